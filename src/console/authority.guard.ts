@@ -55,15 +55,16 @@ export class AuthorityGuard implements CanActivate {
     if (terms.again === true && session !== undefined && session.now > session.fresh_until) {
       throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
     }
-    if (caller?.audience === 'operator' && request.method === 'GET') {
+    if (caller?.audience === 'operator') {
       const seen = caller.projectId ?? projectSeen(terms, request);
       if (seen !== undefined) await this.looks.note(caller, seen, route.pattern);
     }
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
     const body = await receiveBody(request, limits);
     if (body !== undefined) request.body = plainOf(body.root);
-    if (session !== undefined && request.headers['x-background'] === undefined) await this.sessions.see(session);
-    setAdmitted(request, { visitor, session, caller });
+    const isUse = request.headers['x-background'] === undefined;
+    const seen = session !== undefined && isUse ? await this.sessions.see(session) : session;
+    setAdmitted(request, { visitor, session: seen, caller });
     return true;
   }
 

@@ -1,11 +1,17 @@
 /** The chain's clock as the records have it. */
 
+/** TRON: a block is solid once 19 of the 27 witnesses built on it, one each 3 s. */
+const SOLID_LAG = `interval '${(19 * 3).toString()} seconds'`;
+
 /**
- * SQL: the time of the newest solid block that was read, and what has gone by since; null when none was read for five
- * minutes. Rentals end by it.
+ * SQL: the head's time: that of the newest solid block that was read, which is behind it by `SOLID_LAG`, and what has gone
+ * by since; null when none was read for five minutes. Rentals end by it.
  */
-export const CHAIN_AT = `(SELECT c.block_at + (clock_timestamp() - c.read_at) FROM deposit_cursor c
+const CHAIN_AT = `(SELECT c.block_at + ${SOLID_LAG} + (clock_timestamp() - c.read_at) FROM deposit_cursor c
       WHERE c.read_at > clock_timestamp() - interval '5 minutes')`;
 
 /** SQL: `CHAIN_AT`, or the database's clock where nothing better is known. */
 export const CHAIN_NOW = `coalesce(${CHAIN_AT}, clock_timestamp())`;
+
+/** SQL: the clock that an order `o` ends by: `CHAIN_AT`; of a test order, which is on no chain, the database's. */
+export const END_CLOCK = `CASE WHEN o.test THEN clock_timestamp() ELSE ${CHAIN_AT} END`;

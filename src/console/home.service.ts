@@ -7,7 +7,7 @@ import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
 import { Database } from '../store/database.js';
 import { Replica } from '../store/replica.js';
 import { given, money, timeOf } from './answers.js';
-import { CHAIN_NOW } from './chain-time.js';
+import { END_CLOCK } from './chain-time.js';
 import type { MerchantHome } from './integration-shapes.js';
 import { newestOrders, orderLine } from './order-list.js';
 import { OrderRecordReader } from './order-records.js';
@@ -31,13 +31,13 @@ const SETTLED_MS = 60_000;
 const RUNNING = {
   name: 'console_running',
   text: `SELECT o.key, o.receive_address, o.energy, o.ends_at,
-      greatest(0, extract(epoch FROM o.ends_at - ${CHAIN_NOW}))::float8 AS left_sec
-    FROM ((SELECT key, receive_address, energy, ends_at FROM orders
+      greatest(0, extract(epoch FROM o.ends_at - coalesce(${END_CLOCK}, clock_timestamp())))::float8 AS left_sec
+    FROM ((SELECT key, receive_address, energy, ends_at, test FROM orders
             WHERE project_id = $1 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
             ORDER BY ends_at LIMIT $3)
           UNION ALL
-          SELECT key, receive_address, energy, ends_at
-            FROM (SELECT key, receive_address, energy, ends_at, kind, settled, reclaimed_at FROM orders
+          SELECT key, receive_address, energy, ends_at, test
+            FROM (SELECT key, receive_address, energy, ends_at, test, kind, settled, reclaimed_at FROM orders
                    WHERE project_id = $1 AND status = 'delivered' ORDER BY id DESC LIMIT $2) newest
            WHERE NOT settled AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at IS NOT NULL) o
     ORDER BY o.ends_at LIMIT $3`,
@@ -117,9 +117,11 @@ interface NeedRow {
   readonly since: Date;
 }
 
+/** A ledger has no index by kind: what is a first step is among its oldest entries, or is left out. */
 const STEPS = {
   name: 'console_steps',
-  text: `SELECT EXISTS (SELECT FROM credit_entry WHERE project_id = $1 AND kind = 'topup') AS topped_up,
+  text: `SELECT EXISTS (SELECT FROM (SELECT kind FROM credit_entry WHERE project_id = $1 ORDER BY id LIMIT 1000) oldest
+        WHERE kind = 'topup') AS topped_up,
       EXISTS (SELECT FROM api_key WHERE project_id = $1 AND last_used_at IS NOT NULL)
         OR EXISTS (SELECT FROM orders WHERE project_id = $1) AS key_used,
       EXISTS (SELECT FROM webhook_endpoint WHERE project_id = $1 AND deleted_at IS NULL) AS webhook_made,

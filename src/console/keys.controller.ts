@@ -1,5 +1,6 @@
 /** The API keys of a project. A secret is answered once, by the act that made it; at rest nobody here can open it. */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ConsoleError } from '../domain/console-error.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { ApiKeys, type KeyView } from '../projects/api-keys.js';
 import { Projects } from '../projects/projects.js';
@@ -66,6 +67,9 @@ export class KeysController {
     @Param('key_id') id: string,
     @Body() request: ChangeKeyRequest,
   ): Promise<ApiKeyShape> {
+    if (caller.audience === 'operator' && request.allowed_sources !== undefined) {
+      throw new ConsoleError('FORBIDDEN', 'Allowed addresses are changed by owners of the project alone.');
+    }
     const { is_primary: isPrimary } = await this.find(project, id);
     if (isPrimary && request.scopes !== undefined) throw invalidField('scopes', 'of the primary key are all of them');
     if (request.scopes?.length === 0) throw invalidField('scopes', 'must name at least one');

@@ -155,14 +155,17 @@ export const AnyText = (maxLength: number) =>
     openApi: () => ({ type: 'string', maxLength }),
   });
 
-/** Of a list by time, with what a count of new ones is asked by. */
-export abstract class TimedQuery extends PageQuery {
+/** Of a list, with what a count of new ones is asked by. */
+export abstract class CountedQuery extends PageQuery {
+  @AnyText(40)
+  declare readonly since?: string;
+}
+
+/** Of a list by time. */
+export abstract class TimedQuery extends CountedQuery {
   @ofTime()
   declare readonly from?: string;
 
   @ofTime()
   declare readonly to?: string;
-
-  @AnyText(40)
-  declare readonly since?: string;
 }

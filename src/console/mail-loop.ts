@@ -12,7 +12,7 @@ import { messageOf } from '../domain/errors.js';
 import { Digests, type Digest } from '../notifications/digests.js';
 import { MailClaims, type MailClaim } from '../notifications/mail-claims.js';
 import { LINES_MAX, mailText, named } from '../notifications/mail-text.js';
-import { Mailer, type MailOutcome } from '../notifications/mailer.js';
+import { isRefusal, Mailer, type MailOutcome } from '../notifications/mailer.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { NOTIFICATIONS_PATH } from './notification-paths.js';
@@ -21,8 +21,10 @@ import type { InboxItem } from './operator-shapes.js';
 
 const LOOK_MS = 5000;
 const RETRY_MS = 15_000;
+/** Lines of a kind: more than the page shows, so that one is not new for coming back among those shown. */
+const INBOX_MAX = 500;
 const AT_ONCE = 4;
-/** After so long without success, or so many refusals that are final, a mail is given up. */
+/** After so long without success, or so many refusals in a row that are final, a mail is given up. */
 const GIVEN_UP_SEC = 86_400;
 const REFUSALS_MAX = 3;
 const BACKOFF_SEC_MIN = 60;
@@ -69,7 +71,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private async look(): Promise<number> {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
-    const inbox = this.config.audience === 'operator' ? await this.operations.inbox() : [];
+    const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];
     await forEachConcurrently(claims, AT_ONCE, async (claim) => {
       // One that fails is claimed again when its lease is over; the others go on.
       await this.notify(claim, inbox).catch((error: unknown) => {
@@ -126,16 +128,20 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       await this.claims.sent(claim, digest.reached);
       return;
     }
-    const failures = claim.failures + 1;
-    const isOver = (outcome.isFinal && failures >= REFUSALS_MAX) || (claim.failing_sec ?? 0) > GIVEN_UP_SEC;
+    const { fault, isFinal, isHeard } = outcome;
+    // Those of the other kind begin anew: an hour without a server is no refusal.
+    const failures = claim.failures > 0 && isFinal === isRefusal(claim.fault) ? claim.failures + 1 : 1;
+    const failingSec = claim.failing_sec ?? 0;
+    const isOver = (isFinal && failures >= REFUSALS_MAX) || failingSec > GIVEN_UP_SEC;
     this.mails.inc({ outcome: isOver ? 'given_up' : 'failed' });
-    this.log.warn({ fault: outcome.fault, failures, isOver }, 'a mail was not taken');
+    this.log.warn({ fault, failures, isOver }, 'a mail was not taken');
     if (isOver) {
-      await this.claims.givenUp(claim, digest.reached, outcome.fault, digest.count);
+      await this.claims.givenUp(claim, digest.reached, fault, digest.count);
       return;
     }
-    const backoff = Math.min(BACKOFF_SEC_MIN * 2 ** claim.failures, BACKOFF_SEC_MAX);
-    await this.claims.failed(claim, outcome.fault, backoff * (0.8 + Math.random() * 0.4), outcome.isHeard);
+    // Twice as long each time.
+    const backoff = Math.min(BACKOFF_SEC_MIN + failingSec, BACKOFF_SEC_MAX);
+    await this.claims.failed(claim, { fault, failures, againSec: backoff * (0.8 + Math.random() * 0.4), isHeard });
   }
 }
 

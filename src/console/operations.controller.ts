@@ -12,7 +12,7 @@ import { Database } from '../store/database.js';
 import { Replica } from '../store/replica.js';
 import { Authority } from './authority.js';
 import type { Page } from './data-shapes.js';
-import { AnyText, csvHeaders, OneOf, pageFrom, TimedQuery } from './lists.js';
+import { AnyText, csvHeaders, OneOf, pageFrom, CountedQuery } from './lists.js';
 import { orderLine, ordersBefore } from './order-list.js';
 import { Operations } from './operations.service.js';
 import type {
@@ -45,7 +45,7 @@ class ServiceOrderQuery extends OrderQuery {
   declare readonly due?: string;
 }
 
-class ServiceDepositQuery extends TimedQuery {
+class ServiceDepositQuery extends CountedQuery {
   @OneOf(DEPOSIT_STATUSES)
   declare readonly status?: DepositStatus;
 

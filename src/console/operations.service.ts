@@ -4,7 +4,7 @@ import { KeptReadings } from '../base/kept-readings.js';
 import { decimal } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
-import { forecast, poolStanding, poolSums } from '../pool/forecast.js';
+import { forecast, poolStanding, poolSums, soldInDay, soldOutAt } from '../pool/forecast.js';
 import { listWallets } from '../pool/pool-wallets.js';
 import { Database } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
@@ -20,21 +20,26 @@ import type {
 } from './operator-shapes.js';
 
 const DAY_MS = 86_400_000;
+/** Of a kind. */
 const SHOWN = 20;
 /** By the day that is the newest of them. */
 const DAYS_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1 };
+/** It is read of all that runs. */
+const SOLD_OUT_KEPT = { keptMs: 60_000, shownMs: 60_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
+/** What pauses a wallet by itself (trigger pool_wallet_status), beside a stop of all sales, which is a line of its own. */
+const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 /** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
 const INBOX = {
   name: 'console_inbox',
   text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
     UNION ALL
-    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || coalesce(books_fault, wallet_fault), 'npm run -s cli -- doctor', read_at, 'wallet', address
-       FROM pool_wallet WHERE status = 'active' AND coalesce(books_fault, wallet_fault) IS NOT NULL ORDER BY id LIMIT $1)
+    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
+       FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
-       FROM pool_wallet WHERE status = 'paused' ORDER BY id LIMIT $1)
+       FROM pool_wallet WHERE status = 'paused' AND ${WALLET_FAULT} IS NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT CASE status WHEN 'unresolved' THEN 'fault' ELSE 'warning' END, 'Order ' || id || ' needs attention: it is ' || status || coalesce(', ' || error, ''),
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
@@ -76,10 +81,7 @@ interface InboxRow {
   readonly id: string;
 }
 
-/**
- * What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. Times
- * that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be.
- */
+/** Times that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be. */
 const STATE = {
   name: 'console_state',
   text: `SELECT clock_timestamp() AS now,
@@ -92,10 +94,7 @@ const STATE = {
       (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at IS NOT NULL AND lease_until > clock_timestamp() LIMIT 1000) c) AS claimed,
       (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= (SELECT clock_timestamp()) LIMIT 1000) d) AS due,
       (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= (SELECT clock_timestamp())) AS oldest_due_sec,
-      (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head,
-      (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM (SELECT l.amount_sun FROM pool_wallet w JOIN leg l ON l.wallet_id = w.id
-          AND l.changed_at > (SELECT clock_timestamp() - interval '1 day') WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
-          AND l.active_at > ${CHAIN_NOW} - interval '1 day' LIMIT 100000) l) AS sold_day`,
+      (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head`,
 };
 
 interface StateRow {
@@ -109,20 +108,21 @@ interface StateRow {
   readonly due: number;
   readonly oldest_due_sec: number | null;
   readonly head: { readonly block: number; readonly age: number | null } | null;
-  readonly sold_day: bigint;
 }
 
 @Injectable()
 export class Operations {
   private readonly keptDays = new KeptReadings<DayFigures[]>(DAYS_KEPT);
+  private readonly keptSoldOut = new KeptReadings<number | undefined>(SOLD_OUT_KEPT);
 
   constructor(
     private readonly database: Database,
     private readonly reports: Reports,
   ) {}
 
-  async inbox(): Promise<InboxItem[]> {
-    const rows = await this.database.query<InboxRow>(INBOX, [SHOWN]);
+  /** `most`: lines of a kind. */
+  async inbox(most = SHOWN): Promise<InboxItem[]> {
+    const rows = await this.database.query<InboxRow>(INBOX, [most]);
     return rows
       .map(({ severity, says, command, since, kind, id }) =>
         given<InboxItem>({
@@ -143,7 +143,6 @@ export class Operations {
     const perSun = energyPerSun(state.chain);
     const energyOf = (amount: bigint): number | undefined =>
       perSun === undefined ? undefined : toJsonInteger((amount * perSun.limit) / perSun.weightSun);
-    const perHour = state.sold_day / 24n;
     const fee = state.chain?.['energyFeeSun'];
     return given<OperatorHome>({
       checked_at: state.now.toISOString(),
@@ -155,8 +154,7 @@ export class Operations {
         sold_energy: energyOf(state.sold),
         free_energy: energyOf(pool.freeSun),
         recovering_energy: energyOf(pool.recoveringSun),
-        sold_out_in_hours:
-          perHour > 0n && pool.freeSun / perHour < 24n ? toJsonInteger(pool.freeSun / perHour) : undefined,
+        sold_out_in_hours: await this.keptSoldOut.get('', () => this.readSoldOut()),
       }),
       heads:
         state.head === null
@@ -186,8 +184,7 @@ export class Operations {
 
   async pool(): Promise<PoolShape> {
     const wallets = await listWallets(this.database);
-    const [clock] = await this.database.query<{ chain_now: Date }>(`SELECT ${CHAIN_NOW} AS chain_now`);
-    const hours = forecast(await poolStanding(this.database, clock?.chain_now ?? new Date(0)));
+    const hours = forecast(await poolStanding(this.database, await this.chainNow()));
     return {
       wallets: wallets.map((wallet) =>
         given<PoolShape['wallets'][number]>({
@@ -233,6 +230,18 @@ export class Operations {
         }),
       ),
     };
+  }
+
+  private async chainNow(): Promise<Date> {
+    const [clock] = await this.database.query<{ chain_now: Date }>(`SELECT ${CHAIN_NOW} AS chain_now`);
+    return clock?.chain_now ?? new Date(0);
+  }
+
+  /** At the rate of the last day, by what comes back meanwhile; undefined: not within a day. */
+  private async readSoldOut(): Promise<number | undefined> {
+    const now = await this.chainNow();
+    const [standing, sold] = [await poolStanding(this.database, now), await soldInDay(this.database, now)];
+    return soldOutAt(forecast(standing), sold);
   }
 
   /** Today and the seven days before it, newest first. */

@@ -195,7 +195,7 @@ export interface OperatorHome {
     readonly sold_energy?: number;
     readonly free_energy?: number;
     readonly recovering_energy?: number;
-    /** At the rate of the last day; absent: not within it. */
+    /** At the rate of the last day, by what comes back meanwhile; absent: not within a day. */
     readonly sold_out_in_hours?: number;
   };
   readonly heads: readonly {

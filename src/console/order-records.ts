@@ -7,7 +7,7 @@ import { Database } from '../store/database.js';
 import { MarketState } from '../store/entities/market-state.entity.js';
 import type { OrderMetadata } from '../orders/order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow } from '../orders/order-rows.js';
-import { CHAIN_AT } from './chain-time.js';
+import { END_CLOCK } from './chain-time.js';
 import { DELIVERED_IN, type OrderListRow } from './order-list.js';
 
 export interface OrderRecord extends OrderListRow {
@@ -92,7 +92,7 @@ const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.
     r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
     clock_timestamp() AS read_at,
-    ${CHAIN_AT} AS chain_at,
+    ${END_CLOCK} AS chain_at,
     (SELECT c.block_number FROM deposit_cursor c WHERE c.read_at > clock_timestamp() - interval '5 minutes') AS final_block
   FROM orders o LEFT JOIN order_replay r ON r.order_id = o.id
     LEFT JOIN receiver_energy u ON u.order_id = o.id

@@ -8,7 +8,7 @@ import type { SearchAnswer } from './search-shapes.js';
 import { Search } from './search.service.js';
 
 /** An Idempotency-Key is as long at most. */
-const TEXT_MAX = 128;
+const TEXT_MAX = 255;
 
 class SearchQuery extends QueryClass {
   @AnyText(TEXT_MAX)

@@ -72,17 +72,21 @@ export class Search {
   }
 }
 
-/** By the form of the text, so that nothing is asked that cannot be there. */
+/** By the form of the text, so that nothing is asked that cannot be there: a key or a reference may have any form. */
 function questionsOf(sought: string, isOne: boolean): Question[] {
+  const words = byWord(isOne).map((text) => ({ text, value: sought }));
   const txid = TXID.exec(sought)?.[1];
-  if (txid !== undefined) return BY_TXID.map((text) => ({ text, value: Buffer.from(txid, 'hex') }));
-  if (isAddress(sought)) return byAddress(isOne).map((text) => ({ text, value: sought }));
+  if (txid !== undefined) {
+    const value = Buffer.from(txid, 'hex');
+    return [...BY_TXID.map((text) => ({ text, value })), ...words];
+  }
+  if (isAddress(sought)) return [...byAddress(isOne).map((text) => ({ text, value: sought })), ...words];
   const number = NUMBER.exec(sought)?.[1];
   const deposit = /^dep_([1-9]\d{0,17})$/.exec(sought)?.[1];
   return [
     ...(UUID.test(sought) ? byId(isOne).map((text) => ({ text, value: sought.toLowerCase() })) : []),
     ...(deposit === undefined ? [] : [{ text: DEPOSIT_BY_NUMBER, value: BigInt(deposit) }]),
-    ...byWord(isOne).map((text) => ({ text, value: sought })),
+    ...words,
     ...(number === undefined ? [] : [{ text: ORDER_BY_NUMBER, value: BigInt(number) }]),
   ];
 }

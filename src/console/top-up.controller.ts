@@ -13,12 +13,12 @@ import { Replica } from '../store/replica.js';
 import { Authority } from './authority.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape, NewCount, Page } from './data-shapes.js';
-import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
+import { AnyText, newSince, OneOf, pageFrom, CountedQuery, type ReadOn } from './lists.js';
 import { depositsBefore, depositShape, TopUp } from './top-up.service.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 
-class DepositQuery extends TimedQuery {
+class DepositQuery extends CountedQuery {
   @OneOf(DEPOSIT_STATUSES)
   declare readonly status?: DepositStatus;
 }

@@ -25,6 +25,10 @@ const DAYS = 7;
 const ENTRIES_MAX = 20_000;
 const EVENTS_SHOWN = 50;
 
+/** Of a younger project its first entry, or an hour: a minute is no pace. */
+const FIRST_ENTRY = `(SELECT least(first.created_at, clock_timestamp() - interval '1 hour') FROM credit_entry first
+  WHERE first.project_id = $1 ORDER BY first.created_at, first.id LIMIT 1)`;
+
 /** What was spent in the last days, by the newest entries of them: from the oldest of these on when there are more. */
 const BALANCE = {
   name: 'console_balance',
@@ -33,7 +37,7 @@ const BALANCE = {
       p.spent AS spent, extract(epoch FROM clock_timestamp() - p.since)::bigint AS spent_sec
     FROM credit_account a, LATERAL (
       SELECT coalesce(-sum(credits), 0)::bigint AS spent,
-             CASE WHEN count(*) < $3 THEN clock_timestamp() - $2 * interval '1 day' ELSE min(created_at) END AS since
+             CASE WHEN count(*) < $3 THEN greatest(clock_timestamp() - $2 * interval '1 day', ${FIRST_ENTRY}) ELSE min(created_at) END AS since
         FROM (SELECT CASE WHEN kind IN ('charge', 'refund') THEN credits ELSE 0 END AS credits, created_at FROM credit_entry
                WHERE project_id = $1 AND created_at > (SELECT clock_timestamp() - $2 * interval '1 day')
                ORDER BY created_at DESC LIMIT $3) newest) p

@@ -30,7 +30,7 @@ const CLAIM = `WITH held AS (
   UPDATE notification n SET fence = n.fence + 1, lease_until = clock_timestamp() + ${LEASE}
     FROM held, membership m, person p
    WHERE n.membership_id = held.membership_id AND m.id = n.membership_id AND p.id = m.person_id
-  RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures,
+  RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures, n.fault,
     extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
 
 /** All of a person's, in one order: two processes that mail one person count one after the other. */
@@ -45,8 +45,8 @@ const PUT_OFF = `UPDATE notification SET lease_until = NULL, due_at = $3::timest
 const PASS = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${LOOK_AGAIN} WHERE ${HELD}`;
 const SENT = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
     sent_at = clock_timestamp(), failures = 0, failing_since = NULL, fault = NULL WHERE ${HELD}`;
-/** What no server heard of has taken no place of the hour. */
-const FAILED = `UPDATE notification SET lease_until = NULL, failures = failures + 1, fault = $3,
+/** What no server heard of has taken no place of the hour. `failures`: how often in a row it failed alike. */
+const FAILED = `UPDATE notification SET lease_until = NULL, failures = $6, fault = $3,
     failing_since = coalesce(failing_since, clock_timestamp()), due_at = clock_timestamp() + make_interval(secs => $4),
     mailed_at = CASE WHEN $5 THEN mailed_at ELSE mailed_at[:cardinality(mailed_at) - 1] END WHERE ${HELD}`;
 const GIVEN_UP = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
@@ -58,12 +58,23 @@ export interface MailClaim {
   readonly kinds: readonly string[];
   readonly position: bigint;
   readonly noted: readonly string[];
+  /** In a row and of one kind: refusals for good, or any others. */
   readonly failures: number;
+  /** Of the last one. */
+  readonly fault: string | null;
   readonly failing_sec: number | null;
   readonly person_id: string;
   /** Null: an operator's. */
   readonly project_id: string | null;
   readonly email: string;
+}
+
+interface MailFailure {
+  readonly fault: string;
+  /** With this one. */
+  readonly failures: number;
+  readonly againSec: number;
+  readonly isHeard: boolean;
 }
 
 /** How far a claim has come: an event's position, or the lines of the inbox that there are. */
@@ -108,8 +119,8 @@ export class MailClaims {
     await this.database.query(SENT, [id, fence, position, noted]);
   }
 
-  async failed({ id, fence }: MailClaim, fault: string, againSec: number, isHeard: boolean): Promise<void> {
-    await this.database.query(FAILED, [id, fence, fault, againSec, isHeard]);
+  async failed({ id, fence }: MailClaim, { fault, failures, againSec, isHeard }: MailFailure): Promise<void> {
+    await this.database.query(FAILED, [id, fence, fault, againSec, isHeard, failures]);
   }
 
   /** So many events or lines are given up. */

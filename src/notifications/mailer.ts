@@ -9,6 +9,11 @@ import { createTransport, type NodemailerError } from 'nodemailer';
 import { withDeadline } from '../base/clock.js';
 import { ConsoleConfig } from '../config/console-config.js';
 
+const REFUSED = 'the mail server refused it';
+
+/** Whether it is the fault of a refusal for good. */
+export const isRefusal = (fault: string | null): boolean => fault?.startsWith(`${REFUSED} (5`) === true;
+
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 15_000;
 /** Of the whole, from the name of the server to its word on the last line; below the lease of a claim (mail-claims.ts). */
@@ -111,6 +116,6 @@ function failureOf(error: unknown, isSaid: boolean): MailOutcome {
     const fault = 'the mail server did not take it in time, or not at all';
     return { kind: 'failed', isHeard: isSaid, isFinal: false, fault };
   }
-  const fault = `the mail server refused it (${code.toString()})`;
+  const fault = `${REFUSED} (${code.toString()})`;
   return { kind: 'failed', isHeard: false, isFinal: code >= 500, fault };
 }

@@ -9,7 +9,8 @@ import { Database, type Queryable } from '../store/database.js';
 import type { SessionStage } from '../store/entities/console-session.entity.js';
 
 const TOKEN_BYTES = 32;
-const IDLE = `interval '12 hours'`;
+const IDLE_HOURS = 12;
+const IDLE = `interval '${IDLE_HOURS.toString()} hours'`;
 const LIFE = `interval '7 days'`;
 /** How long a sign-in may take that waits for its second factor. */
 const UNFINISHED = `interval '15 minutes'`;
@@ -45,7 +46,8 @@ const TRIM = `DELETE FROM console_session WHERE id IN
   (SELECT id FROM console_session WHERE person_id = $1 ORDER BY created_at DESC OFFSET ${PER_PERSON_MAX.toString()})`;
 const SEEN = {
   name: 'see_session',
-  text: `UPDATE console_session SET seen_at = clock_timestamp() WHERE id = $1 AND seen_at < clock_timestamp() - interval '1 minute'`,
+  text: `UPDATE console_session SET seen_at = clock_timestamp() WHERE id = $1 AND seen_at < clock_timestamp() - interval '1 minute'
+    RETURNING seen_at`,
 };
 const RENEW = `UPDATE console_session SET token_hash = $2, stage = $3, wrong_codes = 0, pending_totp_sealed = NULL,
     seen_at = clock_timestamp(), authenticated_at = CASE WHEN $4 THEN clock_timestamp() ELSE authenticated_at END
@@ -159,9 +161,13 @@ export class Sessions {
     return rows.length === 1 ? token : undefined;
   }
 
-  /** It was used just now; written once a minute. */
-  async see({ id, seen_at, now }: SessionRow): Promise<void> {
-    if (now.getTime() - seen_at.getTime() > 60_000) await this.database.query(SEEN, [id]);
+  /** It was used just now; written once a minute. Returns it as it is then. */
+  async see(session: SessionRow): Promise<SessionRow> {
+    const { id, seen_at, now } = session;
+    if (now.getTime() - seen_at.getTime() <= 60_000) return session;
+    const [row] = await this.database.query<{ seen_at: Date }>(SEEN, [id]);
+    // Where nothing was written, another request of the same session was first.
+    return { ...session, seen_at: row?.seen_at ?? now };
   }
 
   /** Counts a wrong code; returns whether that ended the session. */
@@ -202,7 +208,7 @@ export class Sessions {
   }
 }
 
-/** When a session ends if nothing more is asked for: what is within `expires_at` anyhow. */
-export function idleUntil({ now, expires_at }: SessionRow): Date {
-  return new Date(Math.min(now.getTime() + 12 * 3_600_000, expires_at.getTime()));
+/** When a session ends if it is not used any more: what is within `expires_at` anyhow. */
+export function idleUntil({ seen_at, expires_at }: SessionRow): Date {
+  return new Date(Math.min(seen_at.getTime() + IDLE_HOURS * 3_600_000, expires_at.getTime()));
 }

@@ -58,6 +58,19 @@ function recoveredBy(amount: bigint, hours: bigint): bigint {
   return hours >= RECOVERY_HOURS ? amount : (amount * hours) / RECOVERY_HOURS;
 }
 
+/**
+ * The first hour at which the pool cannot bear what is sold by then, if as much is sold each hour as on average of a day
+ * and nothing of it is used up; undefined when it bears it throughout. `soldSun`: what was sold in a day, by the hours
+ * that it was sold for, after which it is back. Pure.
+ */
+export function soldOutAt(hours: readonly ForecastHour[], soldSun: ReadonlyMap<number, bigint>): number | undefined {
+  return hours.find(({ hour, atMostSun }) => {
+    let lentSun = 0n;
+    for (const [length, amount] of soldSun) lentSun += (amount * BigInt(Math.min(hour, length))) / RECOVERY_HOURS;
+    return lentSun > atMostSun;
+  })?.hour;
+}
+
 const SUMS = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free,
     coalesce(sum(recovering_sun), 0)::bigint AS recovering,
     coalesce(sum((SELECT sum(free_transactions) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free_transactions,
@@ -70,6 +83,17 @@ const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1,
   FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
   WHERE l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND w.status = 'active'
     AND coalesce(o.ends_at, $1 + o.duration_sec * interval '1 second') <= $1 + $2 * interval '1 hour'
+  GROUP BY 1`;
+
+/**
+ * What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. Times
+ * that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be.
+ */
+const SOLD = `SELECT least(ceil(extract(epoch FROM coalesce(o.ends_at - l.active_at, o.duration_sec * interval '1 second')) / 3600), $2)::integer AS hours,
+    sum(l.amount_sun)::bigint AS sun
+  FROM (SELECT l.order_id, l.amount_sun, l.active_at FROM pool_wallet w JOIN leg l ON l.wallet_id = w.id
+      AND l.changed_at > (SELECT clock_timestamp() - interval '1 day') WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
+      AND l.active_at > $1::timestamptz - interval '1 day' LIMIT 100000) l JOIN orders o ON o.id = l.order_id
   GROUP BY 1`;
 
 interface SumsRow {
@@ -95,4 +119,10 @@ export async function poolStanding(database: Database, chainNow: Date): Promise<
   const sums = await poolSums(database);
   const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
   return { ...sums, endingSun: new Map(rows.map((row) => [row.hour, row.sun])) };
+}
+
+/** What was sold in the last day, by the hours that it was sold for, 24 at most: costs by as much, up to 100 000 legs. */
+export async function soldInDay(database: Database, chainNow: Date): Promise<ReadonlyMap<number, bigint>> {
+  const rows = await database.query<{ hours: number; sun: bigint }>(SOLD, [chainNow, FORECAST_HOURS]);
+  return new Map(rows.map((row) => [row.hours, row.sun]));
 }

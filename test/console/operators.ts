@@ -162,7 +162,12 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     const { page } = view;
     await page.locator('.chart canvas').nth(1).waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
-    const [, revenue, , , margin, sold, idle] = await page.getByRole('row').last().getByRole('cell').allInnerTexts();
+    const [, revenue, refunds, compensations, cost, margin, sold, idle, recovering] = await page
+      .getByRole('row')
+      .last()
+      .getByRole('cell')
+      .allInnerTexts();
+    expect(recovering).toMatch(/^[\d,]+$/);
     const [money, energy] = await page.locator('.chart figcaption').allInnerTexts();
     expect(money).toContain(`${revenue ?? ''} of revenue, ${margin ?? ''} of margin.`);
     expect(energy).toContain(`${sold ?? ''} energy-hours sold, ${idle ?? ''} idle.`);
@@ -174,7 +179,14 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
         0,
       );
     expect(sum(await all('Revenue'))).toBe(sum([revenue ?? '']));
+    // Each rounded to a cent.
+    const parts = [refunds, compensations, cost?.split(' ').at(-1)].map((text) => sum([text ?? '']));
+    const rest = parts.reduce((left, part) => left - part, sum([revenue ?? '']));
+    expect(Math.abs(rest - sum([margin ?? '']))).toBeLessThanOrEqual(parts.length);
     expect(await view.axe()).toEqual([]);
+    await page.goto(`${at().operator}/reports?from=2020-01-01&to=2020-01-02`);
+    await page.getByText('Nothing happened in these days.').waitFor();
+    await page.getByText('Credits owed to merchants').waitFor();
     await page.goto(`${at().operator}/pool`);
     await page.getByText('could be sold now').waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);

@@ -54,6 +54,40 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     }
   });
 
+  it('what a page reads first is use of the session, and nothing that it repeats by itself, by time or for an event', async () => {
+    const { merchant, operator, owner, admin, project } = at();
+    const own = `${merchant}/p/${project.id}`;
+    const places = [
+      { account: owner, idle: `${own}/settings/project`, url: own, path: `/api/projects/${project.id}/home` },
+      {
+        account: owner,
+        idle: `${own}/settings/project`,
+        url: `${own}/auto-delegation`,
+        path: `/api/projects/${project.id}/auto-delegations`,
+      },
+      { account: admin, idle: `${operator}/pool`, url: operator, path: '/api/operator/home' },
+    ];
+    const reads = await Promise.all(
+      places.map(async ({ account, idle, url, path }) => {
+        const { page } = see(await View.open(at(), idle, { account }));
+        const areUse: boolean[] = [];
+        page.on('request', (request) => {
+          if (new URL(request.url()).pathname === path) areUse.push(request.headers()['x-background'] === undefined);
+        });
+        await page.goto(url);
+        await until(() => (areUse.length > 0 ? true : undefined), ORDER_LIMIT_MS, `${path} being read`);
+        return areUse;
+      }),
+    );
+    await at().order('repeated', 'delivered');
+    await until(
+      () => (reads.every(({ length }) => length > 1) ? true : undefined),
+      ORDER_LIMIT_MS,
+      'all being read again',
+    );
+    for (const [first, ...again] of reads) expect([first, again.includes(true)]).toEqual([true, false]);
+  });
+
   it('a page that fails says so, and the others are there', async () => {
     const view = await open('/orders');
     const { page } = view;
@@ -87,6 +121,8 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     await view.heading('Home').waitFor();
     await page.locator('.test-ribbon').waitFor();
     expect(await view.axe()).toEqual([]);
+    const seen = see(await View.open(at(), `${at().operator}/p/${id}/orders`, { account: at().admin }));
+    await seen.page.locator('.test-ribbon').waitFor();
     await page.goto(`${at().merchant}/p/${id}/billing/top-up`);
     await page.getByText('A test project has no address').waitFor();
     await page.goto(`${at().merchant}/p/${id}/auto-delegation`);

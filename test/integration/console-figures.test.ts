@@ -2,6 +2,7 @@
 // the chain's time, and what was spent as the ledger has it.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
+import { digestOf } from '../../src/console/mail-loop.js';
 import type { InboxItem, PricePreview } from '../../src/console/operator-shapes.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
@@ -95,6 +96,38 @@ it('an order that needs attention is in the inbox however many came after it, an
   await insert(`UPDATE orders SET needs_attention = false WHERE project_id = $1`, [live.merchant]);
 });
 
+it('a wallet with a fault is one line of the inbox, a fault with the command that names its cure, also for who is mailed of faults alone', async () => {
+  const { database } = world.api;
+  const [wallet] = await database.query<{ id: string; address: string }>(
+    `SELECT id, address FROM pool_wallet WHERE status = 'active' ORDER BY id LIMIT 1`,
+  );
+  const linesOf = async (): Promise<InboxItem[]> =>
+    (await inbox()).filter(({ subject }) => subject?.kind === 'wallet' && subject.id === wallet!.address);
+  for (const column of ['books_fault', 'wallet_fault', 'delivery_fault']) {
+    await database.query(`UPDATE pool_wallet SET ${column} = 'it went wrong' WHERE id = $1`, [wallet!.id]);
+    const lines = await linesOf();
+    expect(lines).toEqual([
+      expect.objectContaining({
+        severity: 'fault',
+        says: `Wallet ${wallet!.address} sells nothing: it went wrong`,
+        command: 'npm run -s cli -- doctor',
+      }),
+    ]);
+    expect(digestOf(lines, { kinds: ['fault'], noted: [] }).count).toBe(1);
+    await database.query(`UPDATE pool_wallet SET ${column} = NULL WHERE id = $1`, [wallet!.id]);
+    expect(await linesOf()).toEqual([]);
+  }
+  const paused = (reason: string | null) =>
+    database.query(`UPDATE pool_wallet SET status = $2, pause_reason = $3 WHERE id = $1`, [
+      wallet!.id,
+      reason === null ? 'active' : 'paused',
+      reason,
+    ]);
+  await paused('a new key');
+  expect(await linesOf()).toEqual([expect.objectContaining({ severity: 'warning' })]);
+  await paused(null);
+});
+
 it('a rental that runs is on the home of its project however many came after it', async () => {
   const customer = await world.customer({ isTest: false });
   const running = (key: string, isSettled: boolean) =>
@@ -143,6 +176,60 @@ it('rentals end in the pool’s forecast by the chain’s clock', async () => {
   expect(await atMost(13)).toBe(nowBefore);
 });
 
+it('a rental ends by the time of the chain’s head, which the newest solid block is behind; a test order by our own', async () => {
+  const [live, played] = [await world.customer({ isTest: false }), await world.customer()];
+  await insert(
+    `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
+     VALUES (1, sha256(''), now() + interval '36 hours', now())
+     ON CONFLICT (id) DO UPDATE SET block_at = excluded.block_at, read_at = excluded.read_at`,
+    [],
+  );
+  const left = async ({ merchant }: { readonly merchant: string }, isTest: boolean, endsIn: string) => {
+    await insert(
+      `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, test, receive_address, energy, duration_sec,
+         price_sun, credits, trx_usd_e8, created_at, delivered_at, ends_at, judged)
+       VALUES ($1, 'ends', sha256(''), 'rental', 'delivered', true, $2, 'T', 7, 1, 1, 1, 1, now(), now(), now() + $3::interval, true)`,
+      [merchant, isTest, endsIn],
+    );
+    const owner = await merchants.signedIn('owner', merchant);
+    const { running } = (await owner.browser.get(`/api/projects/${merchant}/home`)).body;
+    const { sentence } = (await owner.browser.get(`/api/projects/${merchant}/orders/ends`)).body;
+    return { isOver: running[0].left_sec === 0, saysOver: String(sentence).includes('its time is over') };
+  };
+  expect(await left(live, false, '36 hours 50 seconds')).toEqual({ isOver: true, saysOver: true });
+  expect(await left(played, true, '12 hours')).toEqual({ isOver: false, saysOver: false });
+  await world.api.database.query(`UPDATE deposit_cursor SET block_at = now(), read_at = now()`);
+});
+
+it('the pool is said to be sold out by what is lent at once, not by all that was sold in a day', async () => {
+  const customer = await world.customer({ isTest: false });
+  const soldOut = async (): Promise<unknown> => {
+    const fresh = await openConsole(world.env['DATABASE_URL']!, 'operator');
+    const home = (await (await fresh.signedIn('admin')).browser.get('/api/operator/home')).body;
+    await fresh.close();
+    return home.capacity.sold_out_in_hours;
+  };
+  const { capacity } = (await admin.browser.get('/api/operator/home')).body;
+  // Rentals that are over: half of what is free, all day.
+  await insert(
+    `INSERT INTO orders (id, project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
+       price_sun, credits, trx_usd_e8, created_at, delivered_at, ends_at, reclaimed_at, judged)
+     OVERRIDING SYSTEM VALUE VALUES (900002, $1, 'hourly', sha256(''), 'rental', 'delivered', true, 'T', 7, 3600, 1, 1, 1, now(),
+       now(), now(), now(), true)`,
+    [customer.merchant],
+  );
+  await insert(
+    `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at)
+     SELECT 900002, 1, 'rental', id, 'T', $1::bigint, 7, 'closed', now() - interval '1 hour' FROM pool_wallet
+      WHERE status = 'active' AND role = 'pool' ORDER BY id LIMIT 1`,
+    [Math.floor(capacity.free_sun * 12)],
+  );
+  expect(await soldOut()).toBeUndefined();
+  await insert(`UPDATE orders SET ends_at = now() + interval '30 days' WHERE id = 900002`, []);
+  expect(await soldOut()).toBe(3);
+  await insert(`DELETE FROM leg WHERE order_id = 900002`, []);
+});
+
 it('what a project spent in thirty days is what its ledger says, extensions and compensations in it', async () => {
   const customer = await world.customer();
   const order = async (key: string, receiver: string) =>
@@ -175,6 +262,19 @@ it('what a project spent in thirty days is what its ledger says, extensions and 
 
 const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number }>>[], figure: string): number =>
   days.reduce((sum, day) => sum + (day[figure]?.credits ?? Number.NaN), 0);
+
+it('the days that a balance lasts are counted by the time since a young project’s first entry', async () => {
+  const customer = await world.customer();
+  const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
+  const { body } = await customer.post('/v1/orders', rental, withKey('first'));
+  await insert(`UPDATE credit_entry SET created_at = now() - interval '1 day' WHERE project_id = $1`, [
+    customer.merchant,
+  ]);
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const balance = (await owner.browser.get(`/api/projects/${customer.merchant}/balance`)).body;
+  expect(Math.round(balance.spent_per_day.credits / (body.credits as number))).toBe(1);
+  expect((await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body.first_steps.topped_up).toBe(true);
+});
 
 it('what was spent is shown at once and counted once, beside what is kept of older entries; none is older than thirty days', async () => {
   const customer = await world.customer();

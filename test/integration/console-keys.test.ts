@@ -160,6 +160,14 @@ it('narrows and widens a key, but never the scopes of the primary', async () => 
   expect((await owner.browser.post(path(`/${mine.merchant}`), { scopes: ['read'] })).status).toBe(400);
 });
 
+it('lets an admin change what a key may do, not from where: allowed addresses are the owners’', async () => {
+  const { id } = await make('moved', { allowed_sources: ['127.0.0.0/8'] });
+  expect((await admin.browser.post(path(`/${id}`), { name: 'renamed' })).status).toBe(200);
+  const moved = await admin.browser.post(path(`/${id}`), { allowed_sources: ['198.51.100.0/24'] });
+  expect([moved.status, moved.body.error]).toEqual([403, 'FORBIDDEN']);
+  expect((await owner.browser.post(path(`/${id}`), { allowed_sources: [] })).status).toBe(200);
+});
+
 it('refuses an eleventh key', async () => {
   const { merchant } = await project();
   const other = await merchants.signedIn('owner', merchant);

@@ -228,6 +228,13 @@ it('the year 0 is no year of a list, a file or a report', async () => {
   }
 });
 
+it('deposits are not listed by time, and what asks for it is refused rather than passed over', async () => {
+  for (const query of ['deposits?from=2026-11-01', 'deposits.csv?to=2026-11-30']) {
+    expect([query, (await owner.browser.get(of(`/${query}`))).status]).toEqual([query, 400]);
+  }
+  expect((await admin.browser.get('/api/operator/deposits?from=2026-11-01')).status).toBe(400);
+});
+
 it('events, refused requests, statements and auto-delegations are lists of their own', async () => {
   await merchants.database.query(
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)

@@ -101,6 +101,23 @@ describe('the search of a project', () => {
     expect(await found(member, sought())).toEqual(expected());
   });
 
+  it.each([
+    ['a transaction id', 'ab'.repeat(32)],
+    ['an address', 'TSSMHYeV2uE9qYH95DqyoCuNCzEL1NvU3S'],
+    ['nothing else, of 255 characters', 'k'.repeat(255)],
+  ])('finds an order whose key looks like %s', async (_what, key) => {
+    await consoles.merchant.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL session_replication_role = replica');
+      await tx.query(
+        `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun, credits, trx_usd_e8, created_at)
+           VALUES ($1, $2, sha256(''), 'rental', 'delivered', 'T', 65000, 3600, 1, 1, 1, now())`,
+        [projects.mine, key],
+      );
+    });
+    expect(await found(owner, key)).toContain(`order key ${key}`);
+    expect(await everywhere(key)).toContainEqual(expect.objectContaining({ kind: 'order', name: key }));
+  });
+
   it('finds a webhook by its id and a key by its name', async () => {
     const id = randomUUID();
     await consoles.merchant.database.query(
@@ -129,7 +146,7 @@ describe('the search of a project', () => {
 
   it('takes no empty text and none that nothing can be called', async () => {
     expect((await search(owner, ' ')).status).toBe(400);
-    expect((await search(owner, 'x'.repeat(129))).status).toBe(400);
+    expect((await search(owner, 'x'.repeat(256))).status).toBe(400);
     expect(await found(owner, "' OR 1=1 --")).toEqual([]);
     expect(await found(owner, '9'.repeat(18))).toEqual([]);
   });

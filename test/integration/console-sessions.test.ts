@@ -137,6 +137,25 @@ describe('a session', () => {
     expect(await seen()).toBe(true);
   });
 
+  it('says that it ends twelve hours after what was asked for by hand last, whatever a page asks for by itself', async () => {
+    const { browser, id } = await owner();
+    const endsAfterSeen = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+      const { body } = await browser.get('/api/session', headers);
+      const [row] = await merchants.database.query<{ seen_at: Date }>(
+        `SELECT seen_at FROM console_session WHERE person_id = $1`,
+        [id],
+      );
+      return Date.parse(body.idle_until as string) - row!.seen_at.getTime();
+    };
+    const idleMs = 12 * 3_600_000;
+    await merchants.database.query(
+      `UPDATE console_session SET seen_at = date_trunc('milliseconds', seen_at - interval '11 hours') WHERE person_id = $1`,
+      [id],
+    );
+    expect(await endsAfterSeen({ 'X-Background': '1' })).toBe(idleMs);
+    expect(await endsAfterSeen({})).toBe(idleMs);
+  });
+
   it('wants the password once more after ten minutes, for what asks for it', async () => {
     const account = await owner();
     const { browser, id } = account;

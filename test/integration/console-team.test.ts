@@ -226,6 +226,10 @@ describe('an operator', () => {
     expect(looks).toEqual([{ at: expect.any(String), by: support.email, what: '/api/projects/:project_id/team' }]);
     const others = await merchants.signedIn('owner', await newProject());
     expect((await others.browser.get(`/api/projects/${project}/looks`)).status).toBe(404);
+    // By whatever method it is asked.
+    await support.browser.post(`/api/projects/${project}/playground/simulation`, {});
+    const [last] = (await owner.browser.get(`/api/projects/${project}/looks`)).body.looks as object[];
+    expect(last).toMatchObject({ by: support.email, what: '/api/projects/:project_id/playground/simulation' });
   });
 
   it('who reads one project among the service’s projects, orders or deposits leaves a row that its owner sees', async () => {

@@ -12,11 +12,11 @@ import { openConsole, type Account, type TestConsole } from '../console.js';
 import { AUTHOR } from '../factory.js';
 import { openLog } from '../log.js';
 import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
+import { hastenMails, mailState, MAIL_LIMIT_MS, type MailState } from '../mail-stage.js';
 import { TEST_MASTER_KEY } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const START_LIMIT_MS = 120_000;
-const MAIL_LIMIT_MS = 60_000;
 const TEST_LIMIT_MS = 180_000;
 
 let store: TestDatabase;
@@ -77,37 +77,8 @@ const mailsTo = ({ owner }: Pick<Place, 'owner'>): TakenMail[] =>
 const mailed = (place: Pick<Place, 'owner'>, count = 1): Promise<TakenMail> =>
   until(() => (mailsTo(place).length >= count ? mailsTo(place)[count - 1] : undefined), MAIL_LIMIT_MS, 'the mail');
 
-/** As if the minute in which things are collected were over. */
-async function hasten({ owner }: Pick<Place, 'owner'>): Promise<void> {
-  await until(
-    async () => {
-      const rows = await merchants.database.query(
-        `UPDATE notification SET due_at = clock_timestamp() WHERE lease_until IS NULL
-            AND membership_id IN (SELECT id FROM membership WHERE person_id = $1) RETURNING membership_id`,
-        [owner.id],
-      );
-      return rows.length > 0 ? true : undefined;
-    },
-    MAIL_LIMIT_MS,
-    'the mail under way',
-    50,
-  );
-}
-
-interface State {
-  readonly position: bigint;
-  readonly failures: number;
-  readonly lately: number;
-}
-
-async function stateOf({ owner }: Pick<Place, 'owner'>): Promise<State> {
-  const [row] = await merchants.database.query<State>(
-    `SELECT n.position, n.failures, cardinality(n.mailed_at) AS lately FROM notification n
-       JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
-    [owner.id],
-  );
-  return row!;
-}
+const hasten = ({ owner }: Pick<Place, 'owner'>): Promise<void> => hastenMails(merchants.database, owner);
+const stateOf = ({ owner }: Pick<Place, 'owner'>): Promise<MailState> => mailState(merchants.database, owner);
 
 const makeKey = async ({ project, owner }: Place, name: string): Promise<void> => {
   const key = await owner.browser.post(`/api/projects/${project}/keys`, { name, scopes: ['read'] });
@@ -272,6 +243,37 @@ it(
 );
 
 it(
+  'what was no refusal for good counts for none: a mail that one refusal follows is still tried',
+  async () => {
+    const place = await placeWith(['keys']);
+    const failing = (failures: number, fault: string): Promise<true> =>
+      until(
+        async () => {
+          if ((await stateOf(place)).failures === failures) {
+            if ((await choiceOf(place)).failing?.fault === `the mail server refused it (${fault})`) return true;
+          }
+          await hasten(place);
+          return undefined;
+        },
+        MAIL_LIMIT_MS,
+        `failure ${failures.toString()}, ${fault}`,
+        500,
+      );
+    server.mood = 'busy';
+    await storm(place, 1);
+    await failing(2, '451');
+    server.mood = 'refuses';
+    await hasten(place);
+    await failing(1, '550');
+    expect((await choiceOf(place)).given_up).toBeUndefined();
+    server.mood = 'takes';
+    await hasten(place);
+    await mailed(place);
+  },
+  TEST_LIMIT_MS,
+);
+
+it(
   'a mail whose outcome was lost comes once more, under the same id, and counts in its hour',
   async () => {
     const place = await placeWith(['keys']);
@@ -375,40 +377,3 @@ describe('a choice', () => {
     expect(seen).toEqual([{ audience: 'merchant' }]);
   });
 });
-
-it(
-  'an operator is notified of each new line of the inbox once, and again when it has gone and comes back',
-  async () => {
-    const { project } = await placeWith([], 'Frozen & Co');
-    const chosen = await admin.browser.post('/api/notifications', { kinds: ['notice'] });
-    expect(chosen.status).toBe(200);
-    const freeze = (isFrozen: boolean) => operators.app.get(Ledger).setFrozen(project, isFrozen, AUTHOR);
-    const noted = async (count: number): Promise<TakenMail> => mailed({ owner: admin }, count);
-    await freeze(true);
-    const mail = await noted(1);
-    expect(mail.subject).toBe('The service: Project Frozen & Co is frozen: its requests are refused');
-    expect(mail.text).toContain('http://localhost:3002/inbox');
-    expect(mail.text).toContain('http://localhost:3002/notifications');
-    await until(
-      async () => ((await stateOf({ owner: admin })).lately === 1 ? true : undefined),
-      MAIL_LIMIT_MS,
-      'its note',
-    );
-    await freeze(false);
-    const isEmpty = async () => {
-      await hasten({ owner: admin });
-      const [row] = await operators.database.query<{ noted: string[] }>(
-        `SELECT noted FROM notification n JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
-        [admin.id],
-      );
-      return row?.noted.length === 0 ? true : undefined;
-    };
-    await until(isEmpty, MAIL_LIMIT_MS, 'the line being gone', 1000);
-    expect(mailsTo({ owner: admin })).toHaveLength(1);
-    await freeze(true);
-    await hasten({ owner: admin });
-    await noted(2);
-    await freeze(false);
-  },
-  TEST_LIMIT_MS,
-);

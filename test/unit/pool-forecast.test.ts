@@ -1,5 +1,5 @@
 // What could be sold in each of the next hours: ends of rentals, and the day that used energy takes to recover.
-import { forecast, FORECAST_HOURS } from '../../src/pool/forecast.js';
+import { forecast, FORECAST_HOURS, soldOutAt } from '../../src/pool/forecast.js';
 
 const HOUR = 24n * 1_000_000n;
 const NO_TRANSACTIONS = { freeTransactions: 0n, recoveringTransactions: 0n };
@@ -32,4 +32,22 @@ it('used bandwidth comes back evenly over a day', () => {
   const standing = { freeSun: 0n, recoveringSun: 0n, endingSun: new Map<number, bigint>() };
   const hours = forecast({ ...standing, freeTransactions: 3n, recoveringTransactions: 48n });
   expect(hours.map(({ transactions }) => transactions)).toEqual(hours.map(({ hour }) => 3n + 2n * BigInt(hour)));
+});
+
+describe('the pool is sold out', () => {
+  const standing = (freeSun: bigint, ending: readonly (readonly [number, bigint])[]) =>
+    forecast({ freeSun, recoveringSun: 0n, endingSun: new Map(ending), ...NO_TRANSACTIONS });
+
+  it('never by rentals of an hour that lend half of it all day', () => {
+    expect(soldOutAt(standing(50n, [[1, 50n]]), new Map([[1, 1200n]]))).toBeUndefined();
+  });
+
+  it('in the first hour at which more is lent than is there, for rentals that do not end meanwhile', () => {
+    expect(soldOutAt(standing(50n, [[24, 50n]]), new Map([[24, 240n]]))).toBe(6);
+    expect(soldOutAt(standing(50n, [[3, 50n]]), new Map([[24, 240n]]))).toBe(11);
+  });
+
+  it('never where nothing was sold, even with nothing free', () => {
+    expect(soldOutAt(standing(0n, []), new Map())).toBeUndefined();
+  });
 });

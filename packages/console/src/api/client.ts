@@ -33,6 +33,13 @@ export function withQuery(path: string, query: Query): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
+let isByHand = false;
+
+/** What is read next the viewer asked for by hand: it is use, though the page has it already. */
+export function byHand(): void {
+  isByHand = true;
+}
+
 interface ReadOptions {
   readonly signal?: AbortSignal;
   /** Asked for by the page itself, not by the viewer: keeps no session alive. */
@@ -40,7 +47,9 @@ interface ReadOptions {
 }
 
 export async function get<T>(path: string, query: Query = {}, options: ReadOptions = {}): Promise<T> {
-  return request<T>('GET', withQuery(path, query), undefined, options);
+  const isBackground = options.isBackground === true && !isByHand;
+  isByHand = false;
+  return request<T>('GET', withQuery(path, query), undefined, { ...options, isBackground });
 }
 
 export async function post<T>(path: string, body: object = {}): Promise<T> {

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Page } from '../../../../src/console/data-shapes.js';
+import { byHand } from '../api/client.js';
 import { COMMON } from '../text/common.js';
 import { Loaded } from './loaded.js';
 
@@ -30,6 +31,7 @@ export function LoadedPages<Item>({ query, empty, children }: LoadedPagesProps<I
                 variant="default"
                 loading={isFetchingNextPage}
                 onClick={() => {
+                  byHand();
                   void fetchNextPage();
                 }}
               >

@@ -1,6 +1,7 @@
 /** One form for what is read: it comes, is empty, cannot be read, or is old because the line is away. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { byHand } from '../api/client.js';
 import { Refusal, isOffline } from '../api/failure.js';
 import { localClock } from '../format/time.js';
 import { COMMON } from '../text/common.js';
@@ -71,6 +72,7 @@ function Failed<T>({ query: { error, refetch, isFetching } }: { readonly query: 
         variant="default"
         loading={isFetching}
         onClick={() => {
+          byHand();
           void refetch();
         }}
       >

@@ -52,7 +52,7 @@ export function Search({ session: { audience }, project }: SearchProps) {
         placeholder={label}
         autoComplete="off"
         spellCheck={false}
-        maxLength={128}
+        maxLength={255}
         value={sought}
         onChange={(event) => setSought(event.currentTarget.value)}
       />

@@ -1,9 +1,11 @@
 /** What every page has around it: skip link, rail or bottom bar, project switcher, search, TEST ribbon. */
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
+import type { ProjectLine } from '../../../../src/console/operator-shapes.js';
 import { useAct } from '../api/act.js';
-import { post } from '../api/client.js';
+import { get, post } from '../api/client.js';
 import { useIsOnline } from '../api/reach.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
@@ -37,11 +39,7 @@ export function Shell({ session, entries, project, children }: ShellProps) {
       <div className="shell-main">
         <header>
           <OfflineBar />
-          {project?.membership?.test === true && (
-            <p className="test-ribbon">
-              <Icon name="info" /> {COMMON.test}
-            </p>
-          )}
+          {project !== undefined && <TestRibbon project={project} isOperator={session.audience === 'operator'} />}
           <div className="topbar">
             {session.audience === 'merchant' && <Switcher session={session} project={project} />}
             <Search session={session} project={project} />
@@ -58,6 +56,23 @@ export function Shell({ session, entries, project, children }: ShellProps) {
       </div>
       <BottomBar session={session} entries={entries} />
     </div>
+  );
+}
+
+/** An operator has no membership that says it. */
+function TestRibbon({ project, isOperator }: { readonly project: ProjectOnPage; readonly isOperator: boolean }) {
+  const { data } = useQuery({
+    queryKey: ['operator-project', project.id],
+    queryFn: () => get<ProjectLine>(`/api/operator/projects/${project.id}`),
+    enabled: isOperator,
+    // It never changes.
+    staleTime: Infinity,
+  });
+  if ((isOperator ? data?.test : project.membership?.test) !== true) return null;
+  return (
+    <p className="test-ribbon">
+      <Icon name="info" /> {COMMON.test}
+    </p>
   );
 }
 

@@ -17,11 +17,11 @@ const EVERY_MS = 1500;
 /** TRON: a block is final once two thirds of 27 producers have built on it. */
 const BLOCKS = 19;
 
+const everyMs = (data: OrderHistory | undefined): number | false => data?.order.settled !== true && EVERY_MS;
+
 export function FirstDelivery({ orderKey }: { readonly orderKey: string }) {
   const path = `/orders/${encodeURIComponent(orderKey)}`;
-  const order = useProjectData<OrderHistory>(path);
-  const isOpen = order.data?.order.settled !== true;
-  useProjectData<OrderHistory>(path, { everyMs: EVERY_MS, isOn: isOpen });
+  const order = useProjectData<OrderHistory>(path, { everyMs });
   return (
     <Section title={text.title} note={text.note}>
       <Loaded query={order} lines={5}>

@@ -1,6 +1,6 @@
 /** Credits that wait for a second admin, and those that were decided. */
 import { Button, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type {
@@ -9,7 +9,8 @@ import type {
   CreditRequestList,
 } from '../../../../../src/console/operator-shapes.js';
 import { useAct } from '../../api/act.js';
-import { get, post } from '../../api/client.js';
+import { post } from '../../api/client.js';
+import { useReadEvery } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';
 import { usd } from '../../format/money.js';
 import { Dialog } from '../../parts/dialog.js';
@@ -31,11 +32,7 @@ const EVERY_MS = 15_000;
 type Decision = 'approve' | 'reject';
 
 export function ApprovalsPage() {
-  const requests = useQuery({
-    queryKey: ['credit-requests'],
-    queryFn: () => get<CreditRequestList>('/api/operator/credit-requests', {}, { isBackground: true }),
-    refetchInterval: EVERY_MS,
-  });
+  const requests = useReadEvery<CreditRequestList>(['credit-requests'], '/api/operator/credit-requests', EVERY_MS);
   const limit = requests.data?.limit.credits;
   const [deciding, setDeciding] = useState<{ readonly request: CreditRequestLine; readonly as: Decision }>();
   const [done, setDone] = useState<Decision>();

@@ -1,7 +1,6 @@
 /** The service at a glance: what waits, capacity, today beside the median, nodes, workers, ledger. */
-import { useQuery } from '@tanstack/react-query';
 import type { OperatorDays, OperatorHome } from '../../../../../src/console/operator-shapes.js';
-import { get } from '../../api/client.js';
+import { useReadEvery } from '../../api/project-data.js';
 import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Amount, Moment } from '../../parts/figures.js';
@@ -20,11 +19,7 @@ const DAYS_EVERY_MS = 60_000;
 const text = OPERATOR_HOME;
 
 export function OperatorHomePage() {
-  const home = useQuery({
-    queryKey: ['operator-home'],
-    queryFn: () => get<OperatorHome>('/api/operator/home', {}, { isBackground: true }),
-    refetchInterval: EVERY_MS,
-  });
+  const home = useReadEvery<OperatorHome>(['operator-home'], '/api/operator/home', EVERY_MS);
   return (
     <Page title={NAV.home}>
       <Loaded query={home} lines={8}>
@@ -103,11 +98,7 @@ const FIGURES: readonly Column<Figure>[] = [
 ];
 
 function Today() {
-  const days = useQuery({
-    queryKey: ['operator-days'],
-    queryFn: () => get<OperatorDays>('/api/operator/days', {}, { isBackground: true }),
-    refetchInterval: DAYS_EVERY_MS,
-  });
+  const days = useReadEvery<OperatorDays>(['operator-days'], '/api/operator/days', DAYS_EVERY_MS);
   return (
     <Section title={text.today} note={text.todayNote}>
       <Loaded query={days} lines={4}>

@@ -1,7 +1,6 @@
 /** All that waits for a person, by severity. */
-import { useQuery } from '@tanstack/react-query';
 import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
-import { get } from '../../api/client.js';
+import { useReadEvery } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Page, Section } from '../../parts/page.js';
@@ -16,11 +15,7 @@ const EVERY_MS = 15_000;
 const SEVERITIES = ['fault', 'warning', 'notice'] as const;
 
 export function InboxPage() {
-  const inbox = useQuery({
-    queryKey: ['inbox'],
-    queryFn: () => get<{ readonly items: readonly InboxItem[] }>('/api/operator/inbox', {}, { isBackground: true }),
-    refetchInterval: EVERY_MS,
-  });
+  const inbox = useReadEvery<{ readonly items: readonly InboxItem[] }>(['inbox'], '/api/operator/inbox', EVERY_MS);
   return (
     <Page title={NAV.inbox} lead={INBOX.lead} above={<InboxNav />}>
       <Loaded

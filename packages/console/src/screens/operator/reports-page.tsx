@@ -41,7 +41,7 @@ export function ReportsPage() {
       }
     >
       <Choice query={query} onShow={setSearch} />
-      <Loaded query={report} lines={6} isEmpty={({ rows }) => rows.length === 0} empty={<p>{REPORTS.empty}</p>}>
+      <Loaded query={report} lines={6}>
         {(data) => <Figures report={data} query={query} />}
       </Loaded>
     </Page>
@@ -91,6 +91,8 @@ function Choice({
 }
 
 interface Row {
+  /** Two projects may have one name. */
+  readonly key: string;
   readonly name: string;
   readonly figures: ReportFigures;
 }
@@ -100,6 +102,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: titles.key, cell: ({ name }) => <strong>{name}</strong> },
   { title: titles.revenue, cell: ({ figures }) => usd(figures.revenue.credits), isFigure: true },
   { title: titles.refunds, cell: ({ figures }) => usd(figures.refunds.credits), isFigure: true },
+  { title: titles.compensations, cell: ({ figures }) => usd(figures.compensations.credits), isFigure: true },
   {
     title: titles.cost,
     cell: ({ figures }) => `${assetText(figures.chain_cost_trx, 'TRX')}, ${usdCents(figures.chain_cost_usd)}`,
@@ -108,6 +111,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: titles.margin, cell: ({ figures }) => usdCents(figures.margin_usd), isFigure: true },
   { title: titles.energy, cell: ({ figures }) => grouped(figures.energy_hours), isFigure: true },
   { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },
+  { title: titles.recovering, cell: ({ figures }) => grouped(figures.recovering_energy_hours), isFigure: true },
 ];
 
 interface ReportProps {
@@ -151,13 +155,21 @@ function ByDay({ report, query }: ReportProps) {
 
 function Figures({ report, query }: ReportProps) {
   const rows: Row[] = [
-    ...report.rows.map((row) => ({ name: row.name ?? row.key ?? '–', figures: row })),
-    { name: REPORTS.total, figures: report.total },
+    ...report.rows.map((row) => ({ key: `of ${row.key ?? ''}`, name: row.name ?? row.key ?? '–', figures: row })),
+    { key: 'all', name: REPORTS.total, figures: report.total },
   ];
   return (
     <Section title={REPORTS.caption}>
-      {report.by === 'day' && <ByDay report={report} query={query} />}
-      <Lines caption={REPORTS.caption} columns={COLUMNS} items={rows} keyOf={({ name }) => name} />
+      {report.rows.length === 0 ? (
+        <div className="empty">
+          <p>{REPORTS.empty}</p>
+        </div>
+      ) : (
+        <>
+          {report.by === 'day' && <ByDay report={report} query={query} />}
+          <Lines caption={REPORTS.caption} columns={COLUMNS} items={rows} keyOf={({ key }) => key} />
+        </>
+      )}
       <Facts
         of={[
           [REPORTS.owed, <Amount key="owed" credits={report.owed.credits} isBalance />],

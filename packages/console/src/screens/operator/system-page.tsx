@@ -1,8 +1,7 @@
 /** The service itself, by what the records know: nodes, workers, doctor, verify. */
-import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { NodeUse, SystemFinding, SystemShape, WorkLine } from '../../../../../src/console/system-shapes.js';
-import { get } from '../../api/client.js';
+import { useReadEvery } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Command } from '../../parts/command.js';
@@ -21,11 +20,7 @@ const COUNTED_MAX = 1000;
 const text = SYSTEM;
 
 export function SystemPage() {
-  const system = useQuery({
-    queryKey: ['system'],
-    queryFn: () => get<SystemShape>('/api/operator/system', {}, { isBackground: true }),
-    refetchInterval: EVERY_MS,
-  });
+  const system = useReadEvery<SystemShape>(['system'], '/api/operator/system', EVERY_MS);
   return (
     <Page title={NAV.system} lead={text.lead} above={<SystemNav />}>
       <Loaded query={system} lines={10}>

@@ -25,13 +25,14 @@ const OPEN_EVERY_MS = 3000;
 /** Once nothing but its end is left. */
 const CALM_EVERY_MS = 30_000;
 
+const everyMs = (data: OrderHistory | undefined): number =>
+  data === undefined || data.order.settled || data.order.status === 'refunded' ? CALM_EVERY_MS : OPEN_EVERY_MS;
+
 export function OrderPage({ orderKey }: { readonly orderKey: string }) {
   const { id } = useProject();
   useArrivals(id);
   const path = `/orders/${encodeURIComponent(orderKey)}`;
-  const order = useProjectData<OrderHistory>(path, { everyMs: CALM_EVERY_MS });
-  const isOpen = order.data !== undefined && !order.data.order.settled && order.data.order.status !== 'refunded';
-  useProjectData<OrderHistory>(path, { everyMs: OPEN_EVERY_MS, isOn: isOpen });
+  const order = useProjectData<OrderHistory>(path, { everyMs });
   return (
     <Page
       title={ORDER.title(orderKey)}

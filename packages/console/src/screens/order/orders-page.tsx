@@ -1,9 +1,10 @@
 /** The project's orders: newest first, filters in the address of the page, rows that never jump. */
 import { Button } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { NewCount, OrderLine, Page as PageOf } from '../../../../../src/console/data-shapes.js';
-import { get, withQuery, type Query } from '../../api/client.js';
+import { byHand, get, withQuery, type Query } from '../../api/client.js';
+import { usePages } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
 import { seconds, span } from '../../format/time.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
@@ -23,14 +24,12 @@ export function OrdersPage() {
   const { id, api } = useProject();
   const { query: filter, isFiltered } = useOrderFilter();
   const path = `${api}/orders`;
-  const orders = useInfiniteQuery({
-    queryKey: ['orders', id, filter],
-    queryFn: ({ pageParam, signal }) =>
-      get<PageOf<OrderLine>>(path, { ...filter, limit: 50, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => last.next_cursor,
-  });
+  const orders = usePages<OrderLine, PageOf<OrderLine>>(['orders', id], path, filter);
   const since = orders.data?.pages[0]?.newest;
+  const show = () => {
+    byHand();
+    void orders.refetch();
+  };
   return (
     <Page
       title={NAV.orders}
@@ -42,9 +41,7 @@ export function OrdersPage() {
       }
     >
       <OrderFilter />
-      {since !== undefined && (
-        <NewPill path={`${path}/new`} filter={filter} since={since} onShow={() => void orders.refetch()} />
-      )}
+      {since !== undefined && <NewPill path={`${path}/new`} filter={filter} since={since} onShow={show} />}
       <LoadedPages query={orders} empty={<p>{isFiltered ? ORDERS.emptyFiltered : ORDERS.empty}</p>}>
         {(items) => (
           <Lines

@@ -1,0 +1,40 @@
+// The mails of one person: as if their time had come, and how far they are.
+import { until } from '../packages/local/src/wait.js';
+import type { Database } from '../src/store/database.js';
+import type { Account } from './console.js';
+
+export const MAIL_LIMIT_MS = 60_000;
+
+export interface MailState {
+  readonly position: bigint;
+  readonly noted: readonly string[];
+  readonly failures: number;
+  /** Mails of the last hour. */
+  readonly lately: number;
+}
+
+/** As if the minute in which things are collected, or the pause after a failure, were over. */
+export async function hastenMails(database: Database, { id }: Pick<Account, 'id'>): Promise<void> {
+  await until(
+    async () => {
+      const rows = await database.query(
+        `UPDATE notification SET due_at = clock_timestamp() WHERE lease_until IS NULL
+            AND membership_id IN (SELECT id FROM membership WHERE person_id = $1) RETURNING membership_id`,
+        [id],
+      );
+      return rows.length > 0 ? true : undefined;
+    },
+    MAIL_LIMIT_MS,
+    'the mail under way',
+    50,
+  );
+}
+
+export async function mailState(database: Database, { id }: Pick<Account, 'id'>): Promise<MailState> {
+  const [row] = await database.query<MailState>(
+    `SELECT n.position, n.noted, n.failures, cardinality(n.mailed_at) AS lately FROM notification n
+       JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
+    [id],
+  );
+  return row!;
+}
