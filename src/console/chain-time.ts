@@ -1,13 +1,14 @@
 /** The chain's clock as the records have it. */
 
-/** TRON: a block is solid once 19 of the 27 witnesses built on it, one each 3 s. */
-const SOLID_LAG = `interval '${(19 * 3).toString()} seconds'`;
+/** TRON: a block is solid once 19 of the 27 witnesses built on it, one each 3 s. A chain of few witnesses is quicker. */
+const SOLID_LAG_MAX = `interval '${(19 * 3).toString()} seconds'`;
 
 /**
- * SQL: the head's time: that of the newest solid block that was read, which is behind it by `SOLID_LAG`, and what has gone
- * by since; null when none was read for five minutes. Rentals end by it.
+ * SQL: the head's time: that of the newest solid block that was read, how far it was behind the database's clock by then,
+ * and what has gone by since; null when none was read for five minutes. Rentals end by it.
  */
-const CHAIN_AT = `(SELECT c.block_at + ${SOLID_LAG} + (clock_timestamp() - c.read_at) FROM deposit_cursor c
+const CHAIN_AT = `(SELECT c.block_at + least(greatest(c.read_at - c.block_at, interval '0'), ${SOLID_LAG_MAX})
+        + (clock_timestamp() - c.read_at) FROM deposit_cursor c
       WHERE c.read_at > clock_timestamp() - interval '5 minutes')`;
 
 /** SQL: `CHAIN_AT`, or the database's clock where nothing better is known. */

@@ -1,7 +1,6 @@
 // What deposit addresses hold is what came to them and left them; what was missed is found; and it is swept and given
 // back by transactions that are signed elsewhere.
 import 'reflect-metadata';
-import { createHash } from 'node:crypto';
 import { Ledger } from '../../src/billing/ledger.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { Rescan } from '../../src/deposits/rescan.js';
@@ -44,8 +43,6 @@ import {
   unexplained,
   wallet,
 } from '../deposit-stage.js';
-
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
@@ -427,35 +424,4 @@ it('the commands say the same', async () => {
   const text = await inTerminal('deposits', 'list', '--merchant', to.id);
   expect(text.out).toContain('credited, given back');
   expect(await run('verify', '--full', '--settle-within', '0')).toMatchObject({ code: 0 });
-});
-
-it('what went to that address by a return that the records have lost is not given back once more', async () => {
-  const to = await shop();
-  await payTrx(to, 15_000_000);
-  await payTrx(to, 15_000_000);
-  await settle();
-  await follow();
-  const id = (await idOf(to)).toString();
-  const give = () => commandLine('deposits', 'return', id, '--to', payer.address);
-  const { transaction } = (await give()).json() as {
-    readonly transaction: { readonly path: string; readonly raw_data_hex: string };
-  };
-  // A failover whose standby was a commit behind.
-  const key = `adjustment:deposit-${id}-returned`;
-  await database.transaction(async (tx) => {
-    await tx.query('SET LOCAL session_replication_role = replica');
-    await tx.query('DELETE FROM deposit_return WHERE deposit_id = $1', [id]);
-    await tx.query(
-      `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
-        WHERE e.entry_key = $1 AND a.project_id = e.project_id`,
-      [key],
-    );
-    await tx.query('DELETE FROM credit_entry WHERE entry_key = $1', [key]);
-  });
-  await signAndSend({ path: transaction.path, rawDataHex: transaction.raw_data_hex });
-  await settle();
-  await follow();
-  const refused = await give();
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain(sha256(Buffer.from(transaction.raw_data_hex, 'hex')));
 });

@@ -1,6 +1,6 @@
 // What verify finds of what deposit addresses hold and of what left them; and TRX by contracts, whatever of it nodes keep.
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { addressFromHex, addressToHex } from '../../src/chain/address.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { Rescan } from '../../src/deposits/rescan.js';
@@ -207,4 +207,37 @@ describe('TRX that a contract pays', () => {
     ]);
     expect(await unexplained()).toEqual([]);
   });
+});
+
+it('what went to that address by a return that the records have lost is not given back once more', async () => {
+  const to = await shop();
+  await payTrx(to, 15_000_000);
+  await payTrx(to, 15_000_000);
+  await settle();
+  await follow();
+  const id = (await idOf(to)).toString();
+  const give = () => commandLine('deposits', 'return', id, '--to', payer.address);
+  const { transaction } = (await give()).json() as {
+    readonly transaction: { readonly path: string; readonly raw_data_hex: string };
+  };
+  // A failover whose standby was a commit behind.
+  const key = `adjustment:deposit-${id}-returned`;
+  await database.transaction(async (tx) => {
+    await tx.query('SET LOCAL session_replication_role = replica');
+    await tx.query('DELETE FROM deposit_return WHERE deposit_id = $1', [id]);
+    await tx.query(
+      `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
+        WHERE e.entry_key = $1 AND a.project_id = e.project_id`,
+      [key],
+    );
+    await tx.query('DELETE FROM credit_entry WHERE entry_key = $1', [key]);
+  });
+  await signAndSend({ path: transaction.path, rawDataHex: transaction.raw_data_hex });
+  await settle();
+  await follow();
+  const refused = await give();
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain(
+    createHash('sha256').update(Buffer.from(transaction.raw_data_hex, 'hex')).digest('hex'),
+  );
 });
