@@ -205,9 +205,15 @@ export class Browser {
     return this.send('GET', path, undefined, { 'Sec-Fetch-Site': 'same-origin', ...headers });
   }
 
-  async post(path: string, body: unknown, headers: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
+  async post(
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string | undefined>> = {},
+    meanwhile?: () => Promise<void>,
+  ): Promise<Answer> {
     const own = { Origin: this.origin, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
-    return this.send('POST', path, typeof body === 'string' ? body : JSON.stringify(body), { ...own, ...headers });
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.send('POST', path, text, { ...own, ...headers }, meanwhile);
   }
 
   /** With these headers and no others beside Host, X-Forwarded-For and cookies; an undefined one is left out. */
@@ -216,8 +222,9 @@ export class Browser {
     path: string,
     body: string | undefined,
     headers: Readonly<Record<string, string | undefined>>,
+    meanwhile?: () => Promise<void>,
   ): Promise<Answer> {
-    const response = await this.open(method, path, body, headers);
+    const response = await this.open(method, path, body, headers, meanwhile);
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');
@@ -231,6 +238,8 @@ export class Browser {
     path: string,
     body: string | undefined,
     headers: Readonly<Record<string, string | undefined>>,
+    /** What happens between the headers and the body. */
+    meanwhile?: () => Promise<void>,
   ): Promise<IncomingMessage> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const all = { Host: new URL(this.origin).host, 'X-Forwarded-For': this.address, ...(cookie && { Cookie: cookie }) };
@@ -249,7 +258,11 @@ export class Browser {
       );
       sent.on('error', reject).on('timeout', () => sent.destroy(new Error('the console did not answer in time')));
       if (body !== undefined) sent.setHeader('Content-Length', Buffer.byteLength(body));
-      sent.end(body);
+      if (meanwhile === undefined) sent.end(body);
+      else {
+        sent.flushHeaders();
+        meanwhile().then(() => sent.end(body), reject);
+      }
     });
     for (const line of response.headers['set-cookie'] ?? []) this.keep(line);
     return response;

@@ -48,24 +48,40 @@ export class AuthorityGuard implements CanActivate {
     if (terms === undefined) throw forbidden();
     if ('scope' in terms && terms[this.config.audience] === undefined) throw noSuchPath();
     const visitor = this.visitorOf(request);
-    const session = 'open' in terms && terms.open === 'anyone' ? undefined : await this.sessionOf(request);
-    if (session !== undefined) requireStage(session, terms);
-    const caller =
-      session !== undefined && 'scope' in terms ? this.callerOf(session, terms, request, requestId) : undefined;
-    if (terms.again === true && session !== undefined && session.now > session.fresh_until) {
-      throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
-    }
-    if (caller?.audience === 'operator') {
+    let admitted = await this.admit(request, terms, requestId);
+    if (admitted.caller?.audience === 'operator') {
+      const { caller } = admitted;
       const seen = caller.projectId ?? projectSeen(terms, request);
       if (seen !== undefined) await this.looks.note(caller, seen, route.pattern);
     }
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
     const body = await receiveBody(request, limits);
-    if (body !== undefined) request.body = plainOf(body.root);
+    if (body !== undefined) {
+      request.body = plainOf(body.root);
+      // A body may be long on its way: who was signed out or removed meanwhile does nothing any more.
+      admitted = await this.admit(request, terms, requestId);
+    }
+    const { session, caller } = admitted;
     const isUse = request.headers['x-background'] === undefined;
     const seen = session !== undefined && isUse ? await this.sessions.see(session) : session;
     setAdmitted(request, { visitor, session: seen, caller });
     return true;
+  }
+
+  /** Whose request it is, as of now. Throws 401, 403 and 404. */
+  private async admit(
+    request: Request,
+    terms: AuthorityTerms,
+    requestId: string,
+  ): Promise<{ readonly session: SessionRow | undefined; readonly caller: ConsoleCaller | undefined }> {
+    if ('open' in terms && terms.open === 'anyone') return { session: undefined, caller: undefined };
+    const session = await this.sessionOf(request);
+    requireStage(session, terms);
+    const caller = 'scope' in terms ? this.callerOf(session, terms, request, requestId) : undefined;
+    if (terms.again === true && session.now > session.fresh_until) {
+      throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
+    }
+    return { session, caller };
   }
 
   private visitorOf(request: Request): Visitor {

@@ -1,4 +1,7 @@
 // The sessions of a console and their passwords, as people and attackers use them: over HTTP, with real Postgres, in the console's own role.
+import type { Database } from '../../src/store/database.js';
+import { Database as DatabaseToken } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
 import {
   codesAnew,
   invitationFor,
@@ -154,6 +157,24 @@ describe('a session', () => {
     );
     expect(await endsAfterSeen({ 'X-Background': '1' })).toBe(idleMs);
     expect(await endsAfterSeen({})).toBe(idleMs);
+  });
+
+  it('that ends while a body is on its way does nothing any more', async () => {
+    const { browser, id } = await merchants.signedIn('owner', project);
+    const database = merchants.app.get<Database>(DatabaseToken);
+    const found = new Promise<void>((resolve) => {
+      aroundStatements(database, ['find_session'], { after: resolve });
+    });
+    const end = async (): Promise<void> => {
+      await found;
+      await merchants.database.query(`DELETE FROM console_session WHERE person_id = $1`, [id]);
+    };
+    const keys = () => merchants.database.query(`SELECT FROM api_key WHERE project_id = $1`, [project]);
+    const before = (await keys()).length;
+    const body = JSON.stringify({ name: 'late', scopes: ['read'] });
+    const { status } = await browser.post(`/api/projects/${project}/keys`, body, {}, end);
+    expect(status).toBe(401);
+    expect(await keys()).toHaveLength(before);
   });
 
   it('wants the password once more after ten minutes, for what asks for it', async () => {
