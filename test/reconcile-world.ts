@@ -100,9 +100,9 @@ export class ReconcileWorld {
     }
   }
 
-  /** Another worker's parts, which do nothing by themselves; the caller closes them. */
-  async openWorker(): Promise<INestApplicationContext> {
-    const config = readConfig(envAs({ ...this.world.env, LOG_LEVEL: 'silent' }, 'worker'));
+  /** Another worker's parts, with further settings, which do nothing by themselves; the caller closes them. */
+  async openWorker(settings: Readonly<Record<string, string>> = {}): Promise<INestApplicationContext> {
+    const config = readConfig(envAs({ ...this.world.env, LOG_LEVEL: 'silent', ...settings }, 'worker'));
     return NestFactory.createApplicationContext(WorkerModule.for(config, openLog('silent')), { logger: false });
   }
 

@@ -16,6 +16,7 @@ import { ChainView } from './follow/chain-view.js';
 import { OrderTermination } from './plan/order-termination.js';
 import { Follower } from './follow/follower.js';
 import { ForeignUndelegations } from '../reconciliation/foreign-undelegations.js';
+import { ExpiredTransactions } from './loop/expired-transactions.js';
 import { OrderAdvancer } from './loop/order-advancer.js';
 import { Inclusion } from './follow/inclusion.js';
 import { JudgedRecords } from '../reconciliation/judged-records.js';
@@ -54,6 +55,7 @@ import { OrderClaims } from './loop/order-claims.js';
     OrderTermination,
     Follower,
     ForeignUndelegations,
+    ExpiredTransactions,
     OrderAdvancer,
     Inclusion,
     JudgedRecords,

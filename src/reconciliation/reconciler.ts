@@ -57,6 +57,8 @@ const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
 export class Reconciler {
   private isFirst = true;
   private restSec: number;
+  /** Until when this process makes no pass after one that failed; another worker may. By the monotonic clock. */
+  private restsUntilMs = 0;
   /** While a pass that is due waits for the search: the fewest blocks that it had left, and since when. */
   private waiting: { readonly left: number; readonly sinceMs: number } | undefined;
   /** Fingerprints of the last pass, so that each disagreement is logged once. */
@@ -83,6 +85,7 @@ export class Reconciler {
     await Promise.all([this.figures.sample(), this.nodes.look()]);
     const isForced = this.isFirst;
     const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
+    if (monotonicMs() < this.restsUntilMs) return restMs;
     const [turn] = await this.database.query<{ fence: number }>(TAKE_TURN, [LEASE_SEC, isForced, this.restSec]);
     if (turn === undefined) return restMs;
     const done = new AbortController();
@@ -92,9 +95,9 @@ export class Reconciler {
     let report: Report | undefined;
     try {
       left = await this.search();
-      isMade = this.isToBeMade(left);
-      if (isMade) {
-        report = await this.pass(turn.fence, isForced ? FIRST_CONCURRENCY : 1);
+      if (this.isToBeMade(left)) {
+        report = await this.passOrRest(turn.fence, isForced ? FIRST_CONCURRENCY : 1);
+        isMade = true;
         await this.onChain('reclaiming orphans', () => this.reclaims.reclaim());
       }
     } finally {
@@ -145,6 +148,16 @@ export class Reconciler {
     }
     if (this.waiting === undefined || left < this.waiting.left) this.waiting = { left, sinceMs: monotonicMs() };
     return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
+  }
+
+  /** One that fails would otherwise be made again at every look. */
+  private async passOrRest(fence: number, concurrency: number): Promise<Report> {
+    try {
+      return await this.pass(fence, concurrency);
+    } catch (error) {
+      this.restsUntilMs = monotonicMs() + this.restSec * 1000;
+      throw error;
+    }
   }
 
   private async pass(fence: number, concurrency: number): Promise<Report> {

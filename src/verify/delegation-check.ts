@@ -1,7 +1,7 @@
 /**
  * Rule I7: what our open legs say is delegated is what the chain says, per wallet and receiver. Held against solid
  * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
- * disagreement is read again, books and chain, before it is called one.
+ * disagreement is read again and again, books and chain, before it is called one.
  */
 import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
 import { sleep } from '../base/clock.js';
@@ -47,8 +47,23 @@ const CHECK = 'open-delegations';
 const RULE = 'I7';
 const PAIRS_AT_ONCE = 24;
 const WALLETS_AT_ONCE = 8;
-const READS_MAX = 6;
-const LOOK_REST_MS = 300;
+/** Between the readings of what disagrees: a backend behind a node's name may lag by some blocks. */
+const READING_RESTS_MS = [300, 1000, 3000, 6000];
+
+interface Suspect {
+  readonly wallet: WalletRow;
+  readonly receiver: string;
+}
+
+interface PairReading {
+  readonly expected: Expected;
+  readonly onChain: bigint;
+}
+
+interface Odd {
+  readonly suspect: Suspect;
+  readonly reading: PairReading;
+}
 
 /** `every`: read each pair; otherwise only the pairs of wallets whose sum or list of receivers disagrees. */
 export type PairDepth = 'every' | 'suspicious';
@@ -71,7 +86,11 @@ export class DelegationCheck {
   /** Throws ChainUnavailableError when no node can answer for a wallet. */
   async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
-    await forEachConcurrently(wallets, WALLETS_AT_ONCE, (wallet) => this.checkWallet(wallet));
+    const suspects: Suspect[] = [];
+    await forEachConcurrently(wallets, WALLETS_AT_ONCE, async (wallet) => {
+      suspects.push(...(await this.suspectsAt(wallet)));
+    });
+    await this.checkPairs(suspects);
     return {
       check: CHECK,
       rule: RULE,
@@ -83,45 +102,52 @@ export class DelegationCheck {
     };
   }
 
-  private async checkWallet(wallet: WalletRow): Promise<void> {
-    const suspects = await this.client.pool.ask('a wallet’s delegations', async (node) => {
+  /** The receivers of a wallet that are to be read one by one. */
+  private async suspectsAt(wallet: WalletRow): Promise<readonly Suspect[]> {
+    const odd = await this.client.pool.ask('a wallet’s delegations', async (node) => {
       const expected = await expectedOf(this.database, node, wallet.id, { receiver: null, leastHeight: 0n });
       const total = await solidDelegatedSun(node, wallet.address);
       const receivers = await solidReceivers(node, wallet.address);
       const pairs = new Set([...expected.keys(), ...receivers]);
       this.pairs += pairs.size;
       if (this.depth === 'suspicious') return suspectsOf(expected, total, receivers, pairs);
-      const odd = suspectsOf(expected, total, receivers, pairs);
-      if (odd.length > 0) return odd;
+      const suspects = suspectsOf(expected, total, receivers, pairs);
+      if (suspects.length > 0) return suspects;
       await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
         this.read += 1;
         const onChain = await solidDelegationSun(node, wallet.address, receiver);
-        if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) odd.push(receiver);
+        if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) suspects.push(receiver);
       });
-      return odd;
+      return suspects;
     });
-    await forEachConcurrently(suspects, PAIRS_AT_ONCE, (receiver) => this.checkPair(wallet, receiver));
+    return odd.map((receiver) => ({ wallet, receiver }));
   }
 
-  private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
-    this.read += 1;
-    let before: string | undefined;
-    for (let look = 1; look <= READS_MAX; look += 1) {
-      const { expected, onChain } = await this.client.pool.ask('a delegation', (node) =>
-        readPairAt(node, this.database, { wallet, receiver, leastHeight: 0n }),
-      );
-      if (isWithin(expected, onChain)) return;
-      const now = [onChain, expected.certain, expected.moving].join('/');
-      if (now === before) {
-        this.report(wallet, receiver, expected, onChain);
-        return;
-      }
-      before = now;
-      await sleep(LOOK_REST_MS);
+  /** Reports the pairs that disagree at every reading; all rest together, so that many take no longer than one. */
+  private async checkPairs(suspects: readonly Suspect[]): Promise<void> {
+    this.read += suspects.length;
+    let odd: readonly Suspect[] = suspects;
+    for (const restMs of READING_RESTS_MS) {
+      odd = (await this.readAgain(odd)).map(({ suspect }) => suspect);
+      if (odd.length === 0) return;
+      await sleep(restMs);
     }
+    for (const { suspect, reading } of await this.readAgain(odd)) this.report(suspect, reading);
   }
 
-  private report(wallet: WalletRow, receiver: string, expected: Expected, onChain: bigint): void {
+  /** Those that disagree now, records and chain read anew. */
+  private async readAgain(suspects: readonly Suspect[]): Promise<readonly Odd[]> {
+    const odd: Odd[] = [];
+    await forEachConcurrently(suspects, PAIRS_AT_ONCE, async (suspect) => {
+      const reading = await this.client.pool.ask('a delegation', (node) =>
+        readPairAt(node, this.database, { ...suspect, leastHeight: 0n }),
+      );
+      if (!isWithin(reading.expected, reading.onChain)) odd.push({ suspect, reading });
+    });
+    return odd;
+  }
+
+  private report({ wallet, receiver }: Suspect, { expected, onChain }: PairReading): void {
     this.count += 1;
     if (this.findings.length >= this.findingsMax) return;
     const { certain, moving } = expected;
@@ -155,11 +181,6 @@ async function expectedOf(
     throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
   }
   return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
-}
-
-interface PairReading {
-  readonly expected: Expected;
-  readonly onChain: bigint;
 }
 
 async function readPairAt(node: TronNode, database: Database, pair: JudgedPair): Promise<PairReading> {

@@ -12,7 +12,7 @@ import {
   type PlantedBug,
 } from './planted-bug.js';
 
-const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences: [], scanned: { node: '', from: 0, to: 0 } } }`;
+const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences: [], scanned: { node: '', from: 0, to: 0, whileValid: 9 } } }`;
 
 export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
@@ -97,7 +97,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       {
         file: PROOF,
         find: "return { kind: 'unknown', why: `${node.name} has no solid block past the expiration` };",
-        put: "return { kind: 'nowhere', from, to: solidHead.number };",
+        put: "return { kind: 'nowhere', from, to: solidHead.number, whileValid };",
       },
     ],
     test: {
@@ -111,7 +111,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       {
         file: PROOF,
         find: 'const scan = await this.scan(scanner, tx);',
-        put: `const scan = { kind: 'nowhere', from: tx.refBlockNumber, to: tx.refBlockNumber } as Scan;`,
+        put: `const scan = { kind: 'nowhere', from: tx.refBlockNumber, to: tx.refBlockNumber, whileValid: 9 } as Scan;`,
       },
       {
         file: PROOF,

@@ -9,7 +9,7 @@ import { TronNode, type NodeOptions } from '../../src/chain/node.js';
 import { RequestBudget } from '../../src/chain/request-budget.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { monotonicMs } from '../../src/base/clock.js';
-import { readConfig } from '../../src/config/config.js';
+import { readConfig, type Config } from '../../src/config/config.js';
 import { Proofs } from '../../src/fulfilment/send/proof.js';
 import type { ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -265,7 +265,9 @@ describe('keys and limits', () => {
 });
 
 describe('a proof of death', () => {
-  const proofsOf = (client: TronClient): Proofs => new Proofs(client, new History(() => Promise.resolve(undefined)));
+  const history = new History(() => Promise.resolve(undefined));
+  const config = { chain: { expirationSec: 60 } } as Config;
+  const proofsOf = (client: TronClient): Proofs => new Proofs(client, history, config);
 
   async function deadTx(): Promise<ClaimedTx> {
     const head = await clientOf().head();

@@ -101,3 +101,23 @@ it('a pass whose turn another worker took counts for nothing, and is not shown a
   expect(await turn()).toEqual(taken);
   expect(await world.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
 }, 120_000);
+
+it('a pass that fails is not shown as made; its process rests, and another worker makes the next one', async () => {
+  const failing = await world.openWorker({ RECONCILE_SEC: '300' });
+  const refuse = `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE OF orders_after ON reconcile_state EXECUTE FUNCTION refuse()`;
+  await world.byHand(refuse);
+  try {
+    await expect(world.pass(failing)).rejects.toThrow('refused');
+    const failed = await turn();
+    expect(failed).toMatchObject({ isHeld: null, passed_at: null });
+    expect(await world.metric('reconcile_age_seconds', failing)).toEqual(['reconcile_age_seconds +Inf']);
+    await failing.get(Reconciler).look();
+    expect(await turn()).toEqual(failed);
+  } finally {
+    await world.byHand(`DROP FUNCTION refuse CASCADE`);
+    await failing.close();
+  }
+  await other.get(Reconciler).look();
+  expect((await turn()).passed_at).not.toBeNull();
+}, 120_000);

@@ -24,6 +24,7 @@ import {
   receivers,
   rent,
   second,
+  SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
 } from '../protocol-stage.js';
@@ -308,6 +309,28 @@ describe('three transactions of a wallet that die in a row', () => {
     await rounds(hand, 1);
     expect((await walletOf(second.address)).status).toBe('paused');
     expect(await hold()).toBe(600);
+  });
+});
+
+describe('transactions that die while the chain makes no blocks', () => {
+  it('say nothing of their wallets: none is paused, and all is delivered by them once there are blocks again', async () => {
+    const hand = await Hand.open();
+    full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+    const orders = await rentMany(4);
+    await mine();
+    await rounds(hand, 1);
+    for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second sending']);
+    full.rest();
+    const { blocks } = (await devnet.control('mine', { blocks: [{}] })) as { blocks: { timestamp: number }[] };
+    await devnet.control('mine', { blocks: [{ timestamp: blocks[0]!.timestamp + 600_000 }] });
+    await mine(SOLID_LAG + 1);
+    await rounds(hand, 1);
+    for (const key of orders) expect((await deliveriesOf(key))[0]).toBe('second dead');
+    expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
+    await rounds(hand, 2);
+    await mine();
+    await hand.look();
+    for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead', 'second included']);
   });
 });
 

@@ -3,8 +3,8 @@
  * code serves a fresh order, a resumed one after a crash, a rental's end and an undone order.
  */
 import { Injectable } from '@nestjs/common';
-import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
-import { headerOf, placeOf, solidHeaderOf, TronClient } from '../../chain/tron.client.js';
+import { ChainUnavailableError } from '../../chain/errors.js';
+import { headerOf, placeOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { Log } from '../../observability/logger.js';
 import type { Energy } from '../../domain/units.js';
@@ -20,12 +20,10 @@ import { forEachConcurrently } from '../../base/concurrency.js';
 import { TransactionSender, type OrderBuild, type OrderTx } from '../send/transaction-sender.js';
 import { energyOf, isEnding, planFor, type Plan, type TxStep } from '../plan/plan.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
-import { Proofs } from '../send/proof.js';
 import { pairKey, ReclaimGuard, type Pair, type Verdict } from '../plan/reclaim-guard.js';
 import { reclaimRestMs, withheldRestMs } from '../plan/reclaim-pace.js';
-import { TransactionLog } from '../send/transaction-log.js';
 import { isPastTopUps, missingEnergy } from '../plan/running-rentals.js';
-import { WalletHealth } from '../send/wallet-health.js';
+import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
@@ -72,12 +70,10 @@ export class OrderAdvancer {
     private readonly sender: TransactionSender,
     private readonly blocks: BlockReader,
     private readonly inclusion: Inclusion,
-    private readonly proofs: Proofs,
+    private readonly expired: ExpiredTransactions,
     private readonly ending: OrderTermination,
     private readonly reclaimGuard: ReclaimGuard,
-    private readonly transactionLog: TransactionLog,
     private readonly progress: FulfilmentEvents,
-    private readonly health: WalletHealth,
     private readonly client: TronClient,
     private readonly config: Config,
     private readonly logger: Log,
@@ -223,7 +219,7 @@ export class OrderAdvancer {
         if (found === 'recorded') pass.again.add(step.order.id);
         else if (found === 'held') return;
         else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
-          if (await this.proveDeath(step, view)) pass.again.add(step.order.id);
+          if (await this.expired.decide(step, view)) pass.again.add(step.order.id);
         } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
       }),
     );
@@ -249,45 +245,6 @@ export class OrderAdvancer {
       if (error instanceof ChainUnavailableError) return 'absent';
       throw error;
     }
-  }
-
-  /** Whether the transaction's fate is decided now: dead with proof, or found after all. */
-  private async proveDeath(step: OrderTx, view: View): Promise<boolean> {
-    const verdict = await this.proofs.judge(step.tx);
-    if (verdict.kind === 'dead') {
-      const ref = { id: step.tx.id, orderId: step.order.id, fence: step.order.fence };
-      const { txid, purpose, attempt } = step.tx;
-      const dead = await this.transactionLog.recordDead([{ ...ref, evidence: verdict.evidence }]);
-      if (dead.size > 0) {
-        this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
-        if (await this.isWalletsDeath(step)) await this.health.died(step.leg.walletId);
-      } else this.progress.fenceLost('dead', 1);
-      return dead.size > 0;
-    }
-    if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
-    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
-    return false;
-  }
-
-  /** Whether a death says anything about the wallet: a delivery that reached a node, and that neither an operator nor the receiver caused. */
-  private async isWalletsDeath({ order, tx }: OrderTx): Promise<boolean> {
-    if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
-    return (await this.deliveries.suits(order)) === true;
-  }
-
-  private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
-    for (const node of this.client.pool.nodes) {
-      try {
-        const header = await solidHeaderOf(node, blockNumber);
-        const block = header && (await this.blocks.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
-        if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
-        const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
-        return left.length === 0;
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
-      }
-    }
-    return false;
   }
 
   private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {

@@ -17,6 +17,7 @@ import {
   TronClient,
   type TransactionPlace,
 } from '../../chain/tron.client.js';
+import { Config } from '../../config/config.js';
 import type { ClaimedTx } from '../loop/claimed-order.js';
 
 /** What one node said, in the order it was asked. */
@@ -25,12 +26,19 @@ export interface Absence {
   readonly solidHead: BlockHead;
 }
 
+interface ScannedRange {
+  readonly from: number;
+  readonly to: number;
+  /** How many of these blocks came after the head that the transaction was built on: each could have held it. */
+  readonly whileValid: number;
+}
+
 /** Stored with the dead transaction; checkable with any node. */
 export interface DeathEvidence {
   readonly expiresAtMs: number;
   readonly absences: readonly Absence[];
   /** The solid blocks of one node from the reference block to the first past the expiration, read one by one. */
-  readonly scanned: { readonly node: string; readonly from: number; readonly to: number };
+  readonly scanned: ScannedRange & { readonly node: string };
   /** Witnesses that could not be waited for any longer: the proof is one node's word. */
   readonly away?: readonly { readonly node: string; readonly awaySec: number; readonly keepsHistory: boolean }[];
 }
@@ -46,9 +54,7 @@ type Answer =
   | { readonly kind: 'unknown'; readonly why: string };
 type Absent = Extract<Answer, { kind: 'absent' }>;
 
-type Scan =
-  | { readonly kind: 'nowhere'; readonly from: number; readonly to: number }
-  | Extract<Verdict, { kind: 'found' | 'unknown' }>;
+type Scan = ({ readonly kind: 'nowhere' } & ScannedRange) | Extract<Verdict, { kind: 'found' | 'unknown' }>;
 
 /** 60 s of validity and some 57 s to solidity are about 45 blocks; far more means something else is wrong. */
 const SCAN_BLOCKS_MAX = 2_000;
@@ -69,6 +75,7 @@ export class Proofs {
   constructor(
     private readonly client: TronClient,
     private readonly history: History,
+    private readonly config: Config,
   ) {}
 
   /** Judges one transaction by what every witness says of it. Never throws for a node. */
@@ -93,7 +100,7 @@ export class Proofs {
   private async confirm(
     tx: ClaimedTx,
     scanner: Absent,
-    { from, to }: Extract<Scan, { kind: 'nowhere' }>,
+    { from, to, whileValid }: Extract<Scan, { kind: 'nowhere' }>,
   ): Promise<Verdict> {
     const { agreement } = this.client.pool;
     const others = agreement.witnesses.filter((node) => node !== scanner.node);
@@ -113,7 +120,7 @@ export class Proofs {
       evidence: {
         expiresAtMs: tx.expiresAtMs,
         absences: [scanner, ...agreeing].map(({ node, solidHead }) => ({ node: node.name, solidHead })),
-        scanned: { node: scanner.node.name, from, to },
+        scanned: { node: scanner.node.name, from, to, whileValid },
         ...(away.length > 0 && {
           away: away.map((node) => ({
             node: node.name,
@@ -175,6 +182,8 @@ export class Proofs {
    */
   private async scan({ node, solidHead }: Absent, tx: ClaimedTx): Promise<Scan> {
     const from = tx.refBlockNumber;
+    const builtAtMs = tx.expiresAtMs - this.config.chain.expirationSec * 1000;
+    let whileValid = 0;
     let previous: ScannedBlock | undefined;
     try {
       for (let number = from; number <= solidHead.number; number += 1) {
@@ -187,7 +196,8 @@ export class Proofs {
         }
         if (block.txids.has(tx.txid)) return { kind: 'found', blockNumber: number };
         previous = block;
-        if (block.timestampMs >= tx.expiresAtMs) return { kind: 'nowhere', from, to: number };
+        if (block.timestampMs > builtAtMs) whileValid += 1;
+        if (block.timestampMs >= tx.expiresAtMs) return { kind: 'nowhere', from, to: number, whileValid };
       }
     } catch (error) {
       if (error instanceof NodeError) return { kind: 'unknown', why: error.message };

@@ -1,0 +1,77 @@
+/** What becomes of a sent transaction that no block can take any more: dead with proof, or found after all. */
+import { Injectable } from '@nestjs/common';
+import { NodeError } from '../../chain/errors.js';
+import { solidHeaderOf, TronClient } from '../../chain/tron.client.js';
+import { Log } from '../../observability/logger.js';
+import { BlockReader } from '../follow/block-reader.js';
+import type { View } from '../follow/chain-view.js';
+import { Inclusion } from '../follow/inclusion.js';
+import { FulfilmentEvents } from '../fulfilment-events.js';
+import { DeliveryCheck } from '../plan/delivery-check.js';
+import { Proofs, type DeathEvidence } from '../send/proof.js';
+import { TransactionLog } from '../send/transaction-log.js';
+import type { OrderTx } from '../send/transaction-sender.js';
+import { WalletHealth } from '../send/wallet-health.js';
+
+/** With fewer blocks while it was valid (20 are usual) a transaction dies of the chain, whatever its wallet is like. */
+const BLOCKS_MIN = 5;
+
+@Injectable()
+export class ExpiredTransactions {
+  constructor(
+    private readonly client: TronClient,
+    private readonly proofs: Proofs,
+    private readonly transactionLog: TransactionLog,
+    private readonly blocks: BlockReader,
+    private readonly inclusion: Inclusion,
+    private readonly deliveries: DeliveryCheck,
+    private readonly health: WalletHealth,
+    private readonly progress: FulfilmentEvents,
+    private readonly logger: Log,
+  ) {}
+
+  /** Whether the transaction's fate is decided now: dead with proof, or found after all. */
+  async decide(step: OrderTx, view: View): Promise<boolean> {
+    const verdict = await this.proofs.judge(step.tx);
+    if (verdict.kind === 'dead') return this.recordDead(step, verdict.evidence);
+    if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
+    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
+    return false;
+  }
+
+  private async recordDead(step: OrderTx, evidence: DeathEvidence): Promise<boolean> {
+    const ref = { id: step.tx.id, orderId: step.order.id, fence: step.order.fence };
+    const { txid, purpose, attempt } = step.tx;
+    const dead = await this.transactionLog.recordDead([{ ...ref, evidence }]);
+    if (dead.size > 0) {
+      this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
+      if (await this.isWalletsDeath(step, evidence)) await this.health.died(step.leg.walletId);
+    } else this.progress.fenceLost('dead', 1);
+    return dead.size > 0;
+  }
+
+  /**
+   * Whether a death says anything about the wallet: a delivery that reached a node and for which there were blocks, and
+   * that neither an operator nor the receiver caused.
+   */
+  private async isWalletsDeath({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {
+    if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
+    if (scanned.whileValid < BLOCKS_MIN) return false;
+    return (await this.deliveries.suits(order)) === true;
+  }
+
+  private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
+    for (const node of this.client.pool.nodes) {
+      try {
+        const header = await solidHeaderOf(node, blockNumber);
+        const block = header && (await this.blocks.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
+        if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
+        const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+        return left.length === 0;
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+      }
+    }
+    return false;
+  }
+}
