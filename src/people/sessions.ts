@@ -105,7 +105,7 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 
 /** What a person with these roles has to do after the password. */
-export function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boolean): SessionStage {
+function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boolean): SessionStage {
   if (hasSecondFactor) return 'second_factor';
   return roles.some(needsSecondFactor) ? 'enrol' : 'signed_in';
 }

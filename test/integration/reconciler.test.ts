@@ -66,7 +66,7 @@ it('a worker that lost its turn meanwhile frees no wallet, and stops nothing', a
   const worker = await world.openWorker();
   const database = worker.get(Database);
   const query: Database['query'] = database.query.bind(database);
-  database.query = (async (statement, params) => {
+  database.query = async (statement, params) => {
     if (typeof statement !== 'string' && statement.name === 'hold_wallets') {
       await world.byHand(
         `UPDATE reconcile_state SET fence = fence + 1`,
@@ -74,7 +74,7 @@ it('a worker that lost its turn meanwhile frees no wallet, and stops nothing', a
       );
     }
     return query(statement, params);
-  });
+  };
   await world.pass(worker);
   const [held] = await world.database.query<{ address: string; books_fault: string }>(
     `SELECT address, books_fault FROM pool_wallet WHERE books_fault IS NOT NULL`,
