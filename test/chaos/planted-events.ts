@@ -117,7 +117,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     name: 'the sender records without its fence',
     changes: one(
       CLAIMS,
-      'WHERE s.endpoint_id = $1 AND s.fence = $2 RETURNING',
+      'WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING',
       'WHERE s.endpoint_id = $1 AND $2::int > 0 RETURNING',
     ),
     test: TAKEN_OVER,
