@@ -385,7 +385,7 @@ describe('against the reclaim', () => {
       const [answers] = await Promise.all([
         Promise.all(
           keys.map(async (key) => {
-            await new Promise((resolve) => setTimeout(resolve, Math.random() * 25));
+            await new Promise((resolve) => setTimeout(resolve, Math.random() * 100));
             return extend(key, { by: 60 });
           }),
         ),
