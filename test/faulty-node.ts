@@ -17,7 +17,7 @@ export interface FaultyNode {
   readonly asked: ReadonlyMap<string, number>;
   /** The API key of each request in turn. */
   readonly keys: readonly (string | undefined)[];
-  /** Misbehaves at every path, or at those named. */
+  /** Misbehaves at every path, or at those named; `wallet/getblock whole`: where a block is wanted with its transactions. */
   readonly fail: (fault: Fault, ...paths: readonly string[]) => void;
   /** What the node says when asked now, kept as what it will say from here on. */
   readonly freeze: (path: string) => Promise<void>;
@@ -55,7 +55,8 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
     const body = await bodyOf(request);
     asked.set(path, (asked.get(path) ?? 0) + 1);
     keys.push(request.headers['tron-pro-api-key'] as string | undefined);
-    const fault = faults.get(path) ?? everywhere;
+    const isWhole = path.endsWith('/getblock') && /"detail":true/.test(body);
+    const fault = (isWhole ? faults.get(`${path} whole`) : undefined) ?? faults.get(path) ?? everywhere;
     if (fault?.kind === 'down') {
       response.destroy();
       return;

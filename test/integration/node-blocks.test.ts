@@ -100,6 +100,9 @@ it('a block is read once, whoever wants it and of which port', async () => {
   expect(await blockOf(node, filled + 100)).toBeUndefined();
 });
 
+/** Where a block is asked for whole. */
+const WHOLE = ['wallet/getblockbynum', 'wallet/getblock whole'];
+
 /** An answer with `"transactions": …` in place of the real ones. */
 async function withTransactions(transactions: string): Promise<Fault> {
   const answer = await fetch(`${chain.fullUrl}/wallet/getblock`, {
@@ -125,7 +128,7 @@ it.each<[string, () => Promise<Fault>]>([
   const [real] = (await blockOf(node, filled))!.transactions;
   const other = open();
   await other.readHead();
-  full.fail(await fault(), 'wallet/getblockbynum');
+  full.fail(await fault(), ...WHOLE);
   const block = await blockOf(other, filled);
   expect(block).toMatchObject({ number: filled, isWhole: false });
   expect(block?.transactions).toEqual([{ txid: real?.txid, succeeded: true, signed: undefined }]);
@@ -135,7 +138,7 @@ it.each<[string, () => Promise<Fault>]>([
 it('a block that cannot be listed either is named so, and judges nobody', async () => {
   const node = open();
   await node.readHead();
-  full.fail({ kind: 'says', body: 'x' }, 'wallet/getblockbynum', 'wallet/gettransactioninfobyblocknum');
+  full.fail({ kind: 'says', body: 'x' }, ...WHOLE, 'wallet/gettransactioninfobyblocknum');
   await expect(blockOf(node, filled)).rejects.toMatchObject({ kind: 'unreadable' });
   full.fail({ kind: 'says', body: '[]' }, 'wallet/gettransactioninfobyblocknum');
   await expect(blockOf(node, filled)).rejects.toMatchObject({ kind: 'unreadable' });
