@@ -17,6 +17,9 @@ export class NodeError extends Error {
   }
 }
 
+/** An answer, but none to the question: a provider, or a lite fullnode of TRON, may not have the endpoint. */
+export const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
+
 /** No configured node gave a usable answer. */
 export class ChainUnavailableError extends Error {
   override readonly name = 'ChainUnavailableError';

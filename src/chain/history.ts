@@ -3,7 +3,8 @@
  * `storage.transHistory.switch = off`, or a pruned one, answers `{}` about every transaction, which proves nothing.
  */
 import { monotonicMs } from '../base/clock.js';
-import { NodeError } from './errors.js';
+import type { Agreement } from './agreement.js';
+import { NO_ANSWER, NodeError } from './errors.js';
 import type { TronNode } from './node.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf } from './tron.client.js';
 
@@ -29,9 +30,6 @@ const BLOCKS_BACK = 1_000;
 /** So many blocks without any transaction are a chain on which there is nothing to ask for. */
 const BLOCKS_READ_MAX = 20;
 
-/** An answer that is none to this question: TRON: a lite fullnode closes it. */
-const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
-
 export class History {
   private readonly judged = new Map<TronNode, Judged>();
   private readonly judging = new Map<TronNode, Promise<boolean>>();
@@ -54,6 +52,14 @@ export class History {
   lackingMs(node: TronNode): number {
     const since = this.judged.get(node)?.lackingSinceMs;
     return since === undefined ? 0 : monotonicMs() - since;
+  }
+
+  /**
+   * Whether nothing is to be expected of a witness about what is final, though it answers: its solid head stands still, or
+   * it has been known for as long as a silent one is waited for to keep no transactions.
+   */
+  isOut(node: TronNode, agreement: Agreement): boolean {
+    return agreement.isSolidStalled(node) || this.lackingMs(node) > agreement.awayMaxMs;
   }
 
   private async judge(node: TronNode): Promise<boolean> {

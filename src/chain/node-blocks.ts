@@ -14,7 +14,7 @@ import {
   type SignedAct,
 } from './block.js';
 import { Turns } from '../base/turns.js';
-import { NodeError, unlessOfNode } from './errors.js';
+import { NO_ANSWER, NodeError, unlessOfNode } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
 export type PortName = 'full' | 'solid';
@@ -45,9 +45,6 @@ const LATE_MS = 60_000;
 /** A broken answer now and then is no broken block. */
 const ATTEMPTS = 2;
 const PATHS = { full: 'wallet', solid: 'walletsolidity' } as const;
-
-/** An answer, but not to this question: a provider may not have the endpoint. */
-const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
 
 export class NodeBlocks {
   private readonly kept = new Map<string, Block>();

@@ -72,8 +72,7 @@ export class SearchedBlocks {
       }
       if (agreeing.length === 2) return;
     }
-    const isOut = (node: TronNode): boolean =>
-      agreement.isSolidStalled(node) || this.history.lackingMs(node) > agreement.awayMaxMs;
+    const isOut = (node: TronNode): boolean => this.history.isOut(node, agreement);
     if (!isContradicted && agreement.suffices(agreeing, isOut)) return;
     this.doubt(agreement.witnesses, block);
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);

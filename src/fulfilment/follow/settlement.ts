@@ -268,11 +268,7 @@ export class Settlement {
     return { number, id, timestampMs, standings };
   }
 
-  /** Of which others nothing is to be expected: their solid heads stand still, or they keep nothing of what is in blocks. */
-  private readonly isOut = (node: TronNode): boolean => {
-    const { agreement } = this.client.pool;
-    return agreement.isSolidStalled(node) || this.history.lackingMs(node) > agreement.awayMaxMs;
-  };
+  private readonly isOut = (node: TronNode): boolean => this.history.isOut(node, this.client.pool.agreement);
 
   /** The solid block's header by each witness that answers. Who came too late in this pass is not waited for again. */
   private async headers(number: number, { late }: Asked): Promise<Witnessed[]> {

@@ -107,8 +107,7 @@ export class Proofs {
     const second = others.length === 0 ? undefined : await this.askAll(others, tx);
     if (second?.kind === 'found') return second;
     const agreeing = second?.kind === 'absent' ? second.answers.filter(({ keepsHistory }) => keepsHistory) : [];
-    const isOut = (node: TronNode): boolean =>
-      this.history.lackingMs(node) > agreement.awayMaxMs || agreement.isSolidStalled(node);
+    const isOut = (node: TronNode): boolean => this.history.isOut(node, agreement);
     if (!agreement.suffices([scanner.node, ...agreeing.map(({ node }) => node)], isOut)) {
       return { kind: 'unknown', why: second?.kind === 'unknown' ? second.why : 'no second witness has answered' };
     }
