@@ -155,11 +155,17 @@ export async function rent(receiver: string, energy = 50_000, durationSec = 60):
   return key;
 }
 
-export async function orderOf(
-  key: string,
-): Promise<{ id: bigint; status: string; settled: boolean; needs_attention: boolean }> {
-  const [row] = await api.database.query<{ id: bigint; status: string; settled: boolean; needs_attention: boolean }>(
-    'SELECT id, status, settled, needs_attention FROM orders WHERE key = $1',
+interface OrderRow {
+  readonly id: bigint;
+  readonly status: string;
+  readonly settled: boolean;
+  readonly undoing: boolean;
+  readonly needs_attention: boolean;
+}
+
+export async function orderOf(key: string): Promise<OrderRow> {
+  const [row] = await api.database.query<OrderRow>(
+    'SELECT id, status, settled, undoing, needs_attention FROM orders WHERE key = $1',
     [key],
   );
   return row!;

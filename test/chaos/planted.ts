@@ -10,6 +10,7 @@ import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
 import { PLANTED_BLOCKS } from './planted-blocks.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_IN_COMPANY } from './planted-in-company.js';
+import { PLANTED_IN_DOUBT } from './planted-in-doubt.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
@@ -30,6 +31,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
   ...PLANTED_IN_COMPANY,
+  ...PLANTED_IN_DOUBT,
   ...PLANTED_BLOCKS,
   ...PLANTED_SIGNATURES,
   ...PLANTED_EVENTS,

@@ -1,0 +1,134 @@
+// Bugs by which what is doubtful is taken for certain: one node's word, a block that cannot be read, an answer that is
+// none, the records of a server that may have lost commits, a turn that another has.
+import { ENDING, LOG, one, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });
+
+const LACKING = 'long/lacking-witnesses';
+const LOST = 'integration/lost-commits';
+const JUDGED = 'integration/acts-judged';
+
+export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
+  {
+    name: 'the search goes as far as one node says that blocks go',
+    changes: one('chain/solid-height.ts', 'answered[reached] ?? first', 'answered[0] ?? first'),
+    test: inTest('long/lying-node', 'a node alone in having blocks that are not made yet moves the search past none'),
+  },
+  {
+    name: 'a server’s records move the search of another one',
+    changes: one(
+      'reconciliation/unrecorded-search.ts',
+      'AND server_mark() = $5 RETURNING',
+      'AND $5::text IS NOT NULL RETURNING',
+    ),
+    test: inTest('integration/unrecorded-search', 'what was searched by the records of one server moves no search'),
+  },
+  {
+    name: 'bytes are built on a server that may have lost commits',
+    changes: one(LOG, 'WHERE ${PAST_IS_KNOWN} ORDER BY o.id FOR NO KEY', 'WHERE true ORDER BY o.id FOR NO KEY'),
+    test: inTest(LOST, 'nothing is built or sent for what was claimed before'),
+  },
+  {
+    name: 'what was signed is sent on a server that may have lost commits',
+    changes: one(LOG, `t.status = 'signed' AND \${PAST_IS_KNOWN}`, `t.status = 'signed'`),
+    test: inTest(LOST, 'nothing is sent that was signed before'),
+  },
+  {
+    name: 'what was signed is dropped on a server that may have lost commits',
+    changes: one(LOG, `('built', 'signed') AND \${PAST_IS_KNOWN}`, `('built', 'signed')`),
+    test: inTest(LOST, 'nothing is sent that was signed before'),
+  },
+  {
+    name: 'an order is undone on a server that may have lost commits',
+    changes: one(ENDING, 'AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id', 'AND NOT settled RETURNING id'),
+    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+  },
+  {
+    name: 'a leg is released on a server that may have lost commits',
+    changes: one(ENDING, 'AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE', 'AND fence = $2 FOR NO KEY UPDATE'),
+    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+  },
+  {
+    name: 'an order is refunded on a server that may have lost commits',
+    changes: [
+      { file: ENDING, find: `status <> 'refunded' AND \${PAST_IS_KNOWN}`, put: `status <> 'refunded'` },
+      {
+        file: ENDING,
+        find: 'AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE',
+        put: 'AND fence = $2 FOR NO KEY UPDATE',
+      },
+    ],
+    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+  },
+  {
+    name: 'a worker that lost the turn to reconcile frees wallets',
+    changes: one('pool/sales-hold.ts', 'WHERE fence = $3::integer FOR', 'WHERE $3::integer IS NOT NULL FOR'),
+    test: inTest('integration/reconciler', 'a worker that lost its turn meanwhile frees no wallet'),
+  },
+  {
+    name: 'a node that shows nothing of a block is asked for its word without end',
+    changes: one(
+      SETTLEMENT,
+      `[...standings.values()].every((standing) => standing === 'unknown') ? [] : [{ node, standings }]`,
+      '[{ node, standings }]',
+    ),
+    test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
+  },
+  {
+    name: 'a node without transactions is waited for without end',
+    changes: one('chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
+    test: inTest(LACKING, 'holds up a death for so long'),
+  },
+  {
+    name: 'what is in a block is asked for by one name only',
+    changes: one('chain/node-blocks.ts', '!NO_ANSWER.has(error.kind) || !this.hasHeaders[port]', 'true'),
+    test: inTest(LACKING, 'is a witness of what is in blocks'),
+  },
+  {
+    name: 'an act is looked for in the index of a node that keeps none',
+    changes: one('reconciliation/searched-blocks.ts', 'if (same?.isWhole === true)', 'if (false)'),
+    test: inTest(LACKING, 'an act without a record is recorded beside a node without history'),
+  },
+  {
+    name: 'an orphan is gone while another order on its way hides it',
+    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.most <= 0n)', 'if (excess.least <= 0n)'),
+    test: inTest(JUDGED, 'is reclaimed although an order of as much to the same receiver was on its way'),
+  },
+  {
+    name: 'an orphan is gone by the word of one node',
+    changes: one(
+      'verify/delegation-check.ts',
+      'mosts.reduce((most, each) => (each > most ? each : most))',
+      'mosts.reduce((most, each) => (each < most ? each : most))',
+    ),
+    test: inTest(JUDGED, 'node alone'),
+  },
+  {
+    name: 'a foreign undelegation is judged by a node below its block',
+    changes: one('pool/shortfall.ts', ' || height < leastHeight', ''),
+    test: inTest(JUDGED, 'ends the rental that it took'),
+  },
+  {
+    name: 'a refusal with HTTP 200 is no delegation',
+    changes: one(
+      'chain/solid-delegations.ts',
+      'if (Object.keys(json).length === 0 || members.some((name) => name in json)) return;',
+      'return;',
+    ),
+    test: inTest(JUDGED, 'with HTTP 200 is not taken for nothing'),
+  },
+  {
+    name: 'delegations are wrong by one look',
+    changes: one(
+      'verify/delegation-check.ts',
+      'for (const restMs of READING_RESTS_MS) {',
+      'for (const restMs of READING_RESTS_MS.slice(0, 0)) {',
+    ),
+    test: inTest(JUDGED, 'is found wrong only when the chain goes on saying so'),
+  },
+  {
+    name: 'what dies of a chain that stood still pauses its wallet',
+    changes: one('fulfilment/loop/expired-transactions.ts', 'if (scanned.whileValid < BLOCKS_MIN) return false;', ''),
+    test: inTest('long/wallet-delivery', 'say nothing of their wallets: none is paused'),
+  },
+];
