@@ -9,6 +9,7 @@ const TRANSFERS = 'chain/transfers.ts';
 const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
+const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
 const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
@@ -136,5 +137,15 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       file: 'integration/deposits-api.test.ts',
       title: 'is refused when the key gives another one than was assigned',
     },
+  },
+  {
+    name: 'what left an address by a return without a record is returned once more',
+    changes: one(RETURNS, 'if (left !== undefined) {', 'if (false) {'),
+    test: watched('what went to that address by a return that the records have lost is not given back once more'),
+  },
+  {
+    name: 'a return worth less than one credit is entered',
+    changes: one(RETURNS, 'taken.credits !== undefined && taken.credits > 0n', 'taken.credits !== undefined'),
+    test: watched('a return of the one that carried small ones and is worth less than one credit takes nothing off'),
   },
 ];

@@ -193,4 +193,23 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     ),
     test: GIVEN_BACK,
   },
+  {
+    name: 'what is resent while it is tried waits for its turn',
+    changes: one(CLAIMS, 'WHEN held.is_resent THEN d.next_at', 'WHEN false THEN d.next_at'),
+    test: sender('what is resent while it is being tried is due at once'),
+  },
+  {
+    name: 'an endpoint whose deliveries cannot be read fails the look at all',
+    changes: one(
+      'sender/sender-loop.ts',
+      'if (isDatabaseAway(error)) throw error;\n    }\n    let failed',
+      'throw error;\n    }\n    let failed',
+    ),
+    test: sender('an endpoint whose deliveries cannot be read holds up no other'),
+  },
+  {
+    name: 'webhooks of a frozen project are tested and sent again',
+    changes: one('webhooks/webhook-deliveries.ts', 'if (account?.frozen === true) {', 'if (false) {'),
+    test: { file: 'integration/cli-webhooks.test.ts', title: 'tests, replays and resends nothing of a frozen project' },
+  },
 ];

@@ -65,4 +65,13 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     changes: one('store/replica.ts', 'query_timeout: ANSWER_LIMIT_MS', 'query_timeout: 14_000'),
     test: inTest('long/replica', 'a replica that goes silent holds a read up for a moment'),
   },
+  {
+    name: 'callers of the API take all of a request budget',
+    changes: one(
+      'chain/request-budget.ts',
+      'Math.floor(options.requestsPerSec / CALLERS_SHARE)',
+      'options.requestsPerSec * CALLERS_SHARE',
+    ),
+    test: inTest('integration/nodes', 'gives callers of the API half of its places at most'),
+  },
 ];

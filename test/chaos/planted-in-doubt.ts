@@ -1,5 +1,5 @@
 // Bugs by which what is doubtful is taken for certain: one node's word, a block that cannot be read, an answer that is
-// none, the records of a server that may have lost commits, a turn that another has.
+// none, the records of a server that may have lost commits, a turn or a session that is over.
 import { ENDING, LOG, one, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });
@@ -130,5 +130,15 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     name: 'what dies of a chain that stood still pauses its wallet',
     changes: one('fulfilment/loop/expired-transactions.ts', 'if (scanned.whileValid < BLOCKS_MIN) return false;', ''),
     test: inTest('long/wallet-delivery', 'say nothing of their wallets: none is paused'),
+  },
+  {
+    name: 'a session begins by a password that is being replaced',
+    changes: one('people/sessions.ts', 'if (held?.credentials !== credentials) return undefined;', ''),
+    test: inTest('integration/console-sign-in', 'opens nothing once it is being replaced'),
+  },
+  {
+    name: 'a session that ended while a body was on its way still acts',
+    changes: one('console/authority.guard.ts', '\n      admitted = await this.admit(request, terms, requestId);', ''),
+    test: inTest('integration/console-sessions', 'that ends while a body is on its way does nothing any more'),
   },
 ];
