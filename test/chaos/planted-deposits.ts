@@ -9,7 +9,6 @@ const TRANSFERS = 'chain/transfers.ts';
 const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
-const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
 const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
