@@ -69,15 +69,20 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     name: 'a node that shows nothing of a block is asked for its word without end',
     changes: one(
       SETTLEMENT,
-      `[...standings.values()].every((standing) => standing === 'unknown') ? [] : [{ node, standings }]`,
-      '[{ node, standings }]',
+      `if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];`,
+      'if (standings.size > 0) return [{ node, standings }];',
     ),
+    test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
+  },
+  {
+    name: 'a node that shows nothing of a block is never asked whether it keeps transactions',
+    changes: one(SETTLEMENT, '      await this.history.keeps(node);\n      return [];', '      return [];'),
     test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
   },
   {
     name: 'a node without transactions is waited for without end',
     changes: one('chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
-    test: inTest(LACKING, 'holds up a death for so long'),
+    test: inTest(LACKING, 'a node that keeps no transactions holds up a death for so long'),
   },
   {
     name: 'what is in a block is asked for by one name only',

@@ -12,6 +12,7 @@ import {
   orderOf,
   pool,
   receivers,
+  settledOrder,
   solid,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -40,6 +41,11 @@ const beLite = (): void => {
 };
 const isWhole = (path: string, body: string): boolean =>
   CONTENTS.test(path) || (path.endsWith('/getblock') && !body.includes('"detail":false'));
+const NO_JSON: Meddling = { says: '<html></html>' };
+/** As one that keeps no transactions. */
+const lacksHistory: SpyNode['before'] = (path) =>
+  /gettransaction(info)?byid$/.test(path) ? { says: '{}' } : undefined;
+const showsNothing: SpyNode['before'] = (path, body) => (isWhole(path, body) ? NO_JSON : lacksHistory(path, body));
 
 /** The chain going on beside. */
 const beside = (isSo: () => Promise<boolean>) => async (): Promise<boolean> => {
@@ -76,17 +82,33 @@ describe.each([
   });
 });
 
+it('a node that keeps no transactions holds up a death for so long', async () => {
+  onBoth(lacksHistory);
+  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+  const key = await sent(hand);
+  await devnet.control('evict', {});
+  await mine(45);
+  const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
+  await eventually(hand, beside(isDead), 'the death by one node’s word');
+  const [dead] = await txsOf(key);
+  const away = [{ node: new URL(full.url).host, keepsHistory: false }];
+  expect(dead?.evidence).toMatchObject({ absences: [{}], away });
+});
+
 it.each([
-  ['breaks the connection', 'break'],
-  ['answers no JSON', { says: '<html></html>' }],
-] as [string, Meddling][])(
+  ['breaks the connection', (path, body) => (isWhole(path, body) ? 'break' : undefined)],
+  ['answers no JSON', (path, body) => (isWhole(path, body) ? NO_JSON : undefined)],
+  ['shows neither blocks nor transactions', showsNothing],
+] as [string, SpyNode['before']][])(
   'a node that %s at what is in blocks holds up a settlement for so long',
-  async (_, meddling) => {
+  async (_, before) => {
     const hand = await withTwoNodes();
+    // Whether a node keeps transactions shows by one that is final.
+    await settledOrder(hand);
     const key = await sent(hand);
     await mine();
     await hand.look();
-    onBoth((path, body) => (isWhole(path, body) ? meddling : undefined));
+    onBoth(before);
     await mine(SOLID_LAG);
     const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
@@ -103,6 +125,22 @@ it('an act without a record is recorded beside a node without history, which has
   await hand.search();
   const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
   expect(kept).toHaveLength(1);
+});
+
+it('an act without a record waits so long for a node that shows neither blocks nor transactions', async () => {
+  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+  await settledOrder(hand);
+  const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
+  const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  onBoth(showsNothing);
+  const isRecorded = async (): Promise<true | undefined> => {
+    await hand.search().catch(() => undefined);
+    const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
+    return kept.length === 1 ? true : undefined;
+  };
+  await until(isRecorded, MOVE_LIMIT_MS, 'the record', 100);
 });
 
 it('an only node that cuts what is in one block short delivers by its other answers', async () => {

@@ -303,7 +303,10 @@ export class Settlement {
   private async voice({ node, header }: Witnessed, txids: readonly string[]): Promise<Voice[]> {
     try {
       const standings = await standingsAt(node, header, txids);
-      return [...standings.values()].every((standing) => standing === 'unknown') ? [] : [{ node, standings }];
+      if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];
+      // Of one that keeps no transactions nothing is to be expected: from now on it is known since when.
+      await this.history.keeps(node);
+      return [];
     } catch (error) {
       unlessOfNode(error);
       this.logger.warn(
