@@ -69,6 +69,8 @@ export class SearchedBlocks {
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
         faults.push(error);
+        // As in settlement: of one that keeps no transactions nothing is to be expected, once it is known since when.
+        if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);
       }
       if (agreeing.length === 2) return;
     }

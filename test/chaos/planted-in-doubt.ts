@@ -80,6 +80,15 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
   },
   {
+    name: 'the search never asks a node that shows nothing whether it keeps transactions',
+    changes: one(
+      'reconciliation/searched-blocks.ts',
+      `if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);`,
+      '',
+    ),
+    test: inTest(LACKING, 'an act without a record waits so long for a node that shows neither'),
+  },
+  {
     name: 'a node without transactions is waited for without end',
     changes: one('chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
     test: inTest(LACKING, 'a node that keeps no transactions holds up a death for so long'),

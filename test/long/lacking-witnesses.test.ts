@@ -128,13 +128,13 @@ it('an act without a record is recorded beside a node without history, which has
 });
 
 it('an act without a record waits so long for a node that shows neither blocks nor transactions', async () => {
-  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
-  await settledOrder(hand);
+  await settledOrder(await withTwoNodes());
   const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
   const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
   await mine(SOLID_LAG + 1);
-  await hand.look();
   onBoth(showsNothing);
+  // One that has read no block of it yet.
+  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
   const isRecorded = async (): Promise<true | undefined> => {
     await hand.search().catch(() => undefined);
     const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
