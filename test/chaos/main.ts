@@ -29,6 +29,8 @@ npm run chaos -- --planted [--count N] [--only a,b] [--from K]
 
 /** Rounds that may follow for faults which found nothing to happen to. */
 const ENCORES_MAX = 2;
+/** Failed rounds that the end of the output names again. */
+const REPEATED = 4;
 /** Every order must be over so soon after everything is healed. */
 const HEAL_LIMIT_MS = 300_000;
 
@@ -80,7 +82,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   const metrics = await MetricsWatch.open();
   let log: RoundLog | undefined;
   const write = (who: string, line: string): void => log?.write(who, line);
-  const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: 0 };
+  const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: [] };
   let played = 0;
   try {
     let arena: Arena | undefined;
@@ -102,7 +104,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
           log: write,
         }).catch(unplayed);
         printRound(round, outcome, performance.now() - beganAt);
-        count(totals, outcome);
+        count(totals, round, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
         const hasFailed = outcome.violations.length > 0;
         // What is wrong with the records stays wrong, and a service that sees it stops selling: the next round begins anew.
@@ -125,10 +127,14 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   const quiet = writeTotals(totals);
   // An owner who takes a rental back ends it early.
   const excused = (totals.fired.get('an owner’s hand') ?? 0) > 0 ? ['early_reclaims_total'] : [];
-  const unseen = writeMetrics(metrics.verdict(totals.failed === 0, new Set(excused)));
+  const unseen = writeMetrics(metrics.verdict(totals.failed.length === 0, new Set(excused)));
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
-  return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
+  console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.length.toString()} with violations`);
+  // Once more at the end, where the tail of a long output still has them.
+  for (const { round, violations } of totals.failed.slice(0, REPEATED)) {
+    console.log(`round ${round.toString()}: ${violations[0]?.slice(0, 300) ?? ''}`);
+  }
+  return totals.failed.length === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
 }
 
 interface Planned {
@@ -170,18 +176,19 @@ interface Totals {
   readonly fired: Map<FaultName, number>;
   readonly byKind: Map<string, number>;
   readonly answers: Map<string, number>;
-  failed: number;
+  readonly failed: { readonly round: number; readonly violations: readonly string[] }[];
 }
 
 function add<K>(map: Map<K, number>, key: K, count: number): void {
   map.set(key, (map.get(key) ?? 0) + count);
 }
 
-function count(totals: Totals, outcome: RoundOutcome): void {
+function count(totals: Totals, round: number, outcome: RoundOutcome): void {
   for (const [name, times] of outcome.fired) add(totals.fired, name, times);
   for (const [name, times] of outcome.byKind) add(totals.byKind, name, times);
   for (const [name, times] of outcome.answers) add(totals.answers, name, times);
-  if (outcome.violations.length > 0) totals.failed += 1;
+  const { violations } = outcome;
+  if (violations.length > 0) totals.failed.push({ round, violations });
 }
 
 function printRound(round: number, outcome: RoundOutcome, tookMs: number): void {
