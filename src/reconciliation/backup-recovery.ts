@@ -32,19 +32,20 @@ const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.sta
 
 /**
  * The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after
- * the end. One that has bytes of its own to send comes last: those may be the next act of the same kind on chain.
+ * the end, or of an order that is undone or was not delivered yet: we take back nothing else. One that has bytes of its
+ * own to send comes last: those may be the next act of the same kind on chain.
  */
 const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.order_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
     AND l.status = ANY (CASE WHEN $4 = 'reclaim' THEN ARRAY['active', 'reclaiming'] ELSE ARRAY['reserved', 'placed'] END)
     AND l.kind = CASE WHEN $4 = 'activate' THEN 'activation' ELSE 'rental' END
     AND o.created_at <= $5::timestamptz + $6 * interval '1 second'
-    AND ($4 <> 'reclaim' OR (o.ends_at <= $5 AND EXISTS (
-      SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid')))
+    AND ($4 <> 'reclaim' OR ((o.ends_at <= $5 OR o.undoing OR o.status IN ('placed', 'unresolved')) AND EXISTS (
+      SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid' AND t.block_number <= $7)))
     AND NOT EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                      AND t.status IN ('sending', 'included', 'solid'))
   ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
-                    AND t.status IN ('built', 'signed')), l.id LIMIT 1`;
+                    AND t.status IN ('built', 'signed')), (o.ends_at <= $5) IS NOT TRUE, NOT o.undoing, l.id LIMIT 1`;
 
 /**
  * Deliveries that a return may belong to and that are not final by the records: the commit that said so may be among the
@@ -58,9 +59,10 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM chain_tx t JOIN leg l ON l.id = t.le
 /**
  * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
  * the search gets to a return of it before a worker makes another one; while the past is being searched nothing is
- * claimed anyhow.
+ * claimed anyhow. A return before all was delivered says that the order is being undone.
  */
 const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
+    undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
     lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
       THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
@@ -177,7 +179,7 @@ async function recall(
   const purpose = purposeOf(act.type);
   const at = new Date(block.timestampMs);
   const [recorded] = await tx.query<{ leg_id: bigint }>(LEG_BY_TXID, [txid]);
-  const waiting = [walletId, act.receiver, act.amountSun ?? null, purpose, at, CLOCKS_APART_SEC];
+  const waiting = [walletId, act.receiver, act.amountSun ?? null, purpose, at, CLOCKS_APART_SEC, block.number];
   const [leg] = recorded === undefined ? await tx.query<{ leg_id: bigint }>(WAITING_LEG, waiting) : [recorded];
   if (leg === undefined) return undefined;
   const [order] = await tx.query<{ id: bigint }>(TAKE_ORDER, [leg.leg_id, purpose]);

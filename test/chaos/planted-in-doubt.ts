@@ -39,6 +39,25 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     test: inTest(LOST, 'nothing is sent that was signed before'),
   },
   {
+    name: 'the return of an order that is undone is not recalled',
+    changes: one('reconciliation/backup-recovery.ts', 'OR o.undoing OR', 'OR'),
+    test: inTest(LOST, 'the return of an order that is known to be undone is recalled'),
+  },
+  {
+    name: 'a return before the delivery is not recalled',
+    changes: one(
+      'reconciliation/backup-recovery.ts',
+      `o.undoing OR o.status IN ('placed', 'unresolved'))`,
+      'o.undoing)',
+    ),
+    test: inTest(LOST, 'the return of an order that was undone by a commit that is lost too'),
+  },
+  {
+    name: 'an order whose return is recalled is not undone',
+    changes: one('reconciliation/backup-recovery.ts', `o.undoing OR $2 = 'reclaim'`, `o.undoing AND $2 = 'reclaim'`),
+    test: inTest(LOST, 'the return of an order that was undone by a commit that is lost too'),
+  },
+  {
     name: 'an order is undone on a server that may have lost commits',
     changes: one(ENDING, 'AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id', 'AND NOT settled RETURNING id'),
     test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),

@@ -200,7 +200,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a return is recalled before the rental’s end',
-    changes: one('reconciliation/backup-recovery.ts', 'o.ends_at <= $5 AND EXISTS', 'o.ends_at IS NOT NULL AND EXISTS'),
+    changes: one('reconciliation/backup-recovery.ts', 'o.ends_at <= $5 OR', 'o.ends_at IS NOT NULL OR'),
     test: guard('that takes a running rental back is not recalled as its return'),
   },
   {

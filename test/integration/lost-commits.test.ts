@@ -1,10 +1,12 @@
 // A server that may have lost commits, as after a failover: nothing is done there for what was claimed before.
 import 'reflect-metadata';
+import { byHand } from '../extension-records.js';
 import { Database } from '../../src/store/database.js';
 import {
   api,
   clearStage,
   closeStage,
+  dueAgain,
   freeSun,
   Hand,
   mine,
@@ -12,6 +14,8 @@ import {
   orderOf,
   receivers,
   rent,
+  settledOrder,
+  SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
   txsOf,
@@ -83,4 +87,47 @@ it('nothing is given up or refunded for what was claimed before', async () => {
   await hand.ending().refund(order!, 'a reason');
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
   expect(await freeSun()).toBeGreaterThan(free);
+});
+
+/** An order that is undone, with a return in a block that is final; it was whole for a moment, or it never was. */
+async function undoneOrder(hand: Hand, wasWhole: boolean): Promise<string> {
+  const key = await settledOrder(hand, receivers[1]);
+  await byHand(`UPDATE orders SET settled = false, created_at = '2019-12-31' WHERE key = $1`, [key]);
+  if (!wasWhole) {
+    await byHand(
+      `UPDATE orders SET energy = energy * 2, status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+        WHERE key = $1`,
+      [key],
+    );
+  }
+  const { id } = await orderOf(key);
+  await hand.ending().undo(await dueAgain(hand, id));
+  await hand.advancer().advance([await dueAgain(hand, id)]);
+  expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  await mine(SOLID_LAG + 1);
+  return key;
+}
+
+/** As a copy has it that missed the commits from the return on, and maybe the one that undid the order. */
+async function loseReturn(key: string, undoing: boolean): Promise<void> {
+  const ofOrder = `order_id = (SELECT id FROM orders WHERE key = $1)`;
+  await byHand(`DELETE FROM chain_tx WHERE purpose = 'reclaim' AND ${ofOrder}`, [key]);
+  await byHand(`UPDATE leg SET status = 'active' WHERE ${ofOrder}`, [key]);
+  await byHand(`UPDATE orders SET undoing = $2, lease_until = NULL WHERE key = $1`, [key, undoing]);
+}
+
+it.each([
+  ['is known to be undone', true],
+  ['was undone by a commit that is lost too', false],
+])('the return of an order that %s is recalled, and the order refunded', async (_, isKnown) => {
+  const hand = await Hand.open();
+  const key = await undoneOrder(hand, isKnown);
+  await loseReturn(key, isKnown);
+  await hand.look();
+  await hand.search();
+  expect(await api.database.query('SELECT FROM orphan_tx')).toEqual([]);
+  expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
+  expect(await orderOf(key)).toMatchObject({ status: isKnown ? 'delivered' : 'placed', undoing: true });
+  await hand.advancer().advance([await dueAgain(hand, (await orderOf(key)).id)]);
+  expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
 });
