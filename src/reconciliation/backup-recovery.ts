@@ -32,7 +32,7 @@ const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.sta
 
 /**
  * The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after
- * the end, or of an order that is undone or was not delivered yet: we take back nothing else. One that has bytes of its
+ * the end, or of an order that is undone or was not delivered yet: we reclaim nothing else. One that has bytes of its
  * own to send comes last: those may be the next act of the same kind on chain.
  */
 const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.order_id
