@@ -338,9 +338,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'a lost act is given to an order that has bytes of its own',
     changes: one(
       'reconciliation/backup-recovery.ts',
-      `ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
-                    AND t.status IN ('built', 'signed')), l.id`,
-      'ORDER BY l.id',
+      `EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+                    AND t.status IN ('built', 'signed')), (o.ends_at`,
+      '(o.ends_at',
     ),
     test: long('backup-recovery')('bytes that are recorded stay their own order’s'),
   },
