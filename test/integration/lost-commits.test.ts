@@ -116,18 +116,20 @@ async function loseReturn(key: string, undoing: boolean): Promise<void> {
   await byHand(`UPDATE orders SET undoing = $2, lease_until = NULL WHERE key = $1`, [key, undoing]);
 }
 
-it.each([
-  ['is known to be undone', true],
-  ['was undone by a commit that is lost too', false],
-])('the return of an order that %s is recalled, and the order refunded', async (_, isKnown) => {
+async function isRecalled(wasWhole: boolean): Promise<void> {
   const hand = await Hand.open();
-  const key = await undoneOrder(hand, isKnown);
-  await loseReturn(key, isKnown);
+  const key = await undoneOrder(hand, wasWhole);
+  await loseReturn(key, wasWhole);
   await hand.look();
   await hand.search();
   expect(await api.database.query('SELECT FROM orphan_tx')).toEqual([]);
   expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
-  expect(await orderOf(key)).toMatchObject({ status: isKnown ? 'delivered' : 'placed', undoing: true });
+  expect(await orderOf(key)).toMatchObject({ status: wasWhole ? 'delivered' : 'placed', undoing: true });
   await hand.advancer().advance([await dueAgain(hand, (await orderOf(key)).id)]);
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
-});
+}
+
+it('the return of an order that is known to be undone is recalled, and the order refunded', () => isRecalled(true));
+
+it('the return of an order that was undone by a commit that is lost too is recalled, and the order refunded', () =>
+  isRecalled(false));
