@@ -10,6 +10,8 @@ import pg from 'pg';
 import { Ledger } from '../../src/billing/ledger.js';
 import { readBlock } from '../../src/chain/block.js';
 import { parseJson } from '../../src/chain/json.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, Wallet, type ChainAccount } from '../../packages/local/src/chain-account.js';
@@ -249,9 +251,14 @@ export class Arena {
     return answer;
   }
 
-  /** An act of a wallet's owner, in a block when this returns. */
+  /** An act of a wallet's owner, in the very next block. */
   async actByHand(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
-    for (const txid of await this.hand.sendUntilIncluded(path, body, owner)) this.handTxids.add(txid);
+    const made = await this.hand.post(`wallet/${path}`, { visible: true, ...body });
+    if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
+    const rawData = Buffer.from(made['raw_data_hex'], 'hex');
+    this.handTxids.add(String(made['txID']));
+    const transaction = signedTransactionHex(rawData, signWithKey(rawData, owner.privateKey));
+    await this.control('mine', { blocks: [{ transactions: [transaction] }] });
   }
 
   /** A block of the chain, as a healed node answers it. */

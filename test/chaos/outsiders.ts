@@ -24,6 +24,8 @@ const QUIET_MS = 12_000;
 /** TRON asks 100 TRX for a change of permissions; there are two, and bandwidth. */
 const PERMISSION_FEES_SUN = 210 * SUN;
 const FLOOD_AT_ONCE = 12;
+/** Some blocks: an act that a fork drops is in the next one again. */
+const TIME_LEFT_MS = 30_000;
 const FOREIGN_EVERY_MS = 400;
 /** As java-tron prints a contract's name and a parameter's type: digits that a pattern would take for a number. */
 const POISON = ':1234567890123456,';
@@ -91,8 +93,8 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
 
 /**
  * Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. Not one that
- * is about to end: where the service takes it back in the same block, what the act took is a part of another rental's, which
- * is the operator's to judge.
+ * is about to end by the chain's clock, which the records may be behind: where the service takes it back in the same block,
+ * what the act took is a part of another rental's, which is the operator's to judge.
  */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
   // A rental may end before it is its owner's turn: then another one is found.
@@ -100,9 +102,8 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
          FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
-        WHERE l.status = 'active' AND o.settled
-          AND o.ends_at > (SELECT max(block_at) FROM chain_tx) + interval '10 seconds'
-        ORDER BY o.ends_at DESC LIMIT 1`,
+        WHERE l.status = 'active' AND o.settled AND o.ends_at > $1 ORDER BY o.ends_at DESC LIMIT 1`,
+      [new Date((await arena.hand.headTime()) + TIME_LEFT_MS)],
     );
     const [leg] = rows;
     const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
