@@ -10,11 +10,12 @@ export interface Wanted {
   readonly listing: readonly string[];
 }
 
-// Identities are taken for what they are; a default that is none of ours (an identity's) does not show.
+// Identities are taken for what they are; a default that is none of ours (an identity's) does not show. A partition has its
+// table's, which Postgres 17 and newer say of it too.
 const LISTING = `
   SELECT format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                 CASE WHEN a.attnotnull THEN ' NOT NULL' END,
-                CASE a.attidentity WHEN 'a' THEN ' IDENTITY ALWAYS' WHEN 'd' THEN ' IDENTITY BY DEFAULT' END,
+                CASE WHEN c.relispartition THEN '' ELSE CASE a.attidentity WHEN 'a' THEN ' IDENTITY ALWAYS' WHEN 'd' THEN ' IDENTITY BY DEFAULT' END END,
                 ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid)) AS line
     FROM pg_attribute a JOIN ours c ON c.oid = a.attrelid
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
@@ -53,7 +54,7 @@ export async function driftOf(tx: Queryable, wanted: Wanted): Promise<string[]> 
   const listing = await listingOf(tx);
   const triggers = await tx.query<{ line: string }>(
     `SELECT pg_get_triggerdef(oid, true) || CASE tgenabled WHEN 'O' THEN '' ELSE ' STATE ' || tgenabled::text END AS line
-       FROM pg_trigger WHERE NOT tgisinternal`,
+       FROM pg_trigger WHERE NOT tgisinternal AND tgparentid = 0`,
   );
   const functions = await functionsOf(tx, 'public');
   await tx.query('CREATE SCHEMA wanted');

@@ -130,15 +130,15 @@ const LEGS = {
   text: `SELECT a.id AS auto_id, o.id AS order_id, o.energy, o.ends_at, o.undoing, o.settled, o.extensions, l.amount_sun,
       o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AS is_own,
       o.status = 'delivered' AND NOT o.needs_attention AND o.reclaimed_at IS NULL
-        AND NOT EXISTS (SELECT FROM leg x WHERE x.order_id = o.id AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
+        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
       d.block_number AS delegated_in, r.block_number AS reclaimed_in, r.id IS NOT NULL AS is_reclaim_sent
     FROM unnest($1::bigint[], $2::uuid[], $3::text[]) AS a(id, project_id, address)
     JOIN pool_wallet w ON true
-    JOIN leg l ON l.wallet_id = w.id AND l.receive_address = a.address
+    JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = a.address
       AND l.status = ANY (ARRAY['reserved'::text, 'placed'::text, 'active'::text, 'reclaiming'::text])
-    JOIN orders o ON o.id = l.order_id
-    LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('included', 'solid')
-    LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+    JOIN open_orders o ON o.id = l.order_id
+    LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('included', 'solid')
+    LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
     WHERE l.kind = 'rental'`,
 };
 

@@ -58,7 +58,7 @@ export const MOVE_BALANCE_BY_REFUND = {
   text: `UPDATE credit_account a SET balance_credits = a.balance_credits + $2::bigint,
                 spent_credits = CASE WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date
                                      THEN greatest(a.spent_credits - $2::bigint, 0) ELSE a.spent_credits END
-           FROM orders o WHERE o.id = $3 AND a.project_id = $1
+           FROM open_orders o WHERE o.id = $3 AND a.project_id = $1
           RETURNING a.balance_credits`,
 };
 

@@ -356,6 +356,10 @@ export class RetentionSettings {
 
   @Integer('RETAIN_EVENTS_DAYS', { fallback: 30, min: 0, max: 36_500 })
   declare readonly eventsDays: number;
+
+  /** After so many days an order that is over is moved to the archive, where it is found as before; 0 leaves all where they are. */
+  @Integer('ARCHIVE_ORDERS_DAYS', { fallback: 90, min: 0, max: 36_500 })
+  declare readonly ordersDays: number;
 }
 
 /** Which hosts webhooks may name, for who takes them and for who sends. */

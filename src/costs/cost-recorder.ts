@@ -20,24 +20,24 @@ const RECORD = {
   name: 'record_costs',
   text: `WITH seen AS (
       SELECT t.id, v.fee_sun FROM unnest($1::text[], $2::bigint[]) AS v(txid, fee_sun)
-        JOIN chain_tx t ON t.txid = decode(v.txid, 'hex')
+        JOIN open_chain_tx t ON t.txid = decode(v.txid, 'hex')
        WHERE t.fee_sun IS NULL AND t.status IN ('included', 'solid') AND t.block_number = $3
        ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE chain_tx t SET fee_sun = seen.fee_sun FROM seen, pool_wallet w
+    UPDATE open_chain_tx t SET fee_sun = seen.fee_sun FROM seen, pool_wallet w
      WHERE t.id = seen.id AND w.id = t.wallet_id RETURNING t.purpose, w.address AS wallet, t.fee_sun`,
 };
 
 /** After an id, in turns: one whose receipt no node has does not keep the others from theirs. */
 const MISSING = {
   name: 'missing_costs',
-  text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM chain_tx
+  text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM open_chain_tx
     WHERE status = 'solid' AND fee_sun IS NULL AND id > $1 AND block_number <= $2 ORDER BY id LIMIT $3`,
 };
 
 const COUNT_MISSING = {
   name: 'count_missing_costs',
   text: `SELECT count(*)::integer AS count FROM (
-    SELECT FROM chain_tx WHERE status = 'solid' AND fee_sun IS NULL AND block_number <= $1 LIMIT $2) missing`,
+    SELECT FROM open_chain_tx WHERE status = 'solid' AND fee_sun IS NULL AND block_number <= $1 LIMIT $2) missing`,
 };
 
 const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wallet` };

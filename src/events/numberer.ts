@@ -66,7 +66,7 @@ const TAKE = {
             'error_code', null, 'error', null, 'reference', o.reference, 'metadata', o.metadata,
             'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
             'reclaimed_at', null, 'test', o.test), 'legs', null, 'compensations', null)
-          FROM orders o WHERE o.id = e.order_id) END) AS snapshot
+          FROM open_orders o WHERE o.id = e.order_id) END) AS snapshot
     -- Once, and not for each event.
     FROM (SELECT server_mark AS known, server_mark() AS mark FROM event_numbering OFFSET 0) n
     LEFT JOIN (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e ON true

@@ -34,10 +34,10 @@ const OPEN_ORDERS = {
     FROM (
       SELECT CASE WHEN status <> 'delivered' THEN status WHEN settled THEN 'returning' ELSE 'delivered' END AS state,
           needs_attention, extract(epoch FROM clock_timestamp() - created_at) AS age_sec
-        FROM orders WHERE next_run_at IS NOT NULL
+        FROM open_orders WHERE next_run_at IS NOT NULL
       UNION ALL
       SELECT 'running', needs_attention, 0
-        FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+        FROM open_orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
           AND next_run_at IS NULL AND NOT test) o
     GROUP BY state`,
 };
@@ -46,13 +46,13 @@ const OPEN_ORDERS = {
 const SENDING = {
   name: 'gauges_sending',
   text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
-    FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
+    FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
 };
 
 /** The running rental with the least stake for what was sold: the first entry of its index. */
 const WORST_RENTAL = {
   name: 'gauges_worst_rental',
-  text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM orders
+  text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM open_orders
     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL`,
 };
 

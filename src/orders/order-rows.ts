@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
-import { compensationsOf, extensionsOf, legsOf } from '../store/functions/event-writers.js';
+import { compensationsOf, extensionsOf, legsOf, type Kept } from '../store/functions/event-writers.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import type { OrderMetadata } from './order-labels.js';
@@ -72,7 +72,7 @@ export interface KeyedOrderRow extends OrderRow {
  * Legs whose transaction may be on its way or is in a block. A reserved order has none, and most reads right after
  * an order meet that status, so they skip the look.
  */
-const LEGS = `CASE WHEN o.status <> 'reserved' THEN ${legsOf('o')} END AS legs`;
+const legsIn = (kept: Kept): string => `CASE WHEN o.status <> 'reserved' THEN ${legsOf('o', kept)} END AS legs`;
 
 /** Few orders have any; the partial index says so at once. A new order has none. */
 const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${compensationsOf('o')} END AS compensations`;
@@ -80,9 +80,11 @@ const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${c
 /** The row counts them, so that others cost no look. */
 const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS extensions`;
 
-const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
+const columnsIn = (
+  kept: Kept,
+): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
-  o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${LEGS}, ${COMPENSATIONS}, ${EXTENSIONS}`;
+  o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 
 /**
  * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
@@ -93,8 +95,19 @@ const FIND_BY_KEYS: Statement = {
   text: `SELECT wanted.place::int, found.*
            FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS wanted (project_id, key, place)
            CROSS JOIN LATERAL (
-             SELECT ${COLUMNS}, o.request_hash, o.request_id FROM orders o
+             SELECT ${columnsIn('open_')}, o.request_hash, o.request_id FROM open_orders o
               WHERE o.project_id = wanted.project_id AND o.key = wanted.key LIMIT 1) found`,
+};
+
+/** The same of an order that is long over: its key says which range of the archive it lies in. */
+const FIND_ARCHIVED_BY_KEYS: Statement = {
+  name: 'archived-orders-by-key',
+  text: `SELECT wanted.place::int, found.*
+           FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS wanted (project_id, key, place)
+           CROSS JOIN LATERAL (
+             SELECT ${columnsIn('archived_')}, o.request_hash, o.request_id
+               FROM order_key k JOIN archived_orders o ON o.id = k.order_id
+              WHERE k.project_id = wanted.project_id AND k.key = wanted.key AND k.extension IS NULL LIMIT 1) found`,
 };
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -102,16 +115,19 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
 /** Orders by their keys, for polls and replays. */
 @Injectable()
 export class OrdersByKey {
-  private readonly reads: Batched<KeyedOrderRow>;
+  private readonly open: Batched<KeyedOrderRow>;
+  private readonly archived: Batched<KeyedOrderRow>;
 
   constructor(database: Database) {
-    this.reads = rowsByKey(database, FIND_BY_KEYS);
+    this.open = rowsByKey(database, FIND_BY_KEYS);
+    this.archived = rowsByKey(database, FIND_ARCHIVED_BY_KEYS);
   }
 
   /** The project's order of this key; undefined when there is none or it is another project's. */
   async find(projectId: string, key: string): Promise<KeyedOrderRow | undefined> {
     // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
-    return KEY.test(key) ? this.reads.find(projectId, key) : undefined;
+    if (!KEY.test(key)) return undefined;
+    return (await this.open.find(projectId, key)) ?? this.archived.find(projectId, key);
   }
 }
 
@@ -120,7 +136,7 @@ export class OrdersByKey {
  * $6 what it is by: one range of one index, read backwards. No condition may be null or stand behind an OR: in a generic
  * plan it would be a filter, and a late page would read all pages before it.
  */
-const LISTED = `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1`;
+const LISTED = `SELECT ${columnsIn('')} FROM orders o WHERE o.project_id = $1`;
 const PAGE = `AND (o.created_at, o.id) < ($2::timestamptz, $3::bigint) AND o.created_at >= $4::timestamptz
           ORDER BY o.created_at DESC, o.id DESC LIMIT $5`;
 
@@ -145,5 +161,5 @@ export const FIND_PLACE: Statement = {
 /** $1 ids. Which of them have come to what a waiting caller waits for. */
 export const FIND_ARRIVED: Statement = {
   name: 'orders-arrived',
-  text: `SELECT id FROM orders WHERE id = ANY($1::bigint[]) AND status IN ('delivered', 'refunded')`,
+  text: `SELECT id FROM open_orders WHERE id = ANY($1::bigint[]) AND status IN ('delivered', 'refunded')`,
 };

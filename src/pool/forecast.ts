@@ -80,7 +80,7 @@ const SUMS = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wal
 /** What is not delivered yet runs its whole time from now. */
 const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1, o.duration_sec * interval '1 second')) / 3600), 0)::integer AS hour,
     sum(l.amount_sun)::bigint AS sun
-  FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
+  FROM open_leg l JOIN open_orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
   WHERE l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND w.status = 'active'
     AND coalesce(o.ends_at, $1 + o.duration_sec * interval '1 second') <= $1 + $2 * interval '1 hour'
   GROUP BY 1`;
@@ -91,9 +91,9 @@ const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1,
  */
 const SOLD = `SELECT least(ceil(extract(epoch FROM coalesce(o.ends_at - l.active_at, o.duration_sec * interval '1 second')) / 3600), $2)::integer AS hours,
     sum(l.amount_sun)::bigint AS sun
-  FROM (SELECT l.order_id, l.amount_sun, l.active_at FROM pool_wallet w JOIN leg l ON l.wallet_id = w.id
+  FROM (SELECT l.order_id, l.amount_sun, l.active_at FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id
       AND l.changed_at > (SELECT clock_timestamp() - interval '1 day') WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
-      AND l.active_at > $1::timestamptz - interval '1 day' LIMIT 100000) l JOIN orders o ON o.id = l.order_id
+      AND l.active_at > $1::timestamptz - interval '1 day' LIMIT 100000) l JOIN open_orders o ON o.id = l.order_id
   GROUP BY 1`;
 
 interface SumsRow {

@@ -24,27 +24,27 @@ export interface EndedOrder {
 }
 
 /** Orders first and in order of id, as by everyone who writes several of them; a new fence: its holder writes nothing more. */
-const TAKE_ORDERS = `UPDATE orders o SET fence = o.fence + 1, lease_until = NULL
-  FROM (SELECT id FROM orders WHERE id IN (SELECT order_id FROM leg WHERE id = ANY ($1::bigint[]))
+const TAKE_ORDERS = `UPDATE open_orders o SET fence = o.fence + 1, lease_until = NULL
+  FROM (SELECT id FROM open_orders WHERE id IN (SELECT order_id FROM open_leg WHERE id = ANY ($1::bigint[]))
          ORDER BY id FOR NO KEY UPDATE) held WHERE o.id = held.id RETURNING o.id`;
 
-const DROP_UNSENT = `UPDATE chain_tx SET status = 'dropped'
+const DROP_UNSENT = `UPDATE open_chain_tx SET status = 'dropped'
   WHERE leg_id = ANY ($1::bigint[]) AND purpose = 'reclaim' AND status IN ('built', 'signed')`;
 
-const CLOSE = `UPDATE leg SET status = 'reclaimed', closed_at = $2, closed_by_txid = $3, closed_reason = $4, changed_at = clock_timestamp()
+const CLOSE = `UPDATE open_leg SET status = 'reclaimed', closed_at = $2, closed_by_txid = $3, closed_reason = $4, changed_at = clock_timestamp()
   WHERE id = ANY ($1::bigint[]) AND status IN ('active', 'reclaiming') RETURNING id`;
 
-const END_ORDERS = `UPDATE orders o SET reclaimed_at = s.at, needs_attention = o.undoing AND o.needs_attention,
+const END_ORDERS = `UPDATE open_orders o SET reclaimed_at = s.at, needs_attention = o.undoing AND o.needs_attention,
     next_run_at = CASE WHEN o.undoing THEN clock_timestamp() WHEN s.waits THEN o.next_run_at END
-  FROM (SELECT l.order_id, max(coalesce(l.closed_at, t.block_at)) AS at, bool_or(l.status <> 'reclaimed') AS waits FROM leg l
-          LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
+  FROM (SELECT l.order_id, max(coalesce(l.closed_at, t.block_at)) AS at, bool_or(l.status <> 'reclaimed') AS waits FROM open_leg l
+          LEFT JOIN open_chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
          WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
          GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL OR l.closed_at IS NOT NULL)) s
   WHERE o.id = s.order_id AND o.status = 'delivered'
   RETURNING o.id, o.project_id, o.request_id, extract(epoch FROM s.at - o.ends_at)::float8 AS late_sec`;
 
 /** What goes on as it was: other legs of the order, which end with their rental. */
-const WAKE_REST = `UPDATE orders SET next_run_at = clock_timestamp()
+const WAKE_REST = `UPDATE open_orders SET next_run_at = clock_timestamp()
   WHERE id = ANY ($1::bigint[]) AND (undoing OR next_run_at IS NOT NULL) AND reclaimed_at IS NULL`;
 
 /** Returns the orders that this ended, and how many of the legs it closed. */

@@ -21,11 +21,11 @@ interface LegRow {
 }
 
 const FIND = `SELECT l.id, l.leg_no, l.wallet_id, w.address, l.receive_address, l.amount_sun, l.status, d.block_number AS delivered
-  FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
-  LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid'
+  FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
+  LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid'
   WHERE l.order_id = $1 AND l.kind = 'rental' AND ($2::integer IS NULL OR l.leg_no = $2) ORDER BY l.leg_no`;
 
-const ON_ITS_WAY = `SELECT encode(txid, 'hex') AS txid FROM chain_tx
+const ON_ITS_WAY = `SELECT encode(txid, 'hex') AS txid FROM open_chain_tx
   WHERE leg_id = $1 AND purpose = 'reclaim' AND status IN ('sending', 'included', 'solid')`;
 
 const MARK_ACT = `UPDATE orphan_tx SET leg_ids = coalesce(leg_ids, '{}') || $2::bigint WHERE txid = decode($1, 'hex')`;
@@ -118,7 +118,7 @@ export class LegEnds {
       );
     }
     const [ours] = await this.database.query<{ order_id: bigint }>(
-      `SELECT order_id FROM chain_tx WHERE txid = decode($1, 'hex') AND status NOT IN ('dead', 'dropped')`,
+      `SELECT order_id FROM open_chain_tx WHERE txid = decode($1, 'hex') AND status NOT IN ('dead', 'dropped')`,
       [txid],
     );
     if (ours !== undefined) {

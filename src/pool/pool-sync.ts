@@ -50,8 +50,8 @@ const TAKE_WALLET = {
  */
 const END_ACTIVATIONS = {
   name: 'pool_end_activations',
-  text: `UPDATE leg l SET status = 'reclaimed', closed_at = l.active_at, closed_reason = 'activated: nothing is to be reclaimed'
-    FROM (SELECT l.id FROM leg l JOIN orders o ON o.id = l.order_id
+  text: `UPDATE open_leg l SET status = 'reclaimed', closed_at = l.active_at, closed_reason = 'activated: nothing is to be reclaimed'
+    FROM (SELECT l.id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
            WHERE l.wallet_id = $1 AND l.kind = 'activation' AND l.status = 'active' AND o.settled
            ORDER BY l.id LIMIT 5000 FOR NO KEY UPDATE OF l SKIP LOCKED) ended
     WHERE l.id = ended.id`,
@@ -69,22 +69,22 @@ const LOCK_SLOTS = {
  */
 const SPOKEN_FOR = {
   name: 'pool_spoken_for',
-  text: `SELECT coalesce(sum(l.amount_sun), 0)::bigint AS sun FROM leg l WHERE l.wallet_id = $1
+  text: `SELECT coalesce(sum(l.amount_sun), 0)::bigint AS sun FROM open_leg l WHERE l.wallet_id = $1
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       AND (l.status IN ('reserved', 'placed')
         OR (l.status = 'active' AND l.changed_at >= $2)
         OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND EXISTS (
-              SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+              SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
                 AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3))
         OR (l.status = 'reclaiming' AND EXISTS (
-              SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
+              SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
 
 /** Longer than any transaction lasts: what became a delegation before that is one for every statement of this reading. */
 const LATELY = `interval '1 minute'`;
 
 /** A leg's stake that the wallet does not have back: its reclaim, if there is one, is in no block that was read. */
-const IS_HELD = `(l.status <> 'reclaiming' OR (SELECT t.id FROM chain_tx t
+const IS_HELD = `(l.status <> 'reclaiming' OR (SELECT t.id FROM open_chain_tx t
           WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')) IS NULL)`;
 
 /**
@@ -98,7 +98,7 @@ const DELEGATED_LEGS = {
       coalesce(sum(held), 0)::bigint AS held_sun
     FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later,
         CASE WHEN ${IS_HELD} THEN l.amount_sun END AS held
-      FROM leg l JOIN orders o ON o.id = l.order_id
+      FROM open_leg l JOIN open_orders o ON o.id = l.order_id
            WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2::timestamptz - ${LATELY}) open`,
 };
 
@@ -110,13 +110,13 @@ const OPEN_LEGS = {
       coalesce(sum(held), 0)::bigint AS held_sun
     FROM (SELECT l.status IN ('reserved', 'placed') OR l.changed_at >= $2
           OR (l.status = 'active' AND EXISTS (
-                SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+                SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
                   AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)) AS is_unsent,
         l.status IN ('active', 'reclaiming') AND l.changed_at < $2 AND l.changed_at >= $2::timestamptz - ${LATELY} AS is_late,
         o.settled AND o.ends_at > $4 AND l.status = 'active' AS later,
         CASE WHEN (l.status IN ('reserved', 'placed') OR l.changed_at >= $2::timestamptz - ${LATELY}) AND ${IS_HELD}
           THEN l.amount_sun END AS held
-      FROM leg l JOIN orders o ON o.id = l.order_id
+      FROM open_leg l JOIN open_orders o ON o.id = l.order_id
      WHERE l.wallet_id = $1 AND (l.status IN ('reserved', 'placed')
         OR (l.status IN ('active', 'reclaiming') AND l.changed_at >= $2::timestamptz - interval '1 hour'))) open`,
 };

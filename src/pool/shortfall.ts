@@ -14,14 +14,14 @@ export interface WalletRow {
 
 const LEGS = `SELECT l.amount_sun AS sun, d.status AS delivery, d.block_number AS delivered_in, r.status AS reclaim,
     r.block_number AS reclaimed_in
-  FROM leg l JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
-  LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+  FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
+  LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
     AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')`;
 
 /** New transactions have new ids, so the newest thousands hold the newest block the records call solid. */
 export const SOLID_HEIGHT = `SELECT coalesce(max(block_number), 0)::bigint AS height
-  FROM (SELECT block_number, status FROM chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
+  FROM (SELECT block_number, status FROM open_chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
 
 type Status = 'sending' | 'included' | 'solid';
 

@@ -28,30 +28,30 @@ const HELD_SEC = 60;
 const OPEN_DELIVERIES_MAX = 20;
 
 /** The leg whose record of these very bytes says that they were never sent. */
-const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
+const LEG_BY_TXID = `SELECT t.leg_id FROM open_chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
 
 /**
  * The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after
  * the end, or of an order that is undone or was not delivered yet: we reclaim nothing else. One that has bytes of its
  * own to send comes last: those may be the next act of the same kind on chain.
  */
-const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.order_id
+const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
     AND l.status = ANY (CASE WHEN $4 = 'reclaim' THEN ARRAY['active', 'reclaiming'] ELSE ARRAY['reserved', 'placed'] END)
     AND l.kind = CASE WHEN $4 = 'activate' THEN 'activation' ELSE 'rental' END
     AND o.created_at <= $5::timestamptz + $6 * interval '1 second'
     AND ($4 <> 'reclaim' OR ((o.ends_at <= $5 OR o.undoing OR o.status IN ('placed', 'unresolved')) AND EXISTS (
-      SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid' AND t.block_number <= $7)))
-    AND NOT EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+      SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid' AND t.block_number <= $7)))
+    AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                      AND t.status IN ('sending', 'included', 'solid'))
-  ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+  ORDER BY EXISTS (SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                     AND t.status IN ('built', 'signed')), (o.ends_at <= $5) IS NOT TRUE, NOT o.undoing, l.id LIMIT 1`;
 
 /**
  * Deliveries that a return may belong to and that are not final by the records: the commit that said so may be among the
  * lost ones, and the follower may get there later than the search.
  */
-const OPEN_DELIVERIES = `SELECT t.txid FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'
     AND l.status IN ('placed', 'active') AND t.purpose = 'delegate' AND t.status IN ('sending', 'included')
   ORDER BY t.id LIMIT ${OPEN_DELIVERIES_MAX.toString()}`;
@@ -61,25 +61,25 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM chain_tx t JOIN leg l ON l.id = t.le
  * the search gets to a return of it before a worker makes another one; while the past is being searched nothing is
  * claimed anyhow. A return before all was delivered says that the order is being undone.
  */
-const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
+const TAKE_ORDER = `UPDATE open_orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
     undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
     lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
       THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
     placed_at = coalesce(o.placed_at, clock_timestamp())
-  FROM leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;
+  FROM open_leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;
 
-const SIGN = `UPDATE chain_tx SET status = 'signed', signature = $2 WHERE txid = $1 AND status = 'built'`;
-const SEND = `UPDATE chain_tx SET status = 'sending', sends = 1, sent_at = clock_timestamp() WHERE txid = $1 AND status = 'signed'`;
-const DROP_UNSENT = `UPDATE chain_tx SET status = 'dropped'
+const SIGN = `UPDATE open_chain_tx SET status = 'signed', signature = $2 WHERE txid = $1 AND status = 'built'`;
+const SEND = `UPDATE open_chain_tx SET status = 'sending', sends = 1, sent_at = clock_timestamp() WHERE txid = $1 AND status = 'signed'`;
+const DROP_UNSENT = `UPDATE open_chain_tx SET status = 'dropped'
   WHERE leg_id = $1 AND purpose = $2 AND txid <> $3 AND status IN ('built', 'signed')`;
-const RECORD = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
+const RECORD = `INSERT INTO open_chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
     ref_block_number, expires_at, sends, sent_at)
   SELECT $1, $2, $3, 1 + coalesce(max(attempt), 0), $4, 'sending', $5, $6, $7, $8, $9, 1, clock_timestamp()
-    FROM chain_tx WHERE leg_id = $2 AND purpose = $3
+    FROM open_chain_tx WHERE leg_id = $2 AND purpose = $3
   ON CONFLICT DO NOTHING RETURNING id`;
 
-const MOVE_LEG = `UPDATE leg SET status = CASE status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END,
+const MOVE_LEG = `UPDATE open_leg SET status = CASE status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END,
     changed_at = clock_timestamp() WHERE id = $1 AND status = CASE WHEN $2 = 'reclaim' THEN 'active' ELSE 'reserved' END`;
 
 type SingleSignedAct = UnrecordedAct & { readonly signature: Buffer };

@@ -22,9 +22,9 @@ const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address,
 
 /** What stood there before the act, those that end first first. `moving`: an undelegation of ours may be on its way. */
 const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
-  FROM leg l JOIN orders o ON o.id = l.order_id
-  JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
-  LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+  FROM open_leg l JOIN open_orders o ON o.id = l.order_id
+  JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
+  LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental' AND l.status IN ('active', 'reclaiming')
     AND (r.id IS NULL OR r.status = 'sending')
   ORDER BY o.ends_at, l.id`;

@@ -19,10 +19,10 @@ const ENTRY_AGE_SEC = 600;
 /** A row that changed since, or that is locked, is judged at the next pass. */
 const MARK = {
   name: 'mark_judged',
-  text: `UPDATE orders o SET judged = true FROM (
-      SELECT o.id FROM unnest($1::bigint[], $2::text[]) AS v(id, version) JOIN orders o ON o.id = v.id
+  text: `UPDATE open_orders o SET judged = true FROM (
+      SELECT o.id FROM unnest($1::bigint[], $2::text[]) AS v(id, version) JOIN open_orders o ON o.id = v.id
        WHERE o.xmin::text = v.version AND ($3::bigint IS NULL OR NOT EXISTS (
-         SELECT FROM chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.block_number >= $3))
+         SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.block_number >= $3))
        ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED) held
     WHERE o.id = held.id`,
 };

@@ -35,10 +35,12 @@ const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_a
 const ADOPT_TX = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
     ref_block_number, expires_at, block_number, block_id, block_at)
   VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)
-  ON CONFLICT (txid) DO UPDATE SET order_id = excluded.order_id, leg_id = excluded.leg_id, purpose = excluded.purpose,
-    attempt = excluded.attempt, status = excluded.status, signature = excluded.signature, block_number = excluded.block_number,
-    block_id = excluded.block_id, block_at = excluded.block_at
-    WHERE chain_tx.status IN ('dead', 'dropped')`;
+  ON CONFLICT DO NOTHING`;
+
+/** Of bytes that were given up, and stand on chain all the same. */
+const ADOPT_GIVEN_UP = `UPDATE open_chain_tx SET order_id = $1, leg_id = $2, purpose = 'delegate', attempt = 1, status = 'solid',
+    signature = $4, block_number = $5, block_id = $6, block_at = $7
+  WHERE txid = $3 AND status IN ('dead', 'dropped') RETURNING id`;
 
 interface DueRow {
   readonly txid: Buffer;
@@ -108,18 +110,13 @@ export class OrphanReclaims {
       if (order === undefined) return undefined;
       const legParams = [order.id, row.wallet_id, row.receive_address, row.amount_sun, row.block_at];
       const [leg] = await tx.query<{ id: bigint }>(ADOPT_LEG, legParams);
-      await tx.query(ADOPT_TX, [
-        order.id,
-        leg?.id,
-        row.wallet_id,
-        row.txid,
-        row.raw_data,
-        row.signature,
-        row.block_number,
-        new Date(expiresAtMs),
-        row.block_id,
-        row.block_at,
-      ]);
+      const { txid, signature } = row;
+      const standing = [row.block_number, row.block_id, row.block_at];
+      const givenUp = await tx.query(ADOPT_GIVEN_UP, [order.id, leg?.id, txid, signature, ...standing]);
+      if (givenUp.length === 0) {
+        const bytes = [row.wallet_id, txid, row.raw_data, signature, row.block_number, new Date(expiresAtMs)];
+        await tx.query(ADOPT_TX, [order.id, leg?.id, ...bytes, row.block_id, row.block_at]);
+      }
       await tx.query(`UPDATE orphan_tx SET order_id = $2 WHERE txid = $1`, [row.txid, order.id]);
       return order.id;
     });

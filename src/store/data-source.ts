@@ -98,6 +98,8 @@ import { ConsoleMemberships1760000000063 } from './migrations/0063-console-membe
 import { WaitingDeliveries1760000000064 } from './migrations/0064-waiting-deliveries.js';
 import { UnrevokedKeys1760000000065 } from './migrations/0065-unrevoked-keys.js';
 import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
+import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.js';
+import { Archive1760000000068 } from './migrations/0068-archive.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -212,6 +214,8 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   WaitingDeliveries1760000000064,
   UnrevokedKeys1760000000065,
   SmallSums1760000000066,
+  ArchivedColumn1760000000067,
+  Archive1760000000068,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

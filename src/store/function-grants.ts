@@ -36,6 +36,11 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   refuse_or_accept_order: ['api'],
   // Deletes test orders, with the owner's rights: nobody else may delete any.
   prune_test_orders: ['worker'],
+  // As well: nobody else may delete what is open.
+  archive_orders: ['worker'],
+  add_archive_range: [],
+  archived_row: [],
+  kept_unless_archived: [],
   reserve_capacity: ['worker'],
   split_capacity: ['worker'],
   take_from_slots: ['worker'],

@@ -37,9 +37,51 @@ const LOCK_ONLY = { only: ['id'] } as const;
 
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
+type TableAccess = Readonly<Partial<Record<Role, Access>>>;
+
+const ORDERS: TableAccess = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
+  cli: {
+    select: 'all',
+    update: { only: ['fence', 'lease_until', 'next_run_at', 'needs_attention', 'reclaimed_at'] },
+  },
+  console_operator: READ,
+  reports: READ,
+};
+const LEGS: TableAccess = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
+  cli: {
+    select: 'all',
+    update: { only: ['status', 'changed_at', 'closed_at', 'closed_by_txid', 'closed_reason'] },
+  },
+  console_operator: READ,
+  reports: READ,
+};
+const TRANSACTIONS: TableAccess = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
+  cli: { select: 'all', update: { only: ['status'] } },
+  console_operator: READ,
+  reports: READ,
+};
+/** A row comes there by the database's own function alone, and nobody changes it. */
+const ARCHIVED: TableAccess = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
+
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
-const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
+const BY_TABLE: Readonly<Record<string, TableAccess>> = {
   ...SHOWN_TABLES,
+  // Orders with their legs and transactions, by themselves and as they are found: open, or in the archive.
+  orders: ORDERS,
+  open_orders: ORDERS,
+  archived_orders: ARCHIVED,
+  leg: LEGS,
+  open_leg: LEGS,
+  archived_leg: ARCHIVED,
+  chain_tx: TRANSACTIONS,
+  open_chain_tx: TRANSACTIONS,
+  archived_chain_tx: ARCHIVED,
   api_key: {
     api: { select: 'all', update: { only: ['last_used_at', 'recent_sources'] } },
     worker: { select: { but: ['sealed', 'previous_sealed'] } },
@@ -87,13 +129,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     // Pruning takes the oldest rows under locks.
     worker: { select: 'all', insert: 'all', update: LOCK_ONLY, delete: 'all' },
     cli: READ,
-    console_operator: READ,
-    reports: READ,
-  },
-  chain_tx: {
-    api: READ,
-    worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
-    cli: { select: 'all', update: { only: ['status'] } },
     console_operator: READ,
     reports: READ,
   },
@@ -236,16 +271,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     sender: READ,
   },
-  leg: {
-    api: READ,
-    worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
-    cli: {
-      select: 'all',
-      update: { only: ['status', 'changed_at', 'closed_at', 'closed_by_txid', 'closed_reason'] },
-    },
-    console_operator: READ,
-    reports: READ,
-  },
   market_state: { api: MARKET, worker: MARKET, cli: MARKET, console_operator: READ, reports: READ },
   membership: {
     cli: READ,
@@ -273,16 +298,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   // Both written by the database's own functions alone.
   order_extension: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
   order_key: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
-  orders: {
-    api: READ,
-    worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
-    cli: {
-      select: 'all',
-      update: { only: ['fence', 'lease_until', 'next_run_at', 'needs_attention', 'reclaimed_at'] },
-    },
-    console_operator: READ,
-    reports: READ,
-  },
   orphan_tx: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { only: ['order_id', 'gone_at', 'leg_ids'] } },

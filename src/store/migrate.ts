@@ -46,7 +46,8 @@ async function withMigrations<T>(
 /** Runs what is pending, and grants what it brought with it; returns the names run. */
 export async function migrateUp(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, true, async (source) => {
-    const done = await source.runMigrations();
+    // One by one: what one of them locks is free before the next one reads long.
+    const done = await source.runMigrations({ transaction: 'each' });
     await new Database(source).transaction(async (tx) => {
       const withRoles = await usesRoles(tx);
       await runAll(tx, [...(await planGrants(tx, withRoles)), ...(await planPolicies(tx, withRoles))]);

@@ -56,7 +56,7 @@ export async function planPolicies(db: Queryable, withRoles: boolean): Promise<s
   if (!withRoles) return [];
   const tables = await db.query<{ name: string; secured: boolean }>(
     `SELECT relname::text AS name, relrowsecurity AS secured FROM pg_class
-      WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY ($1::text[])`,
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname = ANY ($1::text[])`,
     [Object.keys(MERCHANT_TABLES)],
   );
   const present = new Set(tables.map(({ name }) => name));

@@ -23,10 +23,10 @@ const LEASE_SEC = 15;
 const CLAIM = {
   name: 'claim_test_orders',
   text: `WITH due AS (
-      SELECT id, clock_timestamp() + $1 * interval '1 second' AS until FROM orders
+      SELECT id, clock_timestamp() + $1 * interval '1 second' AS until FROM open_orders
        WHERE play_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
        ORDER BY play_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-    UPDATE orders o SET lease_until = due.until, fence = o.fence + 1 FROM due WHERE o.id = due.id
+    UPDATE open_orders o SET lease_until = due.until, fence = o.fence + 1 FROM due WHERE o.id = due.id
     RETURNING o.id, o.project_id, o.kind, o.status, o.settled, o.receive_address, o.credits, o.fence`,
 };
 
@@ -37,34 +37,34 @@ const BY_CLAIM = `lease_until = NULL WHERE id = $1 AND fence = $2 RETURNING id`;
 const MOVES: Readonly<Record<TestMove, { readonly name: string; readonly text: string }>> = {
   place: {
     name: 'place_test_order',
-    text: `UPDATE orders SET status = 'placed', placed_at = statement_timestamp(), play_at = ${LATER}, ${BY_CLAIM}`,
+    text: `UPDATE open_orders SET status = 'placed', placed_at = statement_timestamp(), play_at = ${LATER}, ${BY_CLAIM}`,
   },
   deliver: {
     name: 'deliver_test_order',
-    text: `UPDATE orders SET status = 'delivered', delivered_at = statement_timestamp(), delivered_energy = energy,
+    text: `UPDATE open_orders SET status = 'delivered', delivered_at = statement_timestamp(), delivered_energy = energy,
       ends_at = statement_timestamp() + duration_sec * interval '1 second', needs_attention = false,
       error_code = NULL, error = NULL, play_at = ${LATER}, ${BY_CLAIM}`,
   },
   'set aside': {
     name: 'set_test_order_aside',
-    text: `UPDATE orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN',
+    text: `UPDATE open_orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN',
       error = 'Nobody can say yet what became of it, as this test address plays it; this resolves itself.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
   refund: {
     name: 'refund_test_order',
-    text: `UPDATE orders SET status = 'refunded', settled = true, error_code = 'SUPPLIER_REFUSED',
+    text: `UPDATE open_orders SET status = 'refunded', settled = true, error_code = 'SUPPLIER_REFUSED',
       error = 'It could not be delivered, as this test address plays it; the charge was returned.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
   // A rental goes on until its end, which an extension moves.
   settle: {
     name: 'settle_test_order',
-    text: `UPDATE orders SET settled = true, play_at = coalesce(${LATER}, ends_at), ${BY_CLAIM}`,
+    text: `UPDATE open_orders SET settled = true, play_at = coalesce(${LATER}, ends_at), ${BY_CLAIM}`,
   },
   end: {
     name: 'end_test_order',
-    text: `UPDATE orders SET reclaimed_at = greatest(statement_timestamp(), ends_at), play_at = ${LATER}, ${BY_CLAIM}`,
+    text: `UPDATE open_orders SET reclaimed_at = greatest(statement_timestamp(), ends_at), play_at = ${LATER}, ${BY_CLAIM}`,
   },
 };
 

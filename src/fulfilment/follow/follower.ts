@@ -31,7 +31,7 @@ const ACTS_WAIT_MS = 5_000;
 
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
-  text: `SELECT id, order_id, txid, block_number, block_id FROM chain_tx
+  text: `SELECT id, order_id, txid, block_number, block_id FROM open_chain_tx
     WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
 };
 
@@ -41,16 +41,16 @@ const INCLUDED_BETWEEN = {
  */
 const OLDEST_OPEN = {
   name: 'oldest_open',
-  text: `SELECT least((SELECT min(block_number) FROM chain_tx WHERE status = 'included' AND block_number > $1),
-      (SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)) AS number`,
+  text: `SELECT least((SELECT min(block_number) FROM open_chain_tx WHERE status = 'included' AND block_number > $1),
+      (SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)) AS number`,
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
 /** What may stand in a block that holds only what was asked for. */
 const EXPECTED = {
   name: 'txs_expected',
-  text: `SELECT txid FROM (SELECT id, txid FROM chain_tx WHERE status = 'sending'
-      UNION ALL SELECT id, txid FROM chain_tx WHERE status = 'included') t ORDER BY id DESC LIMIT 5000`,
+  text: `SELECT txid FROM (SELECT id, txid FROM open_chain_tx WHERE status = 'sending'
+      UNION ALL SELECT id, txid FROM open_chain_tx WHERE status = 'included') t ORDER BY id DESC LIMIT 5000`,
 };
 
 const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };

@@ -14,7 +14,7 @@ import { SOLID_WAIT } from '../loop/order-claims.js';
 
 const FIND_SENDING = {
   name: 'find_sending_by_txid',
-  text: `SELECT id, order_id, txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status = 'sending' ORDER BY order_id, id`,
+  text: `SELECT id, order_id, txid FROM open_chain_tx WHERE txid = ANY ($1::bytea[]) AND status = 'sending' ORDER BY order_id, id`,
 };
 
 /**
@@ -24,21 +24,21 @@ const FIND_SENDING = {
 const LOCK_SENDING = {
   name: 'lock_sending',
   text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
     WHERE t.id = ANY ($1::bigint[]) AND t.status = 'sending'
     ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_INCLUDED = {
   name: 'mark_included',
-  text: `UPDATE chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
+  text: `UPDATE open_chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
     WHERE id = ANY ($1::bigint[]) AND status = 'sending' RETURNING id, leg_id, order_id, purpose, attempt, txid`,
 };
 
 /** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
 const ACTIVATE_LEGS = {
   name: 'activate_legs',
-  text: `UPDATE leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
+  text: `UPDATE open_leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
       energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END
     WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
 };
@@ -50,12 +50,12 @@ const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clo
 /** Delivered when every leg that is not released is active and together they hold what was sold. */
 const DELIVER_ORDERS = {
   name: 'deliver_orders',
-  text: `UPDATE orders o SET status = 'delivered', delivered_at = s.at,
+  text: `UPDATE open_orders o SET status = 'delivered', delivered_at = s.at,
       ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
       sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
       needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
     FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy,
-             sum(amount_sun) AS sun FROM leg
+             sum(amount_sun) AS sun FROM open_leg
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
     WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
@@ -66,16 +66,16 @@ const DELIVER_ORDERS = {
 /** Whole on chain but short of what was sold: due at once for a further leg. */
 const WAKE_SHORT = {
   name: 'wake_short',
-  text: `UPDATE orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
-      AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
+  text: `UPDATE open_orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
+      AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
 };
 
 /** The rental is over once every leg's undelegation, ours or foreign, is in a block, and runs again if one is reverted. */
 export const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
-  text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
-    FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM leg l
-            LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
+  text: `UPDATE open_orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
+    FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM open_leg l
+            LEFT JOIN open_chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
            WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
            GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL OR l.closed_at IS NOT NULL)) s
     WHERE o.id = s.order_id AND o.status = 'delivered'
@@ -85,14 +85,14 @@ export const RECLAIM_ORDERS = {
 const LOCK_INCLUDED = {
   name: 'lock_included',
   text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
     WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
     ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_REVERTED = {
   name: 'mark_reverted',
-  text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL,
+  text: `UPDATE open_chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL,
       fee_sun = NULL
     FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
     WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
@@ -101,19 +101,19 @@ const MARK_REVERTED = {
 
 const REVERTED_LEGS = {
   name: 'reverted_legs',
-  text: `UPDATE leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
+  text: `UPDATE open_leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
     WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
 };
 
 const REVERTED_ORDERS = {
   name: 'reverted_orders',
-  text: `UPDATE orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+  text: `UPDATE open_orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
     WHERE id = ANY ($1::bigint[]) AND status = 'delivered' AND NOT settled`,
 };
 
 const REVERTED_DUE = {
   name: 'reverted_due',
-  text: `UPDATE orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
+  text: `UPDATE open_orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
 /** What the receiver could use at a block that the chain does not have any more. */

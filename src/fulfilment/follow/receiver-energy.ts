@@ -29,10 +29,10 @@ const WRITE_BEFORE = `INSERT INTO receiver_energy AS e (order_id, before_energy,
 /** Only while the block that the order was delivered by is still the chain's, as far as is recorded. */
 const WRITE_AFTER = `INSERT INTO receiver_energy AS e (order_id, after_energy, after_block)
   SELECT $1::bigint, $2::bigint, $3::bigint
-   WHERE EXISTS (SELECT FROM chain_tx WHERE order_id = $1 AND block_id = $4 AND status IN ('included', 'solid'))
+   WHERE EXISTS (SELECT FROM open_chain_tx WHERE order_id = $1 AND block_id = $4 AND status IN ('included', 'solid'))
   ON CONFLICT (order_id) DO UPDATE SET after_energy = excluded.after_energy, after_block = excluded.after_block`;
 
-const RECEIVER = `SELECT receive_address AS address FROM orders WHERE id = $1 AND kind = 'rental' AND status = 'delivered'`;
+const RECEIVER = `SELECT receive_address AS address FROM open_orders WHERE id = $1 AND kind = 'rental' AND status = 'delivered'`;
 
 interface Reading {
   readonly energy: bigint;

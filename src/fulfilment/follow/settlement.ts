@@ -24,7 +24,7 @@ const PAGE_SIZE = PAGE.toString();
 /** In pages, so that any number of transactions that cannot be settled yet never hides the ones behind them. */
 const WAITING = {
   name: 'txs_waiting_for_solid',
-  text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM chain_tx
+  text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM open_chain_tx
     WHERE status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
     ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
 };
@@ -33,39 +33,39 @@ const WAITING = {
 const LOCK_WAITING = {
   name: 'lock_included',
   text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
     WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
     ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_SOLID = {
   name: 'mark_solid',
-  text: `UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
+  text: `UPDATE open_chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
     RETURNING id, leg_id, order_id, purpose, attempt, txid`,
 };
 
 const RECLAIMED_LEGS = {
   name: 'reclaimed_legs',
-  text: `UPDATE leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
+  text: `UPDATE open_leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
 };
 
 /** Settled once every delivery of it is solid; from here on only the chain's clock makes it due. */
 const SETTLE_ORDERS = {
   name: 'settle_orders',
-  text: `UPDATE orders o SET settled = true, next_run_at = NULL
+  text: `UPDATE open_orders o SET settled = true, next_run_at = NULL
     WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
-      SELECT FROM leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
-        SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
+      SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
+        SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
     RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
 /** The last leg is back: nothing more to do or to look after, unless the order is being undone and wants its refund. */
 const FINISH_ORDERS = {
   name: 'finish_orders',
-  text: `UPDATE orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
+  text: `UPDATE open_orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
       needs_attention = o.needs_attention AND o.undoing
     WHERE o.id = ANY ($1::bigint[]) AND (o.undoing OR NOT EXISTS (
-      SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
+      SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
 
 /** Witnesses who must show a transaction in a block, where there are so many: two, as for a death. */

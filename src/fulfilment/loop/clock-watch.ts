@@ -23,9 +23,9 @@ const MARK_CLOCK = {
  * A time of the later clock cannot be recognised while it is near, so all that waits becomes due once. A lease
  * within its length may be a living worker's, and ends soon.
  */
-const WAKE_ALL = `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
+const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
   WHERE o.id IN (
-    SELECT id FROM orders
+    SELECT id FROM open_orders
      WHERE next_run_at > clock_timestamp()
        AND (lease_until IS NULL OR lease_until > clock_timestamp() + $1 * interval '1 second')
      ORDER BY next_run_at DESC LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)
@@ -33,7 +33,7 @@ const WAKE_ALL = `UPDATE orders o SET next_run_at = clock_timestamp(), lease_unt
 
 /** Top-ups that rest; a hold of a wallet ends as it would have by the later clock: it is tried again. */
 const END_RESTS = [
-  `UPDATE orders SET top_up_after = NULL
+  `UPDATE open_orders SET top_up_after = NULL
     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND top_up_after > clock_timestamp()`,
   `UPDATE pool_wallet SET delivery_held_until = clock_timestamp() WHERE delivery_held_until > clock_timestamp()`,
 ];
@@ -45,9 +45,9 @@ const END_RESTS = [
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',
-  text: `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
+  text: `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
     WHERE o.id IN (
-      SELECT id FROM orders
+      SELECT id FROM open_orders
        WHERE next_run_at > clock_timestamp() + $1 * interval '1 second'
          AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing))
        ORDER BY next_run_at DESC LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)

@@ -33,34 +33,34 @@ const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 const CLAIM_DUE = {
   name: 'claim_due',
   text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM orders
+    SELECT id, ${UNTIL} FROM open_orders
      WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE orders o ${CLAIMED}`,
+  UPDATE open_orders o ${CLAIMED}`,
 };
 
 const CLAIM_IDS = {
   name: 'claim_ids',
   text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM orders
+    SELECT id, ${UNTIL} FROM open_orders
      WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
        AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY id FOR UPDATE SKIP LOCKED)
-  UPDATE orders o ${CLAIMED}`,
+  UPDATE open_orders o ${CLAIMED}`,
 };
 
 /** Rentals whose end the head has reached; next_run_at is null until their return begins. A test order's end is played. */
 const CLAIM_ENDING = {
   name: 'claim_ending',
   text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM orders
+    SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
        AND NOT test AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE orders o ${CLAIMED}`,
+  UPDATE open_orders o ${CLAIMED}`,
 };
 
 /**
@@ -70,20 +70,20 @@ const CLAIM_ENDING = {
 const CLAIM_SHORT = {
   name: 'claim_short',
   text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM orders
+    SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
        AND ends_at > $4 AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE orders o ${CLAIMED}`,
+  UPDATE open_orders o ${CLAIMED}`,
 };
 
 const LOAD_ORDERS = {
   name: 'load_orders',
   text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
       ends_at, fence, request_id, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
-    FROM orders WHERE id = ANY ($1::bigint[])`,
+    FROM open_orders WHERE id = ANY ($1::bigint[])`,
 };
 
 const LOAD_LEGS = {
@@ -91,14 +91,14 @@ const LOAD_LEGS = {
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
       w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.amount_sun, l.energy, l.status,
       l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
-    FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
+    FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
 const LOAD_TXS = {
   name: 'load_txs',
   text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
       block_number, block_id, sends, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
-    FROM chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
+    FROM open_chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
 };
 
 /**
@@ -112,12 +112,12 @@ const LOAD_TALLIES = {
       count(*) FILTER (WHERE t.created_at >= l.changed_at
         AND (t.signature IS NOT NULL OR w.sign_failures > 0))::int AS recent,
       extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
-    FROM chain_tx t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
+    FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
     WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
 };
 
 /** Rows held in order of id. Those that another session holds are passed over, so that one holds up no other. */
-const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
     JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
       ON o.id = v.id AND o.fence = v.fence
     ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
@@ -131,12 +131,12 @@ const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
 const RELEASE = {
   name: 'release_orders',
   text: `WITH held AS (${HELD})
-    UPDATE orders o SET lease_until = NULL, next_run_at = CASE
+    UPDATE open_orders o SET lease_until = NULL, next_run_at = CASE
       WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
-             SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
+             SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
       WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
-             SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
-             SELECT FROM leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
+             SELECT FROM open_chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
+             SELECT FROM open_leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
       WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
         THEN clock_timestamp() + ${SOLID_WAIT}
       WHEN o.next_run_at IS DISTINCT FROM o.lease_until
@@ -149,17 +149,17 @@ const RELEASE = {
 const RENEW = {
   name: 'renew_leases',
   text: `WITH held AS (
-      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM orders o
+      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM open_orders o
         JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
        WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
-    UPDATE orders o SET lease_until = held.until,
+    UPDATE open_orders o SET lease_until = held.until,
         next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
       FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
 
 const STILL_OURS = {
   name: 'still_ours',
-  text: `SELECT o.id FROM orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
+  text: `SELECT o.id FROM open_orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
 };
 
 /** Rests before each try to give back what another session holds; those of our own end within milliseconds. */

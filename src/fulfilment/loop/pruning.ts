@@ -1,7 +1,8 @@
 /**
  * Deletes what only people read once it is old (what nodes said to broadcasts, refused requests, what wallets had idle
  * years ago), nonces that have expired, what test projects played, and ends the logs of events at their oldest. A little at a time, oldest first.
- * Never touches money, orders, their moves, legs or chain transactions of what was sold: those are kept for ever.
+ * Never touches money, orders, their moves, legs or chain transactions of what was sold: those are kept for ever, and
+ * what is long over of them goes to the archive.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -10,6 +11,7 @@ import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { pruneEvents } from '../../events/retention.js';
+import { OrderArchive } from '../../orders/order-archive.js';
 import { pruneWalletDays } from '../../pool/wallet-days.js';
 import { pruneRequests } from '../../requests/retention.js';
 import { pruneTestOrders } from '../../test-projects/retention.js';
@@ -21,6 +23,8 @@ import { Database } from '../../store/database.js';
 const BATCH = 1000;
 /** With all that hangs on each, some twenty rows. */
 const TEST_ORDERS = 100;
+/** With their legs and transactions, five rows each. */
+const ARCHIVED_ORDERS = 200;
 const IDLE_MS = 60_000;
 const BUSY_MS = 100;
 
@@ -38,6 +42,8 @@ const PRUNE_BROADCASTS = {
 @Injectable()
 export class Pruning {
   private readonly pruned: Counter<'table'>;
+  private readonly archived: Counter;
+  private readonly archive: OrderArchive;
   private readonly repeater: Repeater;
 
   constructor(
@@ -52,6 +58,12 @@ export class Pruning {
       labelNames: ['table'],
       registers: [metrics.registry],
     });
+    this.archived = new Counter({
+      name: 'archived_orders_total',
+      help: 'Orders that were over for long enough and were moved to the archive.',
+      registers: [metrics.registry],
+    });
+    this.archive = new OrderArchive(database);
     this.repeater = new Repeater({
       run: async () => ((await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS),
       retryMs: IDLE_MS,
@@ -85,6 +97,15 @@ export class Pruning {
     this.pruned.inc({ table: 'pool_wallet_day' }, days);
     const testOrders = await pruneTestOrders(this.database, TEST_ORDERS);
     this.pruned.inc({ table: 'orders' }, testOrders);
-    return Math.max(broadcasts, events, requests, nonces, days, testOrders === TEST_ORDERS ? BATCH : 0);
+    const isMore = testOrders === TEST_ORDERS || (await this.archiveSome());
+    return Math.max(broadcasts, events, requests, nonces, days, isMore ? BATCH : 0);
+  }
+
+  private async archiveSome(): Promise<boolean> {
+    const { ordersDays } = this.config.retention;
+    if (ordersDays === 0) return false;
+    const { archived, isMore } = await this.archive.step(ordersDays, ARCHIVED_ORDERS);
+    this.archived.inc(archived);
+    return isMore;
   }
 }

@@ -17,18 +17,18 @@ import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 
 const LOCK = {
   name: 'lock_order_fenced',
-  text: `SELECT id FROM orders WHERE id = $1 AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE`,
+  text: `SELECT id FROM open_orders WHERE id = $1 AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE`,
 };
 
 const RELEASE_LEGS = {
   name: 'release_legs',
-  text: `UPDATE leg SET status = 'released', changed_at = clock_timestamp()
+  text: `UPDATE open_leg SET status = 'released', changed_at = clock_timestamp()
     WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, kind, wallet_id, amount_sun`,
 };
 
 const DROP_UNSENT = {
   name: 'drop_unsent_of_legs',
-  text: `UPDATE chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
+  text: `UPDATE open_chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
 };
 
 const RESERVE_TOP_UP = {
@@ -40,12 +40,12 @@ const RESERVE_TOP_UP = {
 const RESERVE = {
   name: 'reserve_further',
   text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
-    (SELECT coalesce(max(leg_no), 0) FROM leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
+    (SELECT coalesce(max(leg_no), 0) FROM open_leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
 };
 
 const KEEP_AGE = {
   name: 'keep_leg_age',
-  text: `UPDATE leg SET changed_at = least(changed_at, clock_timestamp() - $2 * interval '1 second')
+  text: `UPDATE open_leg SET changed_at = least(changed_at, clock_timestamp() - $2 * interval '1 second')
     WHERE order_id = $1 AND status = 'reserved'`,
 };
 
@@ -62,7 +62,7 @@ const RETURN_CAPACITY = {
 
 const UNDO = {
   name: 'undo_order',
-  text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id`,
+  text: `UPDATE open_orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id`,
 };
 
 /** How long a top-up that failed, or for which there was no room, is not tried again. */
@@ -72,34 +72,34 @@ const PAST_TOP_UPS_REST_SEC = 3600;
 
 const LOCK_RUNNING = {
   name: 'lock_running_fenced',
-  text: `SELECT (SELECT max(leg_no) FROM leg WHERE order_id = o.id)::int AS leg_no FROM orders o
+  text: `SELECT (SELECT max(leg_no) FROM open_leg WHERE order_id = o.id)::int AS leg_no FROM open_orders o
     WHERE id = $1 AND fence = $2 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
     FOR NO KEY UPDATE`,
 };
 
 const MARK_TOP_UP = {
   name: 'mark_top_up',
-  text: `UPDATE leg SET top_up = true WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+  text: `UPDATE open_leg SET top_up = true WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
 };
 
 /** What stands, or is about to, for each energy sold: by it short rentals are found. */
 const RECOUNT = {
   name: 'recount_standing',
-  text: `UPDATE orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
+  text: `UPDATE open_orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
       top_up_after = clock_timestamp() + $2::int * interval '1 second'
-    FROM (SELECT order_id, sum(amount_sun) AS sun FROM leg
+    FROM (SELECT order_id, sum(amount_sun) AS sun FROM open_leg
            WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
     WHERE o.id = s.order_id AND o.kind = 'rental'`,
 };
 
 const REST_TOP_UPS = {
   name: 'rest_top_ups',
-  text: `UPDATE orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
+  text: `UPDATE open_orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
 };
 
 const REFUND = {
   name: 'refund_order',
-  text: `UPDATE orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
+  text: `UPDATE open_orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
       error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
     WHERE id = $1 AND fence = $2 AND status <> 'refunded' AND ${PAST_IS_KNOWN}
     RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
@@ -107,13 +107,13 @@ const REFUND = {
 
 const UNRESOLVED = {
   name: 'order_unresolved',
-  text: `UPDATE orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN', error = $3
+  text: `UPDATE open_orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN', error = $3
     WHERE id = $1 AND fence = $2 AND status = 'placed' RETURNING id`,
 };
 
 const ATTENTION = {
   name: 'order_attention',
-  text: `UPDATE orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
+  text: `UPDATE open_orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
 };
 
 const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';

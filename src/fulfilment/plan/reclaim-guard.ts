@@ -40,10 +40,10 @@ const HELD = {
         AND NOT coalesce(CASE r.status WHEN 'sending' THEN r.txid = ANY ($5::bytea[]) ELSE r.block_number <= $4 END, false)
       ), 0)::bigint AS held
     FROM unnest($1::integer[], $2::text[], $3::integer[]) AS v(wallet_id, receiver, place)
-    LEFT JOIN leg l ON l.wallet_id = v.wallet_id AND l.receive_address = v.receiver AND l.kind = 'rental'
+    LEFT JOIN open_leg l ON l.wallet_id = v.wallet_id AND l.receive_address = v.receiver AND l.kind = 'rental'
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
-    LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
-    LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+    LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
+    LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
     GROUP BY v.place`,
 };
 

@@ -45,7 +45,7 @@ export interface BroadcastRecord {
 const RECORD_BUILT = {
   name: 'record_built',
   text: `WITH held AS (
-      SELECT o.id FROM orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
+      SELECT o.id FROM open_orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
           ON o.id = v.id AND o.fence = v.fence
        WHERE ${PAST_IS_KNOWN} ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
     INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
@@ -61,56 +61,56 @@ const RECORD_SIGNED = {
   name: 'record_signed',
   text: `WITH held AS (
       SELECT t.id, v.signature FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature)
-        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
        WHERE t.status = 'built' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
+    UPDATE open_chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
 const LOCK_SIGNED = {
   name: 'lock_signed',
   text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
-      JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence JOIN leg l ON l.id = t.leg_id
+      JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
     WHERE t.status = 'signed' AND ${PAST_IS_KNOWN} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_SENDING = {
   name: 'mark_sending',
-  text: `UPDATE chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
+  text: `UPDATE open_chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
     WHERE id = ANY ($1::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
 };
 
 const MOVE_LEGS = {
   name: 'legs_on_their_way',
-  text: `UPDATE leg SET status = v.status, changed_at = clock_timestamp()
+  text: `UPDATE open_leg SET status = v.status, changed_at = clock_timestamp()
     FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
-    WHERE leg.id = v.id AND (leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
+    WHERE open_leg.id = v.id AND (open_leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
 };
 
 const MOVE_ORDERS = {
   name: 'orders_placed',
-  text: `UPDATE orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
+  text: `UPDATE open_orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
 };
 
 const DROP = {
   name: 'drop_unsent',
   text: `WITH held AS (
       SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
-        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
        WHERE t.status IN ('built', 'signed') AND ${PAST_IS_KNOWN} ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
+    UPDATE open_chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
 const COUNT_SENDS = {
   name: 'count_sends',
-  text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp()
-    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
+  text: `UPDATE open_chain_tx SET sends = sends + 1, sent_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
 /** A first sending is counted before it is tried, so that a crash meanwhile never hides one. */
 const UNCOUNT_SENDS = {
   name: 'uncount_sends',
-  text: `UPDATE chain_tx SET sends = sends - 1
-    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
+  text: `UPDATE open_chain_tx SET sends = sends - 1
+    WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
 /** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
@@ -125,9 +125,9 @@ const RECORD_DEAD = {
   name: 'record_dead',
   text: `WITH held AS (
       SELECT t.id, v.evidence FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence)
-        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
        WHERE t.status = 'sending' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
+    UPDATE open_chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
 /** Rests before each try to write what was passed over; sessions of our own hold rows for milliseconds. */

@@ -46,9 +46,9 @@ const SIGNED = {
 /** Its reclaims that rest since they could not be signed; an order in hand keeps the earlier time when it is given back. */
 const WAKE_RECLAIMS = {
   name: 'wake_reclaims',
-  text: `UPDATE orders o SET next_run_at = clock_timestamp()
-    FROM (SELECT id FROM orders d WHERE next_run_at > clock_timestamp() AND EXISTS (
-            SELECT FROM leg l JOIN chain_tx t ON t.leg_id = l.id
+  text: `UPDATE open_orders o SET next_run_at = clock_timestamp()
+    FROM (SELECT id FROM open_orders d WHERE next_run_at > clock_timestamp() AND EXISTS (
+            SELECT FROM open_leg l JOIN open_chain_tx t ON t.leg_id = l.id
              WHERE l.order_id = d.id AND l.wallet_id = ANY ($1::integer[]) AND l.status IN ('active', 'reclaiming')
                AND t.purpose = 'reclaim' AND t.status = 'dropped' AND t.signature IS NULL)
            ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v
@@ -72,7 +72,7 @@ const DIED = {
       delivery_pauses = w.delivery_pauses + CASE WHEN v.pauses THEN 1 ELSE 0 END
     FROM (SELECT p.id, d.deaths, d.deaths >= ${FAILURES_MAX.toString()} AND p.delivery_held_until IS NULL AS pauses
             FROM pool_wallet p CROSS JOIN LATERAL (SELECT CASE WHEN EXISTS (
-              SELECT FROM leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
+              SELECT FROM open_leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
                 THEN 1 ELSE p.deaths + 1 END AS deaths) d
            WHERE p.id = $1 FOR NO KEY UPDATE OF p) v
     WHERE w.id = v.id RETURNING w.address, w.delivery_fault, v.pauses`,
@@ -93,7 +93,7 @@ const RECOVERED = {
   name: 'wallet_recovered',
   text: `UPDATE pool_wallet w SET deaths = 0, delivery_pauses = 0
     FROM (SELECT p.id FROM pool_wallet p WHERE (p.deaths > 0 OR p.delivery_pauses > 0) AND EXISTS (
-            SELECT FROM leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
+            SELECT FROM open_leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
            ORDER BY p.id FOR NO KEY UPDATE OF p SKIP LOCKED) v
     WHERE w.id = v.id`,
 };

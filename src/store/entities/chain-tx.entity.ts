@@ -65,4 +65,8 @@ export class ChainTx {
 
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
+
+  /** Whether it lies in the archive; the key of the tables' partitions. */
+  @Column({ type: 'boolean', name: 'archived' })
+  isArchived!: boolean;
 }

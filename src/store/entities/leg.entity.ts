@@ -50,4 +50,8 @@ export class Leg {
 
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
+
+  /** Whether it lies in the archive; the key of the tables' partitions. */
+  @Column({ type: 'boolean', name: 'archived' })
+  isArchived!: boolean;
 }

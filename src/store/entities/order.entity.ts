@@ -118,4 +118,8 @@ export class Order {
   /** Judged as it stands; any change of the row takes it back. */
   @Column({ type: 'boolean' })
   judged!: boolean;
+
+  /** Whether it lies in the archive; the key of the tables' partitions. */
+  @Column({ type: 'boolean', name: 'archived' })
+  isArchived!: boolean;
 }

@@ -67,8 +67,16 @@ DECLARE
   v_test boolean;
 BEGIN
   -- Somebody may hold a whole table; the wait of the session's own limit is for the first request of the same key alone.
-  LOCK TABLE orders, leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
+  LOCK TABLE ONLY orders, open_orders, ONLY leg, open_leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
   v_key_wait := set_config('lock_timeout', v_key_wait, true);
+  -- The archive's keys are refereed by no index of open orders.
+  SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
+    FROM order_key k JOIN archived_orders o ON o.id = k.order_id
+   WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
+  IF FOUND THEN
+    created := false;
+    RETURN;
+  END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
@@ -78,7 +86,7 @@ BEGIN
 
   IF order_id IS NULL THEN
     SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
-      FROM orders o WHERE o.project_id = p_project AND o.key = p_key;
+      FROM open_orders o WHERE o.project_id = p_project AND o.key = p_key;
     IF order_id IS NULL THEN
       IF EXISTS (SELECT FROM order_key k WHERE k.project_id = p_project AND k.key = p_key) THEN
         RAISE EXCEPTION 'IDEMPOTENCY_KEY_REUSED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
@@ -91,6 +99,9 @@ BEGIN
 
   -- Two seconds beyond what was promised: never less than the caller was shown (Contract 4).
   IF p_quote_expires IS NOT NULL AND v_now > p_quote_expires + interval '2 seconds' THEN
+    IF EXISTS (SELECT FROM archived_orders o WHERE o.quote_id = p_quote) THEN
+      RAISE EXCEPTION 'QUOTE_ALREADY_USED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
+    END IF;
     RAISE EXCEPTION 'QUOTE_EXPIRED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   IF p_refusal IS NOT NULL THEN
@@ -133,7 +144,7 @@ DECLARE
   v_slot smallint;
   v_leg smallint;
 BEGIN
-  SELECT coalesce(max(leg_no), 0) INTO v_leg FROM leg WHERE order_id = p_order;
+  SELECT coalesce(max(leg_no), 0) INTO v_leg FROM open_leg WHERE order_id = p_order;
   -- Wallet by wallet, so that the slots of the first one that serves are all that is read, however many there are.
   SELECT s.wallet_id, s.slot_no INTO v_wallet, v_slot
     FROM (SELECT id FROM pool_wallet

@@ -64,7 +64,7 @@ BEGIN
   IF NOT FOUND OR v_auto.fence <> p_fence OR v_auto.purchases <> p_number - 1 THEN
     RAISE EXCEPTION 'AUTO_DELEGATION_MOVED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
-  IF NOT EXISTS (SELECT FROM orders o WHERE o.id = p_order AND o.project_id = v_auto.project_id
+  IF NOT EXISTS (SELECT FROM open_orders o WHERE o.id = p_order AND o.project_id = v_auto.project_id
                     AND o.key LIKE 'auto\\_' || p_auto || '\\_%') THEN
     RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;${NAME_EXTENSION}
@@ -74,7 +74,7 @@ BEGIN
       p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms) x;
   -- Read under the row's lock, which extend_order holds.
   IF created AND EXISTS (
-      SELECT FROM orders o WHERE o.id = p_order
+      SELECT FROM open_orders o WHERE o.id = p_order
          AND o.ends_at - p_duration * interval '1 second' > p_head + interval '${REFILL_LEAD_SEC.toString()} seconds') THEN
     RAISE EXCEPTION 'AUTO_DELEGATION_MOVED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
@@ -98,7 +98,7 @@ CREATE OR REPLACE FUNCTION charge_auto_delegation() RETURNS trigger LANGUAGE plp
      v_charged_on date;
    BEGIN
      IF NEW.kind = 'refund' THEN
-       SELECT o.key INTO v_key FROM orders o WHERE o.id = NEW.order_id;
+       SELECT o.key INTO v_key FROM open_orders o WHERE o.id = NEW.order_id;
        IF v_key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' THEN
          UPDATE auto_delegation a SET spent_credits = greatest(a.spent_credits - NEW.credits, 0)
            FROM credit_entry c

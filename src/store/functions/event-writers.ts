@@ -7,18 +7,21 @@
 /** Nobody's orders: what was found on chain and is in no record (reconciliation/). They have moves, and no events. */
 const NOBODY = `'00000000-0000-0000-0000-000000000000'`;
 
+/** Where rows of orders are looked for: among those that are open, in the archive, or in both. */
+export type Kept = 'open_' | 'archived_' | '';
+
 /** The delegations of an order as they are now, for answers and events alike. */
-export const legsOf = (order: string): string => `(
+export const legsOf = (order: string, kept: Kept = ''): string => `(
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < ${order}.ends_at THEN encode(l.closed_by_txid, 'hex') END,
-           'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r
-                             WHERE r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')))
+           'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM ${kept}chain_tx r
+                             WHERE r.order_id = l.order_id AND r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')))
          ) ORDER BY l.leg_no)
-         FROM leg l
+         FROM ${kept}leg l
          JOIN pool_wallet w ON w.id = l.wallet_id
-         JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('sending', 'included', 'solid')
+         JOIN ${kept}chain_tx t ON t.order_id = l.order_id AND t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('sending', 'included', 'solid')
         WHERE l.order_id = ${order}.id)`;
 
 export const compensationsOf = (order: string): string => `(
@@ -32,13 +35,13 @@ export const extensionsOf = (order: string): string => `(
          FROM order_extension x WHERE x.order_id = ${order}.id)`;
 
 /** What an event keeps of an order: its row, and what an answer shows beside it. */
-const snapshotOf = (order: string): string => `json_build_object('order', row_to_json(${order}),
-       'legs', ${legsOf(order)},
+const snapshotOf = (order: string, kept: Kept): string => `json_build_object('order', row_to_json(${order}),
+       'legs', ${legsOf(order, kept)},
        'compensations', ${compensationsOf(order)},
        'extensions', CASE WHEN ${order}.extensions > 0 THEN ${extensionsOf(order)} END)`;
 
-const AS_CHANGED = snapshotOf('NEW');
-const AS_FOUND = snapshotOf('o');
+const AS_CHANGED = snapshotOf('NEW', 'open_');
+const AS_FOUND = snapshotOf('o', '');
 
 /**
  * After an update of an order's status, of its being settled, of its extensions, or of the end of its rental. Taking an order back, which

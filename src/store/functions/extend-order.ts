@@ -61,7 +61,7 @@ BEGIN
     RAISE EXCEPTION '%', p_refusal USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
 
-  SELECT * INTO v_order FROM orders o WHERE o.id = p_order AND o.project_id = p_project FOR NO KEY UPDATE;
+  SELECT * INTO v_order FROM open_orders o WHERE o.id = p_order AND o.project_id = p_project FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'NOT_FOUND' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
@@ -73,15 +73,15 @@ BEGIN
   IF v_order.kind <> 'rental' OR v_order.status <> 'delivered' OR NOT v_order.settled OR v_order.undoing
      OR v_order.reclaimed_at IS NOT NULL OR v_order.needs_attention OR v_order.extensions >= ${EXTENSIONS_MAX.toString()}
      OR v_ends_at <= p_head
-     OR EXISTS (SELECT FROM leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
-     OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
+     OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
+     OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
     RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   IF v_ends_at > p_head + p_longest * interval '1 second' THEN
     RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   -- A wallet that may not sell sells no more time either, and on records that may have lost commits nobody knows what runs.
-  IF EXISTS (SELECT FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+  IF EXISTS (SELECT FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
               WHERE l.order_id = p_order AND l.status <> 'released' AND w.status <> 'active')
      OR NOT (v_order.test OR coalesce((SELECT coalesce(s.server_mark = server_mark(), true) AND s.search_until IS NULL
                         FROM reconcile_state s), false)) THEN
@@ -95,9 +95,9 @@ BEGIN
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
           clock_timestamp());
   -- It rests until the new end, but for a top-up that is on its way.
-  UPDATE orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
+  UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (
-        SELECT FROM leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END,
+        SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END,
       play_at = CASE WHEN o.test THEN v_ends_at END
     WHERE o.id = p_order;
 

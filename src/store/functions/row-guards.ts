@@ -94,7 +94,7 @@ const ORDERS_GUARD = guard(
       RAISE EXCEPTION 'order %: settled, % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;
     IF NEW.status = 'refunded' AND EXISTS (
-      SELECT FROM leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
+      SELECT FROM open_leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
     },
@@ -104,7 +104,7 @@ const ORDERS_GUARD = guard(
         AND NEW.reclaimed_at IS NULL AND NEW.extensions = OLD.extensions + 1 AND NEW.fence > OLD.fence)
        OR NOT EXISTS (SELECT FROM order_extension x WHERE x.order_id = NEW.id AND x.number = NEW.extensions
             AND x.ends_at = NEW.ends_at AND x.ends_at = OLD.ends_at + x.duration_sec * interval '1 second')
-       OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN
+       OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN
       RAISE EXCEPTION 'order %: its end moves by an extension of a running rental alone', OLD.id USING ERRCODE = 'check_violation';
     END IF;
   END IF;`,
@@ -121,7 +121,7 @@ const ORDERS_GUARD = guard(
 
 /** Of a table whose rows are what an order is fulfilled by. */
 const refuseTestOrder = (what: string): string => `
-  IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM orders o WHERE o.id = NEW.order_id AND o.test) THEN
+  IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM open_orders o WHERE o.id = NEW.order_id AND o.test) THEN
     RAISE EXCEPTION '${what} of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
   END IF;`;
 
@@ -148,18 +148,18 @@ const LEG_GUARD = guard(
       transitions: LEG_TRANSITIONS,
       onMove: `
     IF NEW.status = 'released' AND EXISTS (
-      SELECT FROM chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
+      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
       RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;
     IF NEW.status = 'reclaimed' AND NOT EXISTS (
-      SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
-      SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
+      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
+      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
     },
     further: `
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
-    IF NOT EXISTS (SELECT FROM orders WHERE id = NEW.order_id AND status = 'delivered' AND settled AND kind = 'rental'
+    IF NOT EXISTS (SELECT FROM open_orders WHERE id = NEW.order_id AND status = 'delivered' AND settled AND kind = 'rental'
                      AND reclaimed_at IS NULL) THEN
       RAISE EXCEPTION 'leg %: a top-up of a rental that does not run', OLD.id USING ERRCODE = 'check_violation';
     END IF;

@@ -120,7 +120,7 @@ BEGIN
           THEN 'SPEND_CAP_REACHED' END
       INTO refusal FROM credit_account a
      WHERE a.project_id = p_project
-       AND NOT EXISTS (SELECT FROM orders o WHERE o.project_id = p_project AND o.key = p_key);
+       AND NOT EXISTS (SELECT FROM order_key o WHERE o.project_id = p_project AND o.key = p_key);
     IF refusal IS NOT NULL THEN
       created := false;
       RETURN;

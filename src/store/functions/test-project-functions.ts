@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION refuse_test_project() RETURNS trigger LANGUAGE plpgsq
 const KEPT_UNLESS_TEST_SQL = `
 CREATE OR REPLACE FUNCTION kept_unless_test() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     IF EXISTS (SELECT FROM orders o WHERE o.id = OLD.order_id AND o.test) THEN
+     IF EXISTS (SELECT FROM open_orders o WHERE o.id = OLD.order_id AND o.test) THEN
        RETURN OLD;
      END IF;
      RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'check_violation';
@@ -41,7 +41,7 @@ DECLARE
 BEGIN
   -- The search may be long, and nobody's events wait for it.
   SELECT array_agg(old.id) INTO v_orders FROM (
-    SELECT o.id FROM orders o
+    SELECT o.id FROM open_orders o
      WHERE ${IS_OLD}
      ORDER BY o.created_at LIMIT p_limit) old;
   IF v_orders IS NULL THEN
@@ -52,7 +52,7 @@ BEGIN
     RETURN 0;
   END IF;
   SELECT array_agg(old.id) INTO v_orders FROM (
-    SELECT o.id FROM orders o
+    SELECT o.id FROM open_orders o
      WHERE o.id = ANY (v_orders) AND ${IS_OLD}
      ORDER BY o.created_at FOR UPDATE SKIP LOCKED) old;
   IF v_orders IS NULL THEN
@@ -70,7 +70,7 @@ BEGIN
       UNION ALL SELECT 'charge:' || x.order_id || ':ext:' || x.number FROM order_extension x WHERE x.order_id = ANY (v_orders)
       UNION ALL SELECT c.entry_key FROM credit_entry c WHERE c.kind = 'compensation' AND c.order_id = ANY (v_orders)
       UNION ALL SELECT 'adjustment:test-carried:' || p.project_id
-        FROM (SELECT DISTINCT project_id FROM orders WHERE id = ANY (v_orders)) p) k
+        FROM (SELECT DISTINCT project_id FROM open_orders WHERE id = ANY (v_orders)) p) k
      WHERE e.entry_key = k.entry_key RETURNING e.project_id, e.credits)
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
   SELECT 'adjustment:test-carried:' || project_id, project_id, 'test', 'adjustment', sum(credits)::bigint, 'retention',
@@ -79,9 +79,10 @@ BEGIN
 
   DELETE FROM order_key k USING order_extension x
    WHERE x.order_id = ANY (v_orders) AND k.project_id = x.project_id AND k.key = x.key;
-  DELETE FROM order_key k USING orders o WHERE o.id = ANY (v_orders) AND k.project_id = o.project_id AND k.key = o.key;
+  DELETE FROM order_key k USING open_orders o WHERE o.id = ANY (v_orders) AND k.project_id = o.project_id AND k.key = o.key;
   DELETE FROM order_extension WHERE order_id = ANY (v_orders);
-  DELETE FROM orders WHERE id = ANY (v_orders);
+  DELETE FROM order_replay WHERE order_id = ANY (v_orders);
+  DELETE FROM open_orders WHERE id = ANY (v_orders);
   RETURN cardinality(v_orders);
 END $$`;
 

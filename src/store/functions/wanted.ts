@@ -3,6 +3,7 @@
  * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
  */
 import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
+import { ARCHIVE_FUNCTIONS } from './archive-functions.js';
 import { AUTO_DELEGATION_FUNCTIONS } from './auto-delegation-functions.js';
 import { CONSOLE_FUNCTIONS } from './console-functions.js';
 import { DEPOSIT_FUNCTIONS } from './deposit-functions.js';
@@ -44,6 +45,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...TRIGGER_FUNCTIONS,
   ...MARK_FUNCTIONS,
   ...EVENT_WRITERS,
+  ...ARCHIVE_FUNCTIONS,
   ...AUTO_DELEGATION_FUNCTIONS,
   ...CONSOLE_FUNCTIONS,
   ...DEPOSIT_FUNCTIONS,
@@ -64,6 +66,12 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER api_key_keeps_previous BEFORE UPDATE ON api_key FOR EACH ROW WHEN (old.previous_until IS DISTINCT FROM new.previous_until) EXECUTE FUNCTION keep_previous_key()`,
   `CREATE TRIGGER api_key_kept BEFORE DELETE ON api_key FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER api_key_no_truncate BEFORE TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER archived_chain_tx_final BEFORE INSERT OR DELETE OR UPDATE ON archived_chain_tx FOR EACH ROW EXECUTE FUNCTION archived_row('chain_tx')`,
+  `CREATE TRIGGER archived_chain_tx_no_truncate BEFORE TRUNCATE ON archived_chain_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER archived_leg_final BEFORE INSERT OR DELETE OR UPDATE ON archived_leg FOR EACH ROW EXECUTE FUNCTION archived_row('leg')`,
+  `CREATE TRIGGER archived_leg_no_truncate BEFORE TRUNCATE ON archived_leg FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER archived_orders_final BEFORE INSERT OR DELETE OR UPDATE ON archived_orders FOR EACH ROW EXECUTE FUNCTION archived_row('orders')`,
+  `CREATE TRIGGER archived_orders_no_truncate BEFORE TRUNCATE ON archived_orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_stamped BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION stamp_audit_entry()`,
@@ -73,7 +81,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER broadcast_no_truncate BEFORE TRUNCATE ON broadcast FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_final BEFORE UPDATE ON chain_tx FOR EACH ROW WHEN (old.status = ANY (ARRAY['solid'::text, 'dead'::text, 'dropped'::text])) EXECUTE FUNCTION chain_tx_final()`,
   `CREATE TRIGGER chain_tx_guard BEFORE INSERT OR UPDATE ON chain_tx FOR EACH ROW EXECUTE FUNCTION chain_tx_guard()`,
-  `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION kept_unless_archived('chain_tx')`,
   `CREATE TRIGGER chain_tx_no_truncate BEFORE TRUNCATE ON chain_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_announced AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen OR old.is_postpaid IS DISTINCT FROM new.is_postpaid OR old.floor_credits IS DISTINCT FROM new.floor_credits OR old.daily_cap_credits IS DISTINCT FROM new.daily_cap_credits) EXECUTE FUNCTION announce_project('project_id')`,
   `CREATE TRIGGER credit_account_frozen AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen) EXECUTE FUNCTION project_frozen()`,
@@ -117,7 +125,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER event_restarted AFTER INSERT ON event FOR EACH ROW WHEN (new."position" IS NOT NULL) EXECUTE FUNCTION webhook_fan_out()`,
   `CREATE TRIGGER leg_final BEFORE UPDATE ON leg FOR EACH ROW WHEN (old.status = ANY (ARRAY['reclaimed'::text, 'released'::text])) EXECUTE FUNCTION leg_final()`,
   `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
-  `CREATE TRIGGER leg_kept BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER leg_kept BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION kept_unless_archived('leg')`,
   `CREATE TRIGGER leg_no_truncate BEFORE TRUNCATE ON leg FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   // Under the name that the version before looks for.
   `CREATE TRIGGER order_event_no_truncate INSTEAD OF DELETE ON order_event FOR EACH ROW EXECUTE FUNCTION keep_moves()`,
@@ -132,7 +140,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
   `CREATE TRIGGER orders_judged BEFORE INSERT OR UPDATE ON orders FOR EACH ROW WHEN (new.judged) EXECUTE FUNCTION orders_judged()`,
   `CREATE TRIGGER orders_keyed AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION keep_order_key()`,
-  `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW WHEN (NOT old.test) EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW WHEN (NOT old.test) EXECUTE FUNCTION kept_unless_archived('orders')`,
   `CREATE TRIGGER orders_no_truncate BEFORE TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orphan_tx_kept BEFORE DELETE ON orphan_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orphan_tx_no_truncate BEFORE TRUNCATE ON orphan_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
@@ -162,19 +170,19 @@ export const TRIGGERS: readonly string[] = [
 
 /** The unique indexes that referee keys, quotes, ledger entries, ids and live transactions, as `pg_get_indexdef` writes them. */
 export const REFEREES: Readonly<Record<string, string>> = {
-  orders_key: `CREATE UNIQUE INDEX orders_key ON public.orders USING btree (project_id, key)`,
+  orders_key: `CREATE UNIQUE INDEX orders_key ON public.open_orders USING btree (project_id, key)`,
   order_key_pkey: `CREATE UNIQUE INDEX order_key_pkey ON public.order_key USING btree (project_id, key)`,
   order_extension_pkey: `CREATE UNIQUE INDEX order_extension_pkey ON public.order_extension USING btree (order_id, number)`,
-  orders_quote: `CREATE UNIQUE INDEX orders_quote ON public.orders USING btree (quote_id) WHERE (quote_id IS NOT NULL)`,
-  chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.chain_tx USING btree (leg_id, purpose) WHERE (status <> ALL (ARRAY['dead'::text, 'dropped'::text]))`,
-  chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.chain_tx USING btree (txid)`,
+  orders_quote: `CREATE UNIQUE INDEX orders_quote ON public.open_orders USING btree (quote_id) WHERE (quote_id IS NOT NULL)`,
+  chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.open_chain_tx USING btree (leg_id, purpose) WHERE (status <> ALL (ARRAY['dead'::text, 'dropped'::text]))`,
+  chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.open_chain_tx USING btree (txid)`,
   credit_entry_entry_key_key: `CREATE UNIQUE INDEX credit_entry_entry_key_key ON public.credit_entry USING btree (entry_key)`,
-  chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.chain_tx USING btree (leg_id, purpose, attempt)`,
+  chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.open_chain_tx USING btree (leg_id, purpose, attempt)`,
   credit_request_reference: `CREATE UNIQUE INDEX credit_request_reference ON public.credit_request USING btree (kind, reference) WHERE (status <> 'rejected'::text)`,
   deposit_txid_kind_place_key: `CREATE UNIQUE INDEX deposit_txid_kind_place_key ON public.deposit USING btree (txid, kind, place)`,
   deposit_return_txid_key: `CREATE UNIQUE INDEX deposit_return_txid_key ON public.deposit_return USING btree (txid)`,
   auto_delegation_address: `CREATE UNIQUE INDEX auto_delegation_address ON public.auto_delegation USING btree (project_id, address)`,
   statement_pkey: `CREATE UNIQUE INDEX statement_pkey ON public.statement USING btree (project_id, number)`,
   statement_project_id_month_key: `CREATE UNIQUE INDEX statement_project_id_month_key ON public.statement USING btree (project_id, month)`,
-  leg_order_id_leg_no_key: `CREATE UNIQUE INDEX leg_order_id_leg_no_key ON public.leg USING btree (order_id, leg_no)`,
+  leg_order_id_leg_no_key: `CREATE UNIQUE INDEX leg_order_id_leg_no_key ON public.open_leg USING btree (order_id, leg_no)`,
 };

@@ -1,0 +1,44 @@
+// Orders that are over and go to the archive, on the stage of the protocol's tests.
+import { Numberer } from '../src/events/numberer.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { OrderArchive } from '../src/orders/order-archive.js';
+import { openLog } from './log.js';
+import { api, mine, receivers, settledOrder, SOLID_LAG, type Hand } from './protocol-stage.js';
+
+export async function numberAll(): Promise<void> {
+  const numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
+  while ((await numberer.numberBatch()) > 0);
+}
+
+/** A rental that was reclaimed, announced and judged. */
+export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promise<string> {
+  const key = await settledOrder(hand, receiver);
+  await mine(20);
+  await hand.look();
+  expect(await hand.end()).toBeGreaterThan(0);
+  await mine();
+  await hand.look();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  await numberAll();
+  await judge(key);
+  return key;
+}
+
+/** As of the day before yesterday, and as the reconciler leaves what it found right. */
+export async function judge(key: string): Promise<void> {
+  await api.database.query(`UPDATE orders SET created_at = created_at - interval '2 days' WHERE key = $1`, [key]);
+  await api.database.query(`UPDATE orders SET judged = true WHERE key = $1`, [key]);
+}
+
+/** Archives all that may go; how many. */
+export async function archive(): Promise<number> {
+  const archiving = new OrderArchive(api.database);
+  let archived = 0;
+  for (let isMore = true; isMore;) {
+    const step = await archiving.step(0, 2);
+    archived += step.archived;
+    isMore = step.isMore;
+  }
+  return archived;
+}

@@ -1,0 +1,126 @@
+// What the life of an order asks of the database is planned over what is open, however many ranges the archive has.
+import 'reflect-metadata';
+import pg from 'pg';
+import { archive, orderInTheEnd } from '../archive-stage.js';
+import { asAdmin } from '../setup/admin.js';
+import {
+  clearStage,
+  closeStage,
+  customer,
+  Hand,
+  openStage,
+  receivers,
+  stageDatabaseUrl,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+
+interface Asked {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Every named statement of this process, as it was last asked. */
+const asked = new Map<string, Asked>();
+const { query } = pg.Client.prototype as unknown as { query: (this: unknown, ...args: unknown[]) => unknown };
+
+beforeAll(async () => {
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const [first] = args as [{ name?: string; text?: string; values?: readonly unknown[] } | undefined];
+    if (first?.name !== undefined && first.text !== undefined) {
+      asked.set(first.name, { text: first.text, values: first.values ?? [] });
+    }
+    return query.apply(this, args);
+  } as typeof pg.Client.prototype.query;
+  await openStage();
+}, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(async () => {
+  pg.Client.prototype.query = query as typeof pg.Client.prototype.query;
+  await closeStage();
+}, START_LIMIT_MS);
+
+/** The tables of orders, legs and transactions in a plan, each once; of a plan that was carried out, those that it read. */
+function tablesIn(plan: unknown): string[] {
+  const found: string[] = [];
+  JSON.stringify(plan, (_, node: unknown) => {
+    if (typeof node !== 'object' || node === null || !('Relation Name' in node)) return node;
+    const isRead = !('Actual Loops' in node) || node['Actual Loops'] !== 0;
+    const name = String(node['Relation Name']);
+    if (isRead && /^(open|archived)_(orders|leg|chain_tx)/.test(name)) found.push(name);
+    return node;
+  });
+  return [...new Set(found)];
+}
+
+/**
+ * How many tables each statement would read of one kind, at most, by the plan that is kept for all values; or how many it
+ * read.
+ */
+async function partitionsOf(
+  statements: ReadonlyMap<string, Asked>,
+  options: 'FORMAT JSON' | 'ANALYZE, FORMAT JSON',
+): Promise<Map<string, number>> {
+  return asAdmin(stageDatabaseUrl(), async (client) => {
+    await client.query('SET plan_cache_mode = force_generic_plan');
+    const counts = new Map<string, number>();
+    for (const [name, { text, values }] of statements) {
+      const literals = values.map((value) => literalOf(client, value));
+      await client.query(`PREPARE planned AS ${text}`);
+      const call = literals.length === 0 ? '' : `(${literals.join(', ')})`;
+      const { rows } = await client.query<{ 'QUERY PLAN': unknown }>(`EXPLAIN (${options}) EXECUTE planned${call}`);
+      await client.query('DEALLOCATE planned');
+      const tables = tablesIn(rows[0]?.['QUERY PLAN']);
+      const most = ['orders', 'leg', 'chain_tx'].map(
+        (kind) => tables.filter((table) => table.includes(`_${kind}`)).length,
+      );
+      counts.set(name, Math.max(...most));
+    }
+    return counts;
+  });
+}
+
+/** Of no type, so that the statement's own counts. */
+function literalOf(client: pg.Client, value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  return client.escapeLiteral(textOf(value));
+}
+
+function textOf(value: unknown): string {
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`;
+  return typeof value === 'object' ? JSON.stringify(value) : (value as string | number | bigint | boolean).toString();
+}
+
+function elementOf(value: unknown): string {
+  return value === null || value === undefined ? 'NULL' : JSON.stringify(textOf(value));
+}
+
+/** Lists read what is open and each range from its own newest row on, and stop at the length of a page. */
+const LISTS = ['order-list', 'order-list-receiver', 'order-list-status'];
+/** Its range is known as soon as its key was read. */
+const KEYED = 'archived-orders-by-key';
+
+it('no statement of an order’s life reads more than two partitions, however many there are', async () => {
+  await asAdmin(stageDatabaseUrl(), async (client) => {
+    for (const range of [0, 1, 2, 3]) await client.query('SELECT add_archive_range($1)', [range * 1_000_000]);
+  });
+  const hand = await Hand.open();
+  const key = await orderInTheEnd(hand);
+  await customer.get(`/v1/orders/${key}`);
+  await customer.get('/v1/orders?limit=10');
+  await customer.get('/v1/orders?status=delivered');
+  await customer.get(`/v1/orders?receive_address=${receivers[0]!}`);
+  await hand.search();
+  await hand.poolSync().syncWallet('nobody');
+  expect(await archive()).toBe(1);
+  expect((await customer.get(`/v1/orders/${key}`)).status).toBe(200);
+
+  const planned = await partitionsOf(asked, 'FORMAT JSON');
+  expect([...planned].flatMap(([name, count]) => (count > 2 ? [name] : [])).sort()).toEqual([KEYED, ...LISTS]);
+  const read = await partitionsOf(new Map([[KEYED, asked.get(KEYED)!]]), 'ANALYZE, FORMAT JSON');
+  expect(read.get(KEYED)).toBe(1);
+  // What it is about was asked.
+  const expected = ['claim_due', 'orders-by-key', 'record_built', 'mark_solid'];
+  expect(expected.filter((name) => !planned.has(name))).toEqual([]);
+});
