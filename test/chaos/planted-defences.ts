@@ -164,7 +164,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'a starting follower reads back to what was included alone',
     changes: one(
       'fulfilment/follow/follower.ts',
-      `(SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
+      `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
     test: long('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
@@ -338,7 +338,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'a lost act is given to an order that has bytes of its own',
     changes: one(
       'reconciliation/backup-recovery.ts',
-      `EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+      `EXISTS (SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                     AND t.status IN ('built', 'signed')), (o.ends_at`,
       '(o.ends_at',
     ),

@@ -113,8 +113,8 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a signature is recorded without the claim',
     changes: one(
       LOG,
-      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'built'`,
-      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id\n       WHERE t.status = 'built'`,
+      `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'built'`,
+      `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id\n       WHERE t.status = 'built'`,
     ),
     test: guard('records no signature'),
   },
@@ -122,8 +122,8 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a death is recorded without the claim',
     changes: one(
       LOG,
-      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'sending'`,
-      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id\n       WHERE t.status = 'sending'`,
+      `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'sending'`,
+      `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id\n       WHERE t.status = 'sending'`,
     ),
     test: guard('records no death'),
   },

@@ -19,10 +19,6 @@ const COLUMNS = {
       block_number, block_id, block_at, sends, sent_at, evidence, created_at, fee_sun`,
 } as const;
 
-const copyOf = (table: keyof typeof COLUMNS, order: string): string =>
-  `  INSERT INTO archived_${table} (${COLUMNS[table]}, archived) OVERRIDING SYSTEM VALUE
-    SELECT ${COLUMNS[table]}, true FROM open_${table} WHERE ${order} = ANY (v_orders);`;
-
 /**
  * Of a table of the archive: nothing is changed or deleted, and what comes is the very row that is open. Compared by
  * stored values: json has no equality.
@@ -127,9 +123,12 @@ BEGIN
   END IF;
   PERFORM add_archive_range(r.id) FROM (SELECT DISTINCT ON (id / ${RANGE.toString()}) id FROM unnest(v_orders) AS id) r;
 
-${copyOf('orders', 'id')}
-${copyOf('leg', 'order_id')}
-${copyOf('chain_tx', 'order_id')}
+  INSERT INTO archived_orders (${COLUMNS.orders}, archived) OVERRIDING SYSTEM VALUE
+    SELECT ${COLUMNS.orders}, true FROM open_orders WHERE id = ANY (v_orders);
+  INSERT INTO archived_leg (${COLUMNS.leg}, archived) OVERRIDING SYSTEM VALUE
+    SELECT ${COLUMNS.leg}, true FROM open_leg WHERE order_id = ANY (v_orders);
+  INSERT INTO archived_chain_tx (${COLUMNS.chain_tx}, archived) OVERRIDING SYSTEM VALUE
+    SELECT ${COLUMNS.chain_tx}, true FROM open_chain_tx WHERE order_id = ANY (v_orders);
   DELETE FROM open_chain_tx WHERE order_id = ANY (v_orders);
   DELETE FROM open_leg WHERE order_id = ANY (v_orders);
   DELETE FROM open_orders WHERE id = ANY (v_orders);
