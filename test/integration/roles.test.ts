@@ -140,6 +140,7 @@ describe('what a migrated database grants', () => {
       ...['project_acts', 'project_order_legs', 'project_order_compensations'],
       'project_deposit_returns',
       'prune_test_orders',
+      'archive_orders',
     ];
     expect(definers).toHaveLength(names.length);
     expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));
