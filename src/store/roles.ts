@@ -217,7 +217,8 @@ export async function planRoles(db: Queryable, logins: readonly Login[]): Promis
 async function planOwners(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ statement: string }>(
     `SELECT format('ALTER TABLE %s OWNER TO %s', relname, $3::text) AS statement FROM pg_class
-      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v') AND relname = ANY ($1::text[])
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v')
+        AND (relname = ANY ($1::text[]) OR relname ~ '^archived_(orders|leg|chain_tx)_[0-9]+$')
         AND pg_get_userbyid(relowner) <> $3
      UNION ALL
      SELECT format('ALTER FUNCTION %s(%s) OWNER TO %s', proname, pg_get_function_identity_arguments(oid), $3::text) FROM pg_proc

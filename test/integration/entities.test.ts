@@ -50,9 +50,13 @@ async function shapesOfDatabase(): Promise<ColumnShape[]> {
     await source.query(`
       SELECT c.table_name AS "table", c.column_name AS "column", c.is_nullable AS nullable, c.is_identity AS identity,
              format_type(a.atttypid, NULL) AS type,
-             EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey)) AS "isPrimary"
+             -- Of orders and what belongs to them, rows that are open alone have a key of their own.
+             EXISTS (SELECT FROM pg_index i JOIN pg_attribute k ON k.attrelid = i.indrelid AND k.attnum = ANY (i.indkey)
+                      WHERE i.indrelid IN (a.attrelid, to_regclass('open_' || c.table_name)) AND i.indisprimary
+                        AND k.attname = c.column_name) AS "isPrimary"
         FROM information_schema.columns c
         JOIN information_schema.tables t USING (table_schema, table_name)
+        JOIN pg_class r ON r.oid = format('%I.%I', c.table_schema, c.table_name)::regclass AND NOT r.relispartition
         JOIN pg_attribute a ON a.attrelid = format('%I.%I', c.table_schema, c.table_name)::regclass AND a.attname = c.column_name
        WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.table_name <> 'migrations'`);
   return rows

@@ -3,6 +3,7 @@ import { ORDER_LISTS } from '../../src/orders/order-rows.js';
 import type { Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';
+import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -195,15 +196,28 @@ interface Plan {
   readonly 'Rows Removed by Filter'?: number;
 }
 
+/** Where the orders of this test lie. */
+const TABLES = ['archived_orders_0', 'open_orders'];
+
+/** Past every trigger, for none of them is an order that was sold. */
+async function archiveHalf(): Promise<void> {
+  await asAdmin(database.url, async (client) => {
+    await client.query('SELECT add_archive_range(0)');
+    await client.query('SET session_replication_role = replica');
+    await client.query('UPDATE orders SET archived = true WHERE id % 2 = 0');
+  });
+}
+
 const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
 
 test('no page of any list reads more orders than it may have, wherever it begins and however many there are', async () => {
   const [busy, quiet] = [await makeCustomer(api), await makeCustomer(api)];
   // Rows alone are of interest here.
-  await api.database.query(`ALTER TABLE orders DISABLE TRIGGER USER`);
-  await makeOrders(busy, 30_000);
-  await makeOrders(quiet, 10_000);
-  await api.database.query(`ALTER TABLE orders ENABLE TRIGGER USER`);
+  await api.database.query(`ALTER TABLE open_orders DISABLE TRIGGER USER`);
+  await makeOrders(busy, 60_000);
+  await makeOrders(quiet, 20_000);
+  await api.database.query(`ALTER TABLE open_orders ENABLE TRIGGER USER`);
+  await archiveHalf();
   await api.database.query('ANALYZE orders');
   const values = { all: [], status: ['refunded'], receive_address: [RECEIVERS[0]], reference: ['batch 3'] } as const;
   const indexes = { all: 'time', status: 'status_time', receive_address: 'receiver', reference: 'reference' } as const;
@@ -230,9 +244,11 @@ test('no page of any list reads more orders than it may have, wherever it begins
               `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE listed_${name}${isGeneric ? '_generic' : ''} (${given})`,
             );
             const steps = stepsOf(row!['QUERY PLAN'][0]!.Plan);
-            const onOrders = steps.filter((step) => step['Relation Name'] === 'orders');
-            expect([name, from, before, onOrders.map((step) => step['Index Name'])]).toEqual([
-              ...[name, from, before, [`orders_${indexes[name]}`]],
+            const onOrders = steps.filter((step) => step['Relation Name']?.includes('orders'));
+            const indexOf = new Map(onOrders.map((step) => [step['Relation Name'], step['Index Name']]));
+            expect([name, from, before, [...indexOf.keys()].sort()]).toEqual([name, from, before, TABLES]);
+            expect([name, from, before, indexOf.get('open_orders')]).toEqual([
+              ...[name, from, before, `orders_${indexes[name]}`],
             ]);
             const read = Math.max(
               ...onOrders.map((step) => step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)),

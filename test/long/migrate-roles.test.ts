@@ -166,11 +166,13 @@ describe('migrate roles', () => {
     const url = await newDatabase('OWNER plain');
     const plain = as(url, 'plain', secret);
     expect((await cli(plain)('migrate')).code).toBe(0);
+    await asAdmin(plain, (client) => client.query('SELECT add_archive_range(0)'));
     const refused = await cli(plain)('migrate', 'roles');
     expect(refused.code).toBe(1);
     expect(refused.err).toContain('migrate roles --sql');
     const { out } = await cli(plain)('migrate', 'roles', '--sql');
     expect(out).toContain('ALTER TABLE orders OWNER TO energy_migrations');
+    expect(out).toContain('ALTER TABLE archived_orders_0 OWNER TO energy_migrations');
     await asAdmin(url, (client) => client.query(out));
     expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
     expect(await cli(plain)('migrate')).toMatchObject({ code: 0, err: '' });
