@@ -14,8 +14,6 @@ import {
   ENDPOINT_SECRETS,
   ENDPOINT_TERMS,
   EVENT_AS_WRITTEN,
-  LEG_TERMS,
-  ORDER_TERMS,
   PERSON_SECRETS,
   SECOND_FACTOR,
   SESSION_SECRETS,
@@ -25,6 +23,7 @@ import {
 import { CONSOLE_PERSONS, CONSOLE_MEMBERSHIPS, CONSOLE_INVITATIONS, CONSOLE_SESSIONS } from './people-grants.js';
 import { SHOWN_TABLES } from './shown-grants.js';
 import { MERCHANT_TABLES } from './merchant-grants.js';
+import { ORDER_TABLES } from './order-grants.js';
 import { OPERATOR_TABLES } from './operator-grants.js';
 
 /** The roles by the process they are for, without `migrations`, who owns all of it. */
@@ -37,51 +36,10 @@ const LOCK_ONLY = { only: ['id'] } as const;
 
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
-type TableAccess = Readonly<Partial<Record<Role, Access>>>;
-
-const ORDERS: TableAccess = {
-  api: READ,
-  worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
-  cli: {
-    select: 'all',
-    update: { only: ['fence', 'lease_until', 'next_run_at', 'needs_attention', 'reclaimed_at'] },
-  },
-  console_operator: READ,
-  reports: READ,
-};
-const LEGS: TableAccess = {
-  api: READ,
-  worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
-  cli: {
-    select: 'all',
-    update: { only: ['status', 'changed_at', 'closed_at', 'closed_by_txid', 'closed_reason'] },
-  },
-  console_operator: READ,
-  reports: READ,
-};
-const TRANSACTIONS: TableAccess = {
-  api: READ,
-  worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
-  cli: { select: 'all', update: { only: ['status'] } },
-  console_operator: READ,
-  reports: READ,
-};
-/** A row comes there by the database's own function alone, and nobody changes it. */
-const ARCHIVED: TableAccess = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
-
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
-const BY_TABLE: Readonly<Record<string, TableAccess>> = {
+const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
   ...SHOWN_TABLES,
-  // Orders with their legs and transactions, by themselves and as they are found: open, or in the archive.
-  orders: ORDERS,
-  open_orders: ORDERS,
-  archived_orders: ARCHIVED,
-  leg: LEGS,
-  open_leg: LEGS,
-  archived_leg: ARCHIVED,
-  chain_tx: TRANSACTIONS,
-  open_chain_tx: TRANSACTIONS,
-  archived_chain_tx: ARCHIVED,
+  ...ORDER_TABLES,
   api_key: {
     api: { select: 'all', update: { only: ['last_used_at', 'recent_sources'] } },
     worker: { select: { but: ['sealed', 'previous_sealed'] } },

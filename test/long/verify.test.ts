@@ -148,8 +148,8 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
   ],
   [
     'a unique index that referees something else',
-    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON orders (quote_id, id)`,
-    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON orders (quote_id) WHERE quote_id IS NOT NULL`,
+    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON open_orders (quote_id, id)`,
+    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON open_orders (quote_id) WHERE quote_id IS NOT NULL`,
     ['guard-definitions'],
   ],
   [

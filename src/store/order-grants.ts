@@ -1,0 +1,49 @@
+// Who may do what with orders, their legs and transactions: by themselves and as they are found, open or in the archive.
+import { LEG_TERMS, ORDER_TERMS, type Access } from './grant-columns.js';
+import type { Role } from './grants.js';
+
+type OfRoles = Readonly<Partial<Record<Role, Access>>>;
+
+const READ: Access = { select: 'all' };
+
+const ORDERS: OfRoles = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
+  cli: {
+    select: 'all',
+    update: { only: ['fence', 'lease_until', 'next_run_at', 'needs_attention', 'reclaimed_at'] },
+  },
+  console_operator: READ,
+  reports: READ,
+};
+const LEGS: OfRoles = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
+  cli: {
+    select: 'all',
+    update: { only: ['status', 'changed_at', 'closed_at', 'closed_by_txid', 'closed_reason'] },
+  },
+  console_operator: READ,
+  reports: READ,
+};
+const TRANSACTIONS: OfRoles = {
+  api: READ,
+  worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
+  cli: { select: 'all', update: { only: ['status'] } },
+  console_operator: READ,
+  reports: READ,
+};
+/** A row comes there by the database's own function alone, and nobody changes it. */
+const ARCHIVED: OfRoles = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
+
+export const ORDER_TABLES: Readonly<Record<string, OfRoles>> = {
+  orders: ORDERS,
+  open_orders: ORDERS,
+  archived_orders: ARCHIVED,
+  leg: LEGS,
+  open_leg: LEGS,
+  archived_leg: ARCHIVED,
+  chain_tx: TRANSACTIONS,
+  open_chain_tx: TRANSACTIONS,
+  archived_chain_tx: ARCHIVED,
+};
