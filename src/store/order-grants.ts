@@ -1,12 +1,11 @@
 // Who may do what with orders, their legs and transactions: by themselves and as they are found, open or in the archive.
 import { LEG_TERMS, ORDER_TERMS, type Access } from './grant-columns.js';
-import type { Role } from './grants.js';
 
-type OfRoles = Readonly<Partial<Record<Role, Access>>>;
+type ByRole = Readonly<Record<string, Access>>;
 
 const READ: Access = { select: 'all' };
 
-const ORDERS: OfRoles = {
+const ORDERS: ByRole = {
   api: READ,
   worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
   cli: {
@@ -16,7 +15,7 @@ const ORDERS: OfRoles = {
   console_operator: READ,
   reports: READ,
 };
-const LEGS: OfRoles = {
+const LEGS: ByRole = {
   api: READ,
   worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
   cli: {
@@ -26,7 +25,7 @@ const LEGS: OfRoles = {
   console_operator: READ,
   reports: READ,
 };
-const TRANSACTIONS: OfRoles = {
+const TRANSACTIONS: ByRole = {
   api: READ,
   worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
   cli: { select: 'all', update: { only: ['status'] } },
@@ -34,9 +33,9 @@ const TRANSACTIONS: OfRoles = {
   reports: READ,
 };
 /** A row comes there by the database's own function alone, and nobody changes it. */
-const ARCHIVED: OfRoles = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
+const ARCHIVED: ByRole = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
 
-export const ORDER_TABLES: Readonly<Record<string, OfRoles>> = {
+export const ORDER_TABLES = {
   orders: ORDERS,
   open_orders: ORDERS,
   archived_orders: ARCHIVED,
