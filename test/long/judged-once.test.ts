@@ -30,7 +30,7 @@ async function ended(index: number): Promise<bigint> {
     async () => {
       const [row] = await world.database.query<{ over: boolean }>(
         `SELECT bool_and(l.status = 'reclaimed') AND o.next_run_at IS NULL AS over
-           FROM orders o JOIN leg l ON l.order_id = o.id WHERE o.id = $1 GROUP BY o.id`,
+           FROM orders o JOIN leg l ON l.order_id = o.id WHERE o.id = $1 GROUP BY o.id, o.next_run_at`,
         [id],
       );
       return row?.over === true ? id : undefined;
