@@ -134,11 +134,12 @@ describe('a job', () => {
   test('fails with the reason when the look at its order throws, and the sweep delivers the order', async () => {
     await refuseTransactions(true);
     try {
-      await startWorker();
+      await startWorker(NO_SWEEP);
       const key = await rent(receivers[0]!);
       const { id } = await orderOf(key);
       expect((await jobBecomes(id, 'failed')).failedReason).toContain('no transaction today');
       await refuseTransactions(false);
+      await startWorker();
       await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
       await sent(key);
     } finally {
