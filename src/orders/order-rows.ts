@@ -86,6 +86,10 @@ const columnsIn = (
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
   o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 
+const OPEN_COLUMNS = columnsIn('open_');
+const ARCHIVED_COLUMNS = columnsIn('archived_');
+const COLUMNS = columnsIn('');
+
 /**
  * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
  * of sizes.
@@ -95,7 +99,7 @@ const FIND_BY_KEYS: Statement = {
   text: `SELECT wanted.place::int, found.*
            FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS wanted (project_id, key, place)
            CROSS JOIN LATERAL (
-             SELECT ${columnsIn('open_')}, o.request_hash, o.request_id FROM open_orders o
+             SELECT ${OPEN_COLUMNS}, o.request_hash, o.request_id FROM open_orders o
               WHERE o.project_id = wanted.project_id AND o.key = wanted.key LIMIT 1) found`,
 };
 
@@ -105,7 +109,7 @@ const FIND_ARCHIVED_BY_KEYS: Statement = {
   text: `SELECT wanted.place::int, found.*
            FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS wanted (project_id, key, place)
            CROSS JOIN LATERAL (
-             SELECT ${columnsIn('archived_')}, o.request_hash, o.request_id
+             SELECT ${ARCHIVED_COLUMNS}, o.request_hash, o.request_id
                FROM order_key k JOIN archived_orders o ON o.id = k.order_id
               WHERE k.project_id = wanted.project_id AND k.key = wanted.key AND k.extension IS NULL LIMIT 1) found`,
 };
@@ -136,7 +140,7 @@ export class OrdersByKey {
  * $6 what it is by: one range of one index, read backwards. No condition may be null or stand behind an OR: in a generic
  * plan it would be a filter, and a late page would read all pages before it.
  */
-const LISTED = `SELECT ${columnsIn('')} FROM orders o WHERE o.project_id = $1`;
+const LISTED = `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1`;
 const PAGE = `AND (o.created_at, o.id) < ($2::timestamptz, $3::bigint) AND o.created_at >= $4::timestamptz
           ORDER BY o.created_at DESC, o.id DESC LIMIT $5`;
 
