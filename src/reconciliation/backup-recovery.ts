@@ -73,7 +73,7 @@ const SIGN = `UPDATE open_chain_tx SET status = 'signed', signature = $2 WHERE t
 const SEND = `UPDATE open_chain_tx SET status = 'sending', sends = 1, sent_at = clock_timestamp() WHERE txid = $1 AND status = 'signed'`;
 const DROP_UNSENT = `UPDATE open_chain_tx SET status = 'dropped'
   WHERE leg_id = $1 AND purpose = $2 AND txid <> $3 AND status IN ('built', 'signed')`;
-const RECORD = `INSERT INTO open_chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
+const RECORD = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
     ref_block_number, expires_at, sends, sent_at)
   SELECT $1, $2, $3, 1 + coalesce(max(attempt), 0), $4, 'sending', $5, $6, $7, $8, $9, 1, clock_timestamp()
     FROM open_chain_tx WHERE leg_id = $2 AND purpose = $3
