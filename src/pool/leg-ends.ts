@@ -118,7 +118,7 @@ export class LegEnds {
       );
     }
     const [ours] = await this.database.query<{ order_id: bigint }>(
-      `SELECT order_id FROM open_chain_tx WHERE txid = decode($1, 'hex') AND status NOT IN ('dead', 'dropped')`,
+      `SELECT order_id FROM chain_tx WHERE txid = decode($1, 'hex') AND status NOT IN ('dead', 'dropped')`,
       [txid],
     );
     if (ours !== undefined) {

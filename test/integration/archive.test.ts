@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { OrderArchive } from '../../src/orders/order-archive.js';
+import { LegEnds } from '../../src/pool/leg-ends.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { archive, judge, numberAll, orderInTheEnd } from '../archive-stage.js';
@@ -19,6 +20,7 @@ import {
   settledOrder,
   stageDatabaseUrl,
   START_LIMIT_MS,
+  txsOf,
 } from '../protocol-stage.js';
 
 beforeAll(openStage, START_LIMIT_MS);
@@ -88,6 +90,21 @@ it('a quote that an archived order was made of stays used', async () => {
     );
   await expect(taken(quote)).rejects.toThrow('QUOTE_ALREADY_USED');
   await expect(taken(randomUUID())).rejects.toThrow('QUOTE_EXPIRED');
+});
+
+it('what took an archived order’s energy back ends no other order of the same receiver', async () => {
+  const running = await rent(receivers[0]!, 50_000, 600);
+  await hand.look();
+  await hand.advance();
+  const over = await orderInTheEnd(hand);
+  const [act] = await txsOf(over, 'reclaim');
+  const { id } = await orderOf(over);
+  expect(await archive()).toBe(1);
+  const { id: runningId } = await orderOf(running);
+  const author = { actor: 'a person', reason: 'a reason' };
+  await expect(hand.part(LegEnds).close(runningId, undefined, act!.txid, author)).rejects.toThrow(
+    `the service's own, of order ${id.toString()}`,
+  );
 });
 
 describe('an order stays where it is', () => {
