@@ -70,8 +70,6 @@ const NEW_FUNCTIONS = [
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_orders bigint[];
-  v_rows bigint;
-  v_gone bigint;
 BEGIN
   archived := 0;
   p_before := least(p_before, clock_timestamp() - interval '1 day');
