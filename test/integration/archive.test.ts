@@ -101,7 +101,7 @@ it('what took an archived order’s energy back ends no other order of the same 
   const { id } = await orderOf(over);
   expect(await archive()).toBe(1);
   const { id: runningId } = await orderOf(running);
-  const author = { actor: 'a person', reason: 'a reason' };
+  const author = { actor: 'the operator', reason: 'a reason' };
   await expect(hand.part(LegEnds).close(runningId, undefined, act!.txid, author)).rejects.toThrow(
     `the service's own, of order ${id.toString()}`,
   );
