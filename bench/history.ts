@@ -46,7 +46,7 @@ const LOAD = `WITH made AS (
       1, l.active_at, 1, sha256('block'), l.active_at + p.after * interval '1 second', 1, l.active_at, $10
     FROM legs l JOIN (VALUES ('rental', 'delegate', $7, 0, 0), ('rental', 'reclaim', $8, 1, 3603), ('activation', 'activate', $9, 0, 0))
       AS p (kind, purpose, begin_hex, n, after) ON p.kind = l.kind
-    CROSS JOIN LATERAL (SELECT pg_temp.raw(p.begin_hex, l.id * 2 + p.n) AS raw) r)
+    CROSS JOIN LATERAL (SELECT pg_temp.raw(p.begin_hex, l.id * 2 + p.n) AS raw) r),
   keys AS (INSERT INTO order_key (project_id, key, order_id) SELECT project_id, key, id FROM made)
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, created_at)
   SELECT 'charge:' || id, project_id, 'revenue', 'charge', -1, id, delivered_at FROM made`;
