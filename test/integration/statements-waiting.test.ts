@@ -13,12 +13,13 @@ const MOVE = `UPDATE credit_account SET balance_credits = balance_credits + $2 W
 let world: OrderWorld;
 let stage: ClosingStage;
 
-beforeAll(async () => {
+// Each has a ledger of its own: workers beside one another may cut off every month that is over, and later entries are in none.
+beforeEach(async () => {
   world = await openOrderWorld();
   stage = await ClosingStage.open(world);
 }, LIMIT_MS);
 
-afterAll(async () => {
+afterEach(async () => {
   await stage.close();
   await world.close();
 }, LIMIT_MS);
