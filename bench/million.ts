@@ -1,11 +1,10 @@
-// Two services of one Postgres server, one with millions of ended orders in its tables and one with a thousand, in turn:
+// Two services of one Postgres server, one with millions of ended orders in its tables and one with a few, in turn:
 // what grows with history would show.
-import { historyRows, loadEnded } from './history.js';
+import { FEW, historyRows, loadEnded } from './history.js';
 import type { Row } from './measure.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { Stage, type StageOptions } from './stage.js';
 
-const FEW = 1000;
 /** Of ten millions, those that began lately are not in the archive yet. */
 const NOT_ARCHIVED = 1_000_000;
 
