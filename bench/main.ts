@@ -14,10 +14,11 @@ import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
 import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
+import { latencies, latenciesAtRate } from './rows-latency.js';
 import { fairnessRows } from './rows-fairness.js';
 import { scaleRows, unnamedRow } from './rows-scale.js';
 import { signatureRows } from './rows-signatures.js';
-import { delegationsPerSec, latencies } from './rows-worker.js';
+import { delegationsPerSec } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
 import { addressFromBytes } from '../src/chain/address.js';
@@ -211,6 +212,7 @@ if (options.soak) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {
       await stage.world.startWorker({ LOG_LEVEL: 'info' });
       add('--only latency', ...(await latencies(stage, options.quick ? 5 : 40)));
+      add('--only latency', ...(await latenciesAtRate(stage, 50, options.quick ? 5 : 60)));
     });
   }
 }

@@ -1,8 +1,8 @@
-// What the worker does per second, and how long a merchant waits for it.
+// What the worker does per second.
 import { createHash, randomBytes } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import { cpuMs } from './cpu.js';
-import { figure, median, percentile, type Row } from './measure.js';
+import { figure, median, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
 const WAIT_LIMIT_MS = 300_000;
@@ -116,46 +116,4 @@ async function unfinished(stage: Stage): Promise<number> {
     `SELECT count(*) AS open FROM orders WHERE next_run_at IS NOT NULL AND NOT settled`,
   );
   return Number(row?.open ?? 0n);
-}
-
-/** One order at a time on an idle system with 3 s blocks: to the broadcast by the database's clock, to delivery by ours. */
-export async function latencies(stage: Stage, count: number): Promise<Row[]> {
-  const delivered: number[] = [];
-  const [before] = await stage.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
-  for (let index = 0; index < count; index += 1) {
-    // Spread over the block's three seconds, as customers are.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 3000));
-    const request = stage.request(stage.tenant(index), 'POST', '/v1/orders', {
-      receive_address: stage.sender,
-      energy: 65_000,
-    });
-    const startedAt = performance.now();
-    const { status, text } = await stage.send({ ...request, headers: { ...request.headers, Prefer: 'wait=30' } });
-    if (status !== 200) throw new Error(`an order was not delivered within 30 s: ${text}`);
-    delivered.push(performance.now() - startedAt);
-  }
-  const rows = await stage.database.query<{ ms: number; recorded: number }>(
-    `SELECT extract(epoch FROM min(b.sent_at) - o.created_at)::float8 * 1000 AS ms,
-            extract(epoch FROM min(t.created_at) - o.created_at)::float8 * 1000 AS recorded
-       FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'delegate'
-       JOIN broadcast b ON b.chain_tx_id = t.id WHERE o.id > $1 GROUP BY o.id`,
-    [before?.id ?? 0n],
-  );
-  const sent = rows.map((row) => row.ms);
-  return [
-    {
-      ...figure('accept → answered broadcast, idle system', '–', 'ms', 'report', sent),
-      p50Ms: percentile(sent, 50),
-      p99Ms: percentile(sent, 99),
-      note: `of it ${percentile(
-        rows.map((row) => row.recorded),
-        50,
-      ).toFixed(0)} ms until the bytes are recorded`,
-    },
-    {
-      ...figure('accept → delivered, 3 s blocks', 'block time', 'ms', 'p50 ≤ 3 500, p99 ≤ 6 000', delivered),
-      p50Ms: percentile(delivered, 50),
-      p99Ms: percentile(delivered, 99),
-    },
-  ];
 }

@@ -11,7 +11,8 @@ export interface Wanted {
 }
 
 // Identities are taken for what they are; a default that is none of ours (an identity's) does not show. A partition has its
-// table's, which Postgres 17 and newer say of it too.
+// table's, which Postgres 17 and newer say of it too. Before 16 a
+// view’s columns are said with their table, however few there are.
 const LISTING = `
   SELECT format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                 CASE WHEN a.attnotnull THEN ' NOT NULL' END,
@@ -25,7 +26,8 @@ const LISTING = `
                 CASE WHEN c.relrowsecurity THEN ' ROW LEVEL SECURITY' END)
     FROM ours c WHERE c.relkind IN ('r', 'p')
   UNION ALL
-  SELECT format('view %s %s', c.relname, pg_get_viewdef(c.oid)) FROM ours c WHERE c.relkind IN ('v', 'm')
+  SELECT format('view %s %s', c.relname, regexp_replace(pg_get_viewdef(c.oid), '\\m[a-z_]+\\.', '', 'g'))
+    FROM ours c WHERE c.relkind IN ('v', 'm')
   UNION ALL
   -- NOT NULL is said with its column.
   SELECT format('constraint %s.%s %s', c.relname, o.conname, pg_get_constraintdef(o.oid))
