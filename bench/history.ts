@@ -1,6 +1,7 @@
 // What grows with history would show here: a worker's recurring work and its start, where millions of orders have ended and
 // where a few have (FEW), in turn.
 import type { INestApplicationContext } from '@nestjs/common';
+import { asAdmin } from '../test/setup/admin.js';
 import { BlockFollower, buildTransaction, openWorker, PoolSync, Reconciler } from './dist.js';
 import { median, type Row } from './measure.js';
 import type { Stage } from './stage.js';
@@ -103,9 +104,15 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
     await run(`UPDATE credit_account a SET balance_credits = e.credits
       FROM (SELECT project_id, sum(credits) AS credits FROM credit_entry GROUP BY project_id) e WHERE e.project_id = a.project_id`);
   });
-  for (const table of TABLES) await database.query({ text: `VACUUM (ANALYZE) ${table}`, query_timeout: LOAD_LIMIT_MS });
-  // What the load left behind is written out before anything is measured.
-  await database.query({ text: 'CHECKPOINT', query_timeout: LOAD_LIMIT_MS });
+  await asAdmin(stage.world.databaseUrl, async (client) => {
+    const run = async (text: string): Promise<void> => {
+      const statement = { text, query_timeout: LOAD_LIMIT_MS };
+      await client.query(statement);
+    };
+    for (const table of TABLES) await run(`VACUUM (ANALYZE) ${table}`);
+    // What the load left behind is written out before anything is measured.
+    await run('CHECKPOINT');
+  });
 }
 
 /** One service and its worker's parts in this process, so that each part of its work is timed alone. */

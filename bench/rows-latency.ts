@@ -1,0 +1,129 @@
+// How long a merchant waits for an order: alone, and among fifty a second.
+import { figure, percentile, type Row } from './measure.js';
+import type { Stage } from './stage.js';
+
+/** Between two questions for a new block, as every service that says nothing else asks. */
+const POLL_MS = 1000;
+const TOLD_WITHIN_MS = POLL_MS + 500;
+/** What finds the worker and the connections cold is not counted. */
+const WARM_UP_MS = 10_000;
+const WAITING = { Prefer: 'wait=30' };
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Sent {
+  readonly key: string;
+  /** From accepted until a node has taken the delegation, and until its bytes are recorded. */
+  readonly sentMs: number;
+  readonly recordedMs: number;
+  /** The time of the delegation's block; null until it is found there. */
+  readonly blockAt: Date | null;
+}
+
+/** Of the orders after this one, by the database's clock. */
+async function sentAfter(stage: Stage, id: bigint): Promise<readonly Sent[]> {
+  return stage.database.query<Sent>(
+    `SELECT o.key, t.*, extract(epoch FROM b.sent_at - o.created_at)::float8 * 1000 AS "sentMs",
+            extract(epoch FROM t.created_at - o.created_at)::float8 * 1000 AS "recordedMs"
+       FROM orders o CROSS JOIN LATERAL (
+         SELECT min(created_at) AS created_at, max(block_at) AS "blockAt"
+           FROM chain_tx WHERE order_id = o.id AND purpose = 'delegate') t
+       CROSS JOIN LATERAL (
+         SELECT min(b.sent_at) AS sent_at FROM chain_tx c JOIN broadcast b ON b.chain_tx_id = c.id
+          WHERE c.order_id = o.id AND c.purpose = 'delegate') b
+      WHERE o.id > $1`,
+    [id],
+  );
+}
+
+async function newestOrder(stage: Stage): Promise<bigint> {
+  const [row] = await stage.database.query<{ id: bigint }>('SELECT coalesce(max(id), 0)::bigint AS id FROM orders');
+  return row?.id ?? 0n;
+}
+
+/** An order whose answer is awaited until it is delivered. */
+async function buy(stage: Stage, index: number, key?: string): Promise<void> {
+  const body = { receive_address: stage.sender, energy: 65_000 };
+  const request = stage.request(stage.tenant(index), 'POST', '/v1/orders', body);
+  const headers = { ...request.headers, ...WAITING, ...(key === undefined ? {} : { 'Idempotency-Key': key }) };
+  const { status, text } = await stage.send({ ...request, headers });
+  if (status !== 200) throw new Error(`an order was not delivered within 30 s: ${text}`);
+}
+
+const row = (what: string, against: string, goal: string, values: readonly number[]): Row => ({
+  ...figure(what, against, 'ms', goal, values),
+  p50Ms: percentile(values, 50),
+  p99Ms: percentile(values, 99),
+});
+
+/** One order at a time on an idle system with 3 s blocks: to the broadcast by the database's clock, to delivery by ours. */
+export async function latencies(stage: Stage, count: number): Promise<Row[]> {
+  const delivered: number[] = [];
+  const before = await newestOrder(stage);
+  for (let index = 0; index < count; index += 1) {
+    // Spread over the block's three seconds, as customers are.
+    await pause(Math.random() * 3000);
+    const startedAt = performance.now();
+    await buy(stage, index);
+    delivered.push(performance.now() - startedAt);
+  }
+  const sent = await sentAfter(stage, before);
+  const recordedMs = percentile(
+    sent.map((each) => each.recordedMs),
+    50,
+  );
+  return [
+    {
+      ...row(
+        'accept → answered broadcast, idle system',
+        '–',
+        'report',
+        sent.map(({ sentMs }) => sentMs),
+      ),
+      note: `of it ${recordedMs.toFixed(0)} ms until the bytes are recorded`,
+    },
+    row('accept → delivered, 3 s blocks', 'block time', 'p50 ≤ 3 500, p99 ≤ 6 000', delivered),
+  ];
+}
+
+/**
+ * Orders at a fixed rate, each buyer waiting for his answer: to the first broadcast by the database's clock, and from the
+ * time in the block's header until the buyer has the answer that says delivered.
+ */
+export async function latenciesAtRate(stage: Stage, perSec: number, seconds: number): Promise<Row[]> {
+  const told = new Map<string, number>();
+  const orders = new Set<Promise<void>>();
+  let before = 0n;
+  let isWarm = false;
+  const from = performance.now();
+  for (let n = 0; n < perSec * (seconds + WARM_UP_MS / 1000); n += 1) {
+    if (!isWarm && performance.now() - from >= WARM_UP_MS) {
+      before = await newestOrder(stage);
+      isWarm = true;
+    }
+    const key = `at-rate-${n.toString()}`;
+    const order = buy(stage, n, key).then(() => {
+      told.set(key, Date.now());
+      orders.delete(order);
+    });
+    orders.add(order);
+    await pause(Math.max(0, from + ((n + 1) * 1000) / perSec - performance.now()));
+  }
+  await Promise.all(orders);
+  const sent = await sentAfter(stage, before);
+  const rate = `${perSec.toString()} orders a second`;
+  return [
+    row(
+      `accept → answered broadcast, ${rate}`,
+      '–',
+      'p50 ≤ 40, p99 ≤ 250',
+      sent.map(({ sentMs }) => sentMs),
+    ),
+    row(
+      `block of the delegation → its buyer is told, ${rate}`,
+      `a look every ${POLL_MS.toString()} ms`,
+      `p99 ≤ ${TOLD_WITHIN_MS.toString()}`,
+      sent.map(({ key, blockAt }) => (told.get(key) ?? Number.NaN) - (blockAt?.getTime() ?? Number.NaN)),
+    ),
+  ];
+}
