@@ -25,34 +25,38 @@ const RAW = `CREATE FUNCTION pg_temp.raw(begin_hex text, n bigint) RETURNS bytea
   SELECT decode(begin_hex || string_agg(lpad(to_hex((((1600000000000 + n) >> (7 * i)) & 127) | CASE WHEN i < 5 THEN 128 ELSE 0 END), 2, '0'), '' ORDER BY i), 'hex')
     FROM generate_series(0, 5) i $$`;
 
-const LOAD = `WITH made AS (
+/** On a schema of before the archive too, where there is nothing to say about it. */
+const loadOf = (isArchived: boolean): string => {
+  const [column, value] = isArchived ? [', archived', ', true'] : ['', ''];
+  return `WITH made AS (
     INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun,
-      credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at, reclaimed_at, fence, judged, archived)
+      credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at, reclaimed_at, fence, judged${column})
     SELECT ($1::uuid[])[1 + g % array_length($1::uuid[], 1)], 'old-' || g, sha256(int8send(g)),
       CASE WHEN g % 2 = 0 THEN ${QUOTE_ID} END, k.kind, 'delivered', $4, k.energy, k.duration, 2925000, 1, 30000000,
-      true, k.delivered, t.at, t.at, t.at + k.duration * interval '1 second', t.at + (k.duration + 3) * interval '1 second', 6, true, $10
+      true, k.delivered, t.at, t.at, t.at + k.duration * interval '1 second', t.at + (k.duration + 3) * interval '1 second', 6, true${value}
     FROM generate_series($2::bigint, $3::bigint) g
     CROSS JOIN (SELECT now() - interval '10 days' AS at) t
     CROSS JOIN LATERAL (SELECT CASE WHEN g % ${ACTIVATIONS_OF.toString()} = 0 THEN 'activation' ELSE 'rental' END AS kind) kinds
     JOIN (VALUES ('rental', 65000, 3600, 65100), ('activation', NULL, NULL, NULL)) k (kind, energy, duration, delivered) ON k.kind = kinds.kind
     RETURNING id, project_id, key, kind, delivered_at, reclaimed_at),
   legs AS (
-    INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at, closed_reason, archived)
+    INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at, closed_reason${column})
     SELECT id, 1, kind, CASE kind WHEN 'rental' THEN $5::int ELSE $6::int END, $4, ${AMOUNT_SUN.toString()},
       CASE kind WHEN 'rental' THEN 65100 END, 'reclaimed', delivered_at, delivered_at,
-      CASE kind WHEN 'activation' THEN delivered_at END, CASE kind WHEN 'activation' THEN 'activated' END, $10
+      CASE kind WHEN 'activation' THEN delivered_at END, CASE kind WHEN 'activation' THEN 'activated' END${value}
     FROM made RETURNING id, order_id, kind, wallet_id, active_at),
   txs AS (
     INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature, ref_block_number,
-      expires_at, block_number, block_id, block_at, sends, sent_at, archived)
+      expires_at, block_number, block_id, block_at, sends, sent_at${column})
     SELECT l.order_id, l.id, p.purpose, 1, l.wallet_id, 'solid', sha256(r.raw), r.raw, decode(repeat('00', 65), 'hex'),
-      1, l.active_at, 1, sha256('block'), l.active_at + p.after * interval '1 second', 1, l.active_at, $10
+      1, l.active_at, 1, sha256('block'), l.active_at + p.after * interval '1 second', 1, l.active_at${value}
     FROM legs l JOIN (VALUES ('rental', 'delegate', $7, 0, 0), ('rental', 'reclaim', $8, 1, 3603), ('activation', 'activate', $9, 0, 0))
       AS p (kind, purpose, begin_hex, n, after) ON p.kind = l.kind
     CROSS JOIN LATERAL (SELECT pg_temp.raw(p.begin_hex, l.id * 2 + p.n) AS raw) r),
   keys AS (INSERT INTO order_key (project_id, key, order_id) SELECT project_id, key, id FROM made)
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, created_at)
   SELECT 'charge:' || id, project_id, 'revenue', 'charge', -1, id, delivered_at FROM made`;
+};
 
 const TABLES = ['orders', 'leg', 'chain_tx', 'credit_entry', 'order_key'] as const;
 
@@ -86,18 +90,17 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
     await run(`SET LOCAL idle_in_transaction_session_timeout = 0`);
     // What the triggers would look at is made right here.
     await run('SET LOCAL session_replication_role = replica');
-    for (let id = 0; id <= archived; id += RANGE) await run('SELECT add_archive_range($1)', [id]);
+    for (let id = 0; archived > 0 && id <= archived; id += RANGE) await run('SELECT add_archive_range($1)', [id]);
     await run(RAW);
     // What the service was opened with is as old as what follows: only entries of some minutes ago are judged for good.
     await run(`UPDATE credit_entry SET created_at = now() - interval '10 days'`);
     for (let from = 1; from <= count; from += BATCH) {
       const to = Math.min(count, from + BATCH - 1);
-      await run(LOAD, [
+      await run(loadOf(to <= archived), [
         ...[ids, from, to, receiver, pool!.id, activation!.id],
         beginOf('delegate', pool!.address),
         beginOf('undelegate', pool!.address),
         beginOf('activate', activation!.address),
-        to <= archived,
       ]);
       console.error(`  ${to.toString()} orders loaded`);
     }

@@ -16,6 +16,7 @@ import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { latencies, latenciesAtRate } from './rows-latency.js';
 import { fairnessRows } from './rows-fairness.js';
+import { migrationRows } from './rows-migration.js';
 import { scaleRows, unnamedRow } from './rows-scale.js';
 import { signatureRows } from './rows-signatures.js';
 import { delegationsPerSec } from './rows-worker.js';
@@ -28,7 +29,7 @@ npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
                 worker, follow, events, scale, unnamed, webhooks, deposits,
-                auto-delegations, refills, latency, consoles
+                auto-delegations, refills, latency, consoles, migration
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --ten-million the same with 10 000 000 of them, nine in the archive: an hour,
@@ -207,6 +208,10 @@ if (options.soak) {
         },
       );
     } else console.error('\nthe consoles: not with DATABASE_URL, which has no logins of theirs');
+  }
+  if (only.test('migration')) {
+    console.error('\nthe newest migration');
+    add('--only migration', ...(await migrationRows(options.quick ? 20_000 : 1_000_000, options.quick ? 1 : 3)));
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {

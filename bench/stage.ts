@@ -9,6 +9,7 @@ import { World } from '../packages/local/src/world.js';
 import type { Credits } from '../src/domain/units.js';
 import type { BareSettings } from './bare-server.js';
 import { asAdmin, databaseUrl } from '../test/setup/admin.js';
+import { onEarlierSchema } from '../test/upgrade/early-schema.js';
 import { withRedis } from '../test/setup/redis.js';
 import { Database, Ledger, openParts, Projects } from './dist.js';
 
@@ -30,6 +31,8 @@ export interface StageOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The folder of another build, instead of the repository's. */
   readonly build?: string;
+  /** That of the other build is older. */
+  readonly hasEarlierSchema?: boolean;
   /** Of each project; unless said, more than any rows can spend. */
   readonly credits?: Credits;
 }
@@ -113,7 +116,9 @@ export class Stage {
         if (/"level":(?:50|60|"error"|"fatal")/.test(line)) console.error(`  ${name}: ${line}`);
       },
     });
-    const parts = await openParts({ ...process.env, ...world.env });
+    const open = (): Promise<INestApplicationContext> => openParts({ ...process.env, ...world.env });
+    const isEarlier = options.hasEarlierSchema ?? false;
+    const parts = await (isEarlier ? onEarlierSchema(world.databaseUrl, open) : open());
     const tenants: Tenant[] = [];
     for (let index = 0; index < PROJECTS; index += 1) {
       const { id, apiKey } = await parts.get(Projects).create(`bench ${index.toString()}`, { kind: 'prepaid' }, AUTHOR);

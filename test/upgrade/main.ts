@@ -7,7 +7,8 @@ import { Arena } from '../chaos/arena.js';
 import { playRound } from '../chaos/round.js';
 import { copyOfBuild, logFor } from '../chaos/workshop.js';
 import { sleep } from '../../src/base/clock.js';
-import { openPartsEarly } from './early-parts.js';
+import { openParts } from '../../src/operator/operator.module.js';
+import { onEarlierSchema } from './early-schema.js';
 import { beforeNewestMigration, builtFrom } from './earlier-build.js';
 
 const HELP = `npm run upgrade -- [--from REVISION] [--block-ms N]
@@ -53,7 +54,7 @@ export async function main(args: readonly string[]): Promise<number> {
       build: before.root,
       blockMs,
       walletsTrx: WALLETS_TRX,
-      openParts: openPartsEarly,
+      openParts: async (env) => onEarlierSchema(env['DATABASE_URL'], () => openParts(env)),
       log: write,
     });
     const ways = [

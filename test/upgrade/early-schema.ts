@@ -1,17 +1,15 @@
-// The harness's own parts of the service, opened before their migrations have run: they are of this version, which
-// refuses an older schema, so that to them the missing migrations stand as run until they are open. No process of the
-// service runs meanwhile. What they do on the older schema is to be possible there: it fails aloud otherwise.
-import type { INestApplicationContext } from '@nestjs/common';
+// A harness's own parts of the service are of this version, which refuses an older schema. While they are opened, the
+// missing migrations stand as run. No process of the service runs meanwhile. What the parts do on the older schema is to be
+// possible there: it fails aloud otherwise.
 import pg from 'pg';
-import { openParts } from '../../src/operator/operator.module.js';
 import { MIGRATION_NAMES } from '../../src/store/data-source.js';
 
 const CONNECTION_LIMIT_MS = 10_000;
 const STATEMENT_LIMIT_MS = 30_000;
 
-export async function openPartsEarly(env: NodeJS.ProcessEnv): Promise<INestApplicationContext> {
+export async function onEarlierSchema<T>(databaseUrl: string | undefined, open: () => Promise<T>): Promise<T> {
   const client = new pg.Client({
-    connectionString: env['DATABASE_URL'],
+    connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECTION_LIMIT_MS,
     query_timeout: STATEMENT_LIMIT_MS,
   });
@@ -23,7 +21,7 @@ export async function openPartsEarly(env: NodeJS.ProcessEnv): Promise<INestAppli
       [MIGRATION_NAMES],
     );
     try {
-      return await openParts(env);
+      return await open();
     } finally {
       await client.query('DELETE FROM migrations WHERE id = ANY ($1)', [rows.map(({ id }) => id)]);
     }
