@@ -35,6 +35,8 @@ export async function millionRows(
       const label = `, ${count.toLocaleString('en').replaceAll(',', ' ')} orders in the tables`;
       const history = await historyRows(many, few, { rounds: pace.rounds * 2, label });
       if (historyAlone) return { history, orders: [] };
+      // Workers were started and have stopped: what they read of the wallets is good for a minute or two.
+      for (const stage of [many, few]) await stage.sellWithoutWorker();
       const rows = await HttpRows.open(many, pace);
       const others = await HttpRows.open(few, pace);
       const orders = await rows.ordersAgainst(others, label, 'the same with few orders', goal);

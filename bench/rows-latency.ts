@@ -5,7 +5,7 @@ import type { Stage } from './stage.js';
 /** Between two questions for a new block, as every service that says nothing else asks. */
 const POLL_MS = 1000;
 const BLOCK_WATCH_MS = 20;
-const TOLD_WITHIN_MS = POLL_MS + 500;
+const ANSWERED_WITHIN_MS = POLL_MS + 500;
 /** What finds the worker and the connections cold is not counted. */
 const WARM_UP_MS = 10_000;
 const WAITING = { Prefer: 'wait=30' };
@@ -42,7 +42,7 @@ async function newestOrder(stage: Stage): Promise<bigint> {
   return row?.id ?? 0n;
 }
 
-/** When each block was there to be read, by the time in its header, to some milliseconds; until told to stop. */
+/** When each block was there to be read, by the time in its header, to some milliseconds; until it is to stop. */
 async function watchBlocks(stage: Stage, stop: AbortSignal): Promise<ReadonlyMap<number, number>> {
   const seen = new Map<number, number>();
   while (!stop.aborted) {
@@ -103,7 +103,7 @@ export async function latencies(stage: Stage, count: number): Promise<Row[]> {
  * the delegation's block can be read until the buyer has the answer that says delivered.
  */
 export async function latenciesAtRate(stage: Stage, perSec: number, seconds: number): Promise<Row[]> {
-  const told = new Map<string, number>();
+  const answeredAt = new Map<string, number>();
   const orders = new Set<Promise<void>>();
   let before = 0n;
   let isWarm = false;
@@ -117,7 +117,7 @@ export async function latenciesAtRate(stage: Stage, perSec: number, seconds: num
     }
     const key = `at-rate-${n.toString()}`;
     const order = buy(stage, n, key).then(() => {
-      told.set(key, Date.now());
+      answeredAt.set(key, Date.now());
       orders.delete(order);
     });
     orders.add(order);
@@ -136,10 +136,10 @@ export async function latenciesAtRate(stage: Stage, perSec: number, seconds: num
       sent.map(({ sentMs }) => sentMs),
     ),
     row(
-      `block of the delegation to be read → its buyer is told, ${rate}`,
+      `block of the delegation to be read → its buyer has the answer, ${rate}`,
       `a look every ${POLL_MS.toString()} ms`,
-      `p99 ≤ ${TOLD_WITHIN_MS.toString()}`,
-      sent.map(({ key, blockAt }) => told.get(key)! - blocks.get(blockAt!.getTime())!),
+      `p99 ≤ ${ANSWERED_WITHIN_MS.toString()}`,
+      sent.map(({ key, blockAt }) => answeredAt.get(key)! - blocks.get(blockAt!.getTime())!),
     ),
   ];
 }
