@@ -187,11 +187,16 @@ export class World {
 
   /** Runs an operator's command; returns what `--json` printed. A command is short: it may outlive us by that much. */
   async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+    return this.cliWithin(COMMAND_LIMIT_MS, ...args);
+  }
+
+  /** The same, for a command that is not short. */
+  async cliWithin(limitMs: number, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
     const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.envAs('cli');
     const { stdout } = await run(process.execPath, [this.program('main.cli.js'), ...asked], {
       env: { ...process.env, ...env, LOG_LEVEL: 'warn' },
-      timeout: COMMAND_LIMIT_MS,
+      timeout: limitMs,
       maxBuffer: COMMAND_OUTPUT_MAX,
     }).catch((error: unknown) => {
       throw new Error(saidBy(error) ?? `${args.slice(0, 2).join(' ')} failed: ${String(error)}`, { cause: error });
