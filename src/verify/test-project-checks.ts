@@ -11,8 +11,11 @@ export const TEST_ORDERS_APART: OrderCheck = {
         EXISTS (SELECT FROM the_legs l WHERE l.order_id = o.id) AS has_legs,
         EXISTS (SELECT FROM the_transactions t WHERE t.order_id = o.id) AS has_transactions
       FROM the_orders o LEFT JOIN project p ON p.id = o.project_id
+        LEFT JOIN (
+          SELECT order_id, bool_or(contra = 'test') AS of_test, bool_or(contra <> 'test') AS of_money
+            FROM the_entries WHERE order_id IS NOT NULL GROUP BY order_id) e ON e.order_id = o.id
      WHERE o.test <> coalesce(p.test, false)
-        OR EXISTS (SELECT FROM the_entries e WHERE e.order_id = o.id AND (e.contra = 'test') <> o.test)
+        OR CASE WHEN o.test THEN e.of_money ELSE e.of_test END
         OR CASE WHEN o.test THEN o.next_run_at IS NOT NULL
              OR EXISTS (SELECT FROM the_legs l WHERE l.order_id = o.id)
              OR EXISTS (SELECT FROM the_transactions t WHERE t.order_id = o.id)

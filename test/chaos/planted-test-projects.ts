@@ -25,6 +25,18 @@ export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
     test: FIGURES,
   },
   {
+    name: 'the ledger is read once for each order',
+    changes: one(
+      'verify/test-project-checks.ts',
+      'OR CASE WHEN o.test THEN e.of_money ELSE e.of_test END',
+      "OR EXISTS (SELECT FROM the_entries c WHERE c.order_id = o.id AND (c.contra = 'test') <> o.test)",
+    ),
+    test: {
+      file: 'integration/verify-rows.test.ts',
+      title: 'of thousands of orders no check reads any table once for each',
+    },
+  },
+  {
     name: 'a worker that comes late plays an order all the same',
     changes: one(
       'test-projects/test-orders.ts',
