@@ -91,13 +91,14 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
       const from = minutes >= 2 * SETTLED_MINUTE ? SETTLED_MINUTE : 0;
       const ratios = lowest.slice(from).map((each) => each / lowest[from]!);
       return {
-        what: `memory of the ${name} after that`,
+        what: `memory of the ${name} ${from === 0 ? 'meanwhile' : 'after that'}`,
         against: `${from === 0 ? 'before' : `minute ${from.toString()}`}; the lowest of a minute in which garbage was collected, under load`,
         unit: 'MiB',
         ours: lowest.at(-1)!,
         limit: lowest[from]!,
         ratio: ratios.at(-1)!,
-        goal: from === 0 ? '< 1.10' : '≤ 1.10',
+        // It fills up first: the blocks of five minutes are kept.
+        goal: from === 0 ? 'report' : '≤ 1.10',
         spread: [Math.min(...ratios), Math.max(...ratios)] as const,
         note: `minute by minute: ${lowest.map((each) => each.toFixed(0)).join(' ')}`,
       };
