@@ -22,6 +22,8 @@ const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_
 const STATES = `SELECT a.address, a.pause_reason, a.spent_credits::text AS spent, a.purchases::text AS purchases,
     a.open_order_id::text AS open FROM auto_delegation a WHERE a.project_id = $1`;
 
+const OWN = `SELECT id::text FROM auto_delegation WHERE project_id = $1`;
+
 /** What may be lacking in the end without a fault: all is sold. */
 const LACKING = new Set(['CAPACITY_UNAVAILABLE']);
 
@@ -76,18 +78,23 @@ export class Supplied {
 
   /** Who has not what it was promised, `limitMs` after everything was healed; nothing is kept supplied from then on. */
   async violations(read: ReadRows, limitMs: number): Promise<string[]> {
-    // As their owner would: what could not be bought while all went wrong is tried at once.
-    await read(
-      `UPDATE auto_delegation SET due_at = clock_timestamp(), failures = 0, fence = fence + 1 WHERE project_id = $1`,
-      [this.projectId],
-    );
+    // As their owner would: what could not be bought while all went wrong is tried at once. One after the other, as all who
+    // wait for these rows: nobody holds one while he waits for the next.
+    for (const { id } of await read<{ id: string }>(OWN, [this.projectId])) {
+      await read(
+        `UPDATE auto_delegation SET due_at = clock_timestamp(), failures = 0, fence = fence + 1 WHERE id = $1`,
+        [id],
+      );
+    }
     const endMs = performance.now() + limitMs;
     let short = await this.short(read);
     while (short.length > 0 && performance.now() < endMs) {
       await sleep(LOOK_MS);
       short = await this.short(read);
     }
-    await read(`DELETE FROM auto_delegation WHERE project_id = $1`, [this.projectId]);
+    for (const { id } of await read<{ id: string }>(OWN, [this.projectId])) {
+      await read(`DELETE FROM auto_delegation WHERE id = $1`, [id]);
+    }
     return short;
   }
 

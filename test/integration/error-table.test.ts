@@ -12,9 +12,12 @@ import { newOwner } from '../order-chain.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { apiKeysOn, walletsOn } from '../services.js';
+import { pastPooler } from '../setup/admin.js';
 
 let world: OrderWorld;
 let postgres: Proxy;
+/** By which projects are read, and changes of them come. */
+let direct: Proxy;
 /** Another API of the same service: little patience, a small budget, a database that can go away and no chain. */
 let frail: TestApi;
 let customer: Customer;
@@ -22,10 +25,12 @@ let customer: Customer;
 beforeAll(async () => {
   world = await openOrderWorld();
   postgres = await openProxy(world.env['DATABASE_URL']!);
+  direct = await openProxy(pastPooler(world.env['DATABASE_URL']!));
   frail = await openApi({
     ...world.env,
     LOG_LEVEL: 'silent',
     DATABASE_URL: postgres.url,
+    DATABASE_DIRECT_URL: direct.url,
     TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
     TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1',
     MARKET_MAX_AGE_SEC: '1',
@@ -40,6 +45,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await frail.close();
   await postgres.close();
+  await direct.close();
   await world.close();
 });
 
@@ -64,11 +70,11 @@ async function customerWith(options: ProjectOptions): Promise<Customer> {
 /** Runs `ask` while the frail API's database is away; it holds `caller`'s record before, if it is to be known. */
 async function withoutDatabase(caller: Customer, isKnown: boolean, ask: () => Promise<Answer>): Promise<Answer> {
   if (isKnown) for (const _ of [1, 2]) expect((await caller.get('/v1/balance')).status).toBe(200);
-  postgres.cut();
+  for (const proxy of [postgres, direct]) proxy.cut();
   try {
     return await ask();
   } finally {
-    postgres.mend();
+    for (const proxy of [postgres, direct]) proxy.mend();
     await until(async () => ((await caller.get('/v1/balance')).status === 200 ? true : undefined), 10_000, 'mending');
   }
 }

@@ -6,6 +6,7 @@ import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacReques
 import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { Redis } from 'ioredis';
 import { until } from '../../packages/local/src/wait.js';
@@ -24,7 +25,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
   redisProxy = await openProxy(testRedis.url);
-  postgresProxy = await openProxy(testDatabase.url);
+  postgresProxy = await openProxy(servedUrl(testDatabase.url));
   redis = new Redis(testRedis.url);
   const env = { REDIS_PREFIX: 'hmac', RATE_LIMIT_PER_MINUTE: '1000000', BAD_SIGNATURES_PER_MINUTE: '1000000' };
   pipeline = await openPipeline(testDatabase.url, { ...env, REDIS_URL: testRedis.url });

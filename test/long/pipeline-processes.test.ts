@@ -7,6 +7,7 @@ import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { settings } from '../operator.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 /** Well below the 30 s after which `steady` would look again by itself: what it sees within this, it heard. */
@@ -25,7 +26,7 @@ let brief: ApiProcess;
 
 beforeAll(async () => {
   [testDatabase, testRedis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  postgres = await openProxy(testDatabase.url);
+  postgres = await openProxy(servedUrl(testDatabase.url));
   const env = settings(postgres.url, { REDIS_URL: testRedis.url, HOST: '127.0.0.1', PORT: '0' });
   app = await openPipeline(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
   [steady, brief] = await Promise.all([

@@ -12,6 +12,7 @@ import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { openLog } from '../log.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { apiKeysOn } from '../services.js';
 
@@ -32,7 +33,7 @@ let far: PipelineApp;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  postgres = await openProxy(testDatabase.url);
+  postgres = await openProxy(servedUrl(testDatabase.url));
   redis = await openProxy(testRedis.url);
   const shared = { MASTER_KEY, REDIS_PREFIX: 'pipeline-projects', BAD_SIGNATURES_PER_MINUTE: '1000000' };
   near = await openPipeline(testDatabase.url, { ...shared, REDIS_URL: testRedis.url, MAX_REQUESTS_PER_SOCKET: '0' });

@@ -12,8 +12,8 @@ export interface CuttingProxy {
   readonly close: () => Promise<void>;
 }
 
-/** Passes everything to Postgres, but cuts the connection at an armed statement, known by a word of its bytes. */
-export async function openCuttingProxy(databaseUrl: string, word: string): Promise<CuttingProxy> {
+/** Passes everything to Postgres, but cuts the connection at an armed statement, known by any of these words. */
+export async function openCuttingProxy(databaseUrl: string, ...words: readonly string[]): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   let armed: Moment | undefined;
   let cuts = 0;
@@ -25,7 +25,7 @@ export async function openCuttingProxy(databaseUrl: string, word: string): Promi
       far.destroy();
     };
     near.on('data', (chunk) => {
-      if (armed !== undefined && chunk.includes(word)) {
+      if (armed !== undefined && words.some((word) => chunk.includes(word))) {
         const moment = armed;
         armed = undefined;
         cuts += 1;

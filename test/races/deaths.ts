@@ -104,7 +104,7 @@ async function isWaiting(arena: Arena): Promise<boolean> {
 
 /** Cuts the connection of a process to Postgres before and after COMMIT was sent: the same request still succeeds. */
 export async function cutConnections(arena: Arena, times: number): Promise<Row[]> {
-  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!, 'accept-order');
+  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!, 'accept-order', 'take_order(');
   const victim = await startApi({ ...arena.env, DATABASE_URL: proxy.url });
   try {
     const rows: Row[] = [];

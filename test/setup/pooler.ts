@@ -10,7 +10,7 @@ import { makeServerDir, serverUser } from '../../packages/local/src/postgres-bin
 import { startNode } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Role } from '../../src/store/grants.js';
-import { asAdmin, databaseUrl, pastPooler } from './admin.js';
+import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 
 const READY_LIMIT_MS = 20_000;
 const STOP_GRACE_MS = 5_000;
@@ -34,14 +34,28 @@ export async function limitByRole(client: pg.Client, login: string, role: Role):
   }
 }
 
-/** The settings of a service on this database: through the pooler where the tests go through one. */
-export function databaseEnv(url: string): Record<string, string> {
+/** The database as a service is to reach it: through the pooler where the tests go through one. */
+export function servedUrl(url: string): string {
   const port = process.env['TEST_POOLER_PORT'];
-  if (port === undefined) return { DATABASE_URL: url };
+  if (port === undefined) return url;
   const pooled = new URL(url);
   pooled.hostname = '127.0.0.1';
   pooled.port = port;
-  return { DATABASE_URL: pooled.href, DATABASE_DIRECT_URL: pastPooler(url), PG_NAMED_STATEMENTS: 'off' };
+  return pooled.href;
+}
+
+/** The settings of a service on this database; `url` is the server's, or of a proxy before `servedUrl`. */
+export function databaseEnv(url: string): Record<string, string> {
+  if (process.env['TEST_POOLER_PORT'] === undefined) return { DATABASE_URL: url };
+  const server = new URL(fromSetup('TEST_DATABASE_URL'));
+  const direct = new URL(url);
+  const isServer = direct.host === server.host;
+  direct.host = server.host;
+  return {
+    DATABASE_URL: isServer ? servedUrl(url) : url,
+    DATABASE_DIRECT_URL: direct.href,
+    PG_NAMED_STATEMENTS: 'off',
+  };
 }
 
 interface Pooler {
