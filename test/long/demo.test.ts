@@ -1,5 +1,5 @@
 // What the demo shows: a month of history that stands on its own chain, and consoles that a link signs in to, once.
-import { PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
+import { demoDeposits, PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
 import { DemoConsoles } from '../../packages/local/src/demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered, type DemoHistory } from '../../packages/local/src/demo-history.js';
 import { DAY_MS, planOrders, PROFILES } from '../../packages/local/src/demo-plan.js';
@@ -8,9 +8,11 @@ import { DemoScenario } from '../../packages/local/src/demo-scenario.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { Screen } from '../../packages/local/src/screen.js';
 import { until } from '../../packages/local/src/wait.js';
-import { localDepositXpub, World } from '../../packages/local/src/world.js';
+import { World } from '../../packages/local/src/world.js';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
+import { readConfig } from '../../src/config/config.js';
 import type { Audience } from '../../src/domain/audience.js';
+import { CREDITS_PER_USD } from '../../src/domain/units.js';
 import type { Database } from '../../src/store/database.js';
 import { openAsOwner } from '../factory.js';
 import { noteKeysOf } from '../setup/canary.js';
@@ -42,7 +44,7 @@ beforeAll(async () => {
     roleUrl: asRole,
     poolStakesTrx: [1_200_000, 600_000],
     past: { fromMs: Date.now() - HISTORY_DAYS * DAY_MS, accounts: PAST_ACCOUNTS },
-    env: { DEPOSIT_XPUB: localDepositXpub() },
+    env: demoDeposits(),
   });
   noteKeysOf({ MASTER_KEY: world.masterKey });
   database = await openAsOwner(store.url);
@@ -111,6 +113,17 @@ it('no balance of the demo’s history was ever below zero', async () => {
       WHERE balance < 0`,
   );
   expect(below).toEqual([]);
+});
+
+it('whatever the merchants of the demo’s history paid in today, what is paid in next is credited as well', async () => {
+  const [busiest] = await database.query<{ credits: string }>(
+    `SELECT max(credits)::text AS credits FROM (
+       SELECT sum(credits) AS credits FROM deposit WHERE status = 'credited' GROUP BY (changed_at AT TIME ZONE 'UTC')::date) days`,
+  );
+  const { deposits } = readConfig({ ...world.env, ...demoDeposits() }, 'cli');
+  const credits = BigInt(busiest?.credits ?? '0');
+  expect(credits).toBeGreaterThan(0n);
+  expect(2n * credits).toBeLessThan(BigInt(deposits.autoMaxUsd) * CREDITS_PER_USD);
 });
 
 it('the demo’s orders are the same for the same seed', () => {

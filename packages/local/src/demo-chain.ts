@@ -11,7 +11,7 @@ import { namedChainAccount, transferParameter, type ChainAccount } from './chain
 import { PROFILES } from './demo-plan.js';
 import { slotAfter, VALID_MS, type PastOrder, type PastPayment, type Timeline } from './demo-timeline.js';
 import { signedPayment } from './payment-bytes.js';
-import { PERMISSION_ID, type World } from './world.js';
+import { localDepositXpub, PERMISSION_ID, type World } from './world.js';
 
 const BLOCK_MS = 3000;
 const MINE_LIMIT_MS = 60_000;
@@ -35,6 +35,15 @@ export const PAST_ACCOUNTS: readonly { readonly address: string; readonly trx: n
   ),
   ...treasuries.map(({ address }) => ({ address, trx: TREASURY_TRX })),
 ];
+
+/**
+ * The settings by which credits are bought on the demo's chain. It has one node, whose word is worth so much a day; what its
+ * past paid in today counts as well.
+ */
+export const demoDeposits = (): Readonly<Record<'DEPOSIT_XPUB' | 'DEPOSIT_AUTO_MAX_USD', string>> => ({
+  DEPOSIT_XPUB: localDepositXpub(),
+  DEPOSIT_AUTO_MAX_USD: '1000000',
+});
 
 export interface PastTransaction {
   readonly txid: string;

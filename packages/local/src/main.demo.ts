@@ -7,7 +7,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
-import { PAST_ACCOUNTS } from './demo-chain.js';
+import { demoDeposits, PAST_ACCOUNTS } from './demo-chain.js';
 import { DemoConsoles, LINK_PURPOSES, type LinkPurpose } from './demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
 import { DAY_MS, PROFILES } from './demo-plan.js';
@@ -16,7 +16,7 @@ import { DemoScenario, arrivalText } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort } from './ports.js';
 import { Screen } from './screen.js';
-import { localDepositXpub, World } from './world.js';
+import { World } from './world.js';
 
 /** Enough that most of it is never out. */
 const POOL_STAKES_TRX = [1_200_000, 600_000];
@@ -191,7 +191,7 @@ async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: 
     redisUrl: process.env['REDIS_URL'],
     // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
     env: {
-      DEPOSIT_XPUB: localDepositXpub(),
+      ...demoDeposits(),
       WEBHOOK_ALLOW_HTTP: 'true',
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
       WEBHOOK_PORTS: [receiver.port, ...TRIED_PORTS].join(','),
