@@ -32,6 +32,7 @@ const grouped = (value: unknown): string => Number(value).toLocaleString('en').r
 
 export class DemoScenario {
   private readonly key = `demo-${randomUUID()}`;
+  private readonly beganAt = new Date();
   private readonly shown = new Set<Arrival>();
 
   constructor(
@@ -305,9 +306,10 @@ export class DemoScenario {
 
   /** What the operator earned, by then. */
   private async report(): Promise<void> {
-    const today = new Date().toISOString().slice(0, 10);
-    this.screen.request(`cli report --from ${today} --to ${today}  what the operator earned`);
-    const report = await this.world.cli('report', '--from', today, '--to', today);
+    // Midnight may have passed since the first order.
+    const [from, to] = [this.beganAt, new Date()].map((at) => at.toISOString().slice(0, 10)) as [string, string];
+    this.screen.request(`cli report --from ${from} --to ${to}  what the operator earned`);
+    const report = await this.world.cli('report', '--from', from, '--to', to);
     const total = report['total'] as Body;
     check(Number(total['revenue_credits']) > 0, 'the report has what was sold', report);
     await this.tick();
