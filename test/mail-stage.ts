@@ -30,6 +30,15 @@ export async function hastenMails(database: Database, { id }: Pick<Account, 'id'
   );
 }
 
+/** The same once it failed so often in a row, and not when it is being tried again or has failed once more by now. */
+export async function hastenAfter(database: Database, { id }: Pick<Account, 'id'>, failures: number): Promise<void> {
+  await database.query(
+    `UPDATE notification SET due_at = clock_timestamp() WHERE lease_until IS NULL AND failures = $2
+        AND membership_id IN (SELECT id FROM membership WHERE person_id = $1)`,
+    [id, failures],
+  );
+}
+
 export async function mailState(database: Database, { id }: Pick<Account, 'id'>): Promise<MailState> {
   const [row] = await database.query<MailState>(
     `SELECT n.position, n.noted, n.failures, cardinality(n.mailed_at) AS lately FROM notification n

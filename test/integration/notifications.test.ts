@@ -12,7 +12,7 @@ import { openConsole, type Account, type TestConsole } from '../console.js';
 import { AUTHOR } from '../factory.js';
 import { openLog } from '../log.js';
 import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
-import { hastenMails, mailState, MAIL_LIMIT_MS, type MailState } from '../mail-stage.js';
+import { hastenAfter, hastenMails, mailState, MAIL_LIMIT_MS, type MailState } from '../mail-stage.js';
 import { TEST_MASTER_KEY } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -249,10 +249,10 @@ it(
     const failing = (failures: number, fault: string): Promise<true> =>
       until(
         async () => {
-          if ((await stateOf(place)).failures === failures) {
-            if ((await choiceOf(place)).failing?.fault === `the mail server refused it (${fault})`) return true;
-          }
-          await hasten(place);
+          const { failures: seen } = await stateOf(place);
+          const isSo = (await choiceOf(place)).failing?.fault === `the mail server refused it (${fault})`;
+          if (seen === failures && isSo) return true;
+          await hastenAfter(merchants.database, place.owner, seen);
           return undefined;
         },
         MAIL_LIMIT_MS,
