@@ -78,8 +78,8 @@ export class Supplied {
 
   /** Who has not what it was promised, `limitMs` after everything was healed; nothing is kept supplied from then on. */
   async violations(read: ReadRows, limitMs: number): Promise<string[]> {
-    // As their owner would: what could not be bought while all went wrong is tried at once. One after the other, as all who
-    // wait for these rows: nobody holds one while he waits for the next.
+    // As their owner would: what could not be bought while all went wrong is tried at once. Each by itself: a
+    // statement of many rows holds one while it waits for the next, and may be the victim of a deadlock.
     for (const { id } of await read<{ id: string }>(OWN, [this.projectId])) {
       await read(
         `UPDATE auto_delegation SET due_at = clock_timestamp(), failures = 0, fence = fence + 1 WHERE id = $1`,
