@@ -35,8 +35,8 @@ npm run bench -- --soak [--minutes N] [--rate N]
                 auto-delegations, refills, latency, consoles, migration
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
-  --ten-million the same with 10 000 000 of them, nine in the archive: half an hour,
-                and 30 GB of disk
+  --ten-million the same with 10 000 000 of them, nine in the archive:
+                half an hour, and 30 GB of disk
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
   --quick       fewer and shorter rounds, whose figures are kept nowhere
 `;
