@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
+import { serverOf } from '../../src/http/pipeline/server.js';
 import { until } from '../../packages/local/src/wait.js';
 import { answerIn, expectError } from '../answers.js';
 import { Customer, send, sendFrame, type Answer } from '../client.js';
@@ -49,6 +50,16 @@ describe('the answer to a good request', () => {
       const answer = await customer.get('/v1/things', { 'X-Request-Id': bad });
       expect(answer.headers['x-request-id']).toMatch(UUID);
     }
+  });
+
+  test('is made by messages that were Express’s before it saw them, since exchanging a prototype is slow', async () => {
+    const born: { readonly message: object; readonly as: unknown }[] = [];
+    serverOf(pipeline.app).prependOnceListener('request', (...messages: object[]) => {
+      born.push(...messages.map((message) => ({ message, as: Object.getPrototypeOf(message) as unknown })));
+    });
+    expect((await customer.get('/v1/things')).status).toBe(200);
+    expect(born.map(({ message }) => Reflect.has(message, 'app'))).toEqual([true, true]);
+    expect(born.map(({ message, as }) => Object.getPrototypeOf(message) === as)).toEqual([true, true]);
   });
 
   test('says nothing of the software, allows no browser and is not to be kept', async () => {

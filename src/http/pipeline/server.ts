@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { StreamableFile, type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import { SaleBounds } from '../body/member-rules.js';
 import { readQuery } from '../body/plain-values.js';
@@ -19,6 +19,7 @@ import { ApiError } from '../../domain/errors.js';
 import { setRequestContext, requestContextOf, type RequestContext } from './request-context.js';
 import { limitConnections } from './connections.js';
 import { endUntaken } from './drained.js';
+import { expressMessages } from './express-messages.js';
 import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
 import { echoIdempotencyKey } from './idempotency-key.js';
 import { Log } from '../../observability/logger.js';
@@ -37,8 +38,10 @@ class LimitedExpressAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
+    const app = this.getInstance<Express>();
     const server = createServer(
       {
+        ...expressMessages(app),
         maxHeaderSize: HEADER_BYTES_MAX,
         headersTimeout: this.limits.headersTimeoutSec * 1000,
         requestTimeout: this.limits.requestTimeoutSec * 1000,
@@ -47,7 +50,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
         requireHostHeader: false,
         insecureHTTPParser: false,
       },
-      this.getInstance<(request: IncomingMessage, response: ServerResponse) => void>(),
+      app,
     );
     server.maxRequestsPerSocket = this.limits.maxRequestsPerSocket;
     server.keepAliveTimeout = this.limits.keepAliveSec * 1000;
