@@ -24,6 +24,8 @@ const USE_RECOVERY = {
   name: 'use_recovery_code',
   text: `DELETE FROM recovery_code WHERE person_id = $1 AND code_hash = $2 RETURNING code_hash`,
 };
+// One after the other: each forgets the codes of the one before.
+const HOLD = `SELECT FROM person WHERE id = $1 FOR NO KEY UPDATE`;
 const FORGET_RECOVERY = `DELETE FROM recovery_code WHERE person_id = $1`;
 const KEEP_RECOVERY = `INSERT INTO recovery_code (code_hash, person_id, audience)
   SELECT unnest($2::bytea[]), p.id, p.audience FROM person p WHERE p.id = $1`;
@@ -70,6 +72,7 @@ export class SecondFactors {
   /** Ten new recovery codes in the place of all before; kept as hashes alone. */
   async newRecoveryCodes(tx: Queryable, personId: string): Promise<readonly string[]> {
     const codes = Array.from({ length: RECOVERY_CODES }, newCode);
+    await tx.query(HOLD, [personId]);
     await tx.query(FORGET_RECOVERY, [personId]);
     await tx.query(KEEP_RECOVERY, [personId, codes.map(hashOf)]);
     return codes;

@@ -298,6 +298,21 @@ describe('the second factor', () => {
     expect(kept.some(({ text }) => text.includes(second))).toBe(false);
   });
 
+  it('has ten of them however many ask for new ones at once', async () => {
+    const { browser, id } = await owner();
+    const { database } = merchants;
+    const asked = await database.transaction(async (tx) => {
+      await tx.query(`SELECT FROM person p JOIN recovery_code r ON r.person_id = p.id WHERE p.id = $1 FOR UPDATE`, [
+        id,
+      ]);
+      const both = [1, 2].map(async () => browser.post('/api/security/recovery-codes', {}));
+      await untilWaiting(database, 2);
+      return both;
+    });
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(await database.query(`SELECT FROM recovery_code WHERE person_id = $1`, [id])).toHaveLength(10);
+  });
+
   it('is required of owners: without one nothing else is answered, and it cannot be removed', async () => {
     const email = 'without-factor@example.com';
     const browser = outsider();
@@ -320,6 +335,17 @@ describe('the second factor', () => {
     expect((await browser.get('/api/security')).text).not.toContain(secret);
   });
 });
+
+/** Until so many sessions of this database wait for a row that another one holds. */
+async function untilWaiting(database: Database, count: number): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until(
+    async () => ((await database.query(waiting)).length >= count ? true : undefined),
+    10_000,
+    `${count.toString()} waiting sessions`,
+    10,
+  );
+}
 
 /** Names of the statements that are sent from now on, until the returned function is called. */
 function listen(database: Database, names: string[]): () => void {
