@@ -4,6 +4,7 @@
  * of ours may live.
  */
 import type { Queryable } from '../store/database.js';
+import type { JudgedShortfall } from './shortfall.js';
 
 export interface Closing {
   readonly legIds: readonly bigint[];
@@ -47,7 +48,21 @@ const END_ORDERS = `UPDATE open_orders o SET reclaimed_at = s.at, needs_attentio
 const WAKE_REST = `UPDATE open_orders SET next_run_at = clock_timestamp()
   WHERE id = ANY ($1::bigint[]) AND (undoing OR next_run_at IS NOT NULL) AND reclaimed_at IS NULL`;
 
-/** Returns the orders that this ended, and how many of the legs it closed. */
+/** The first number of the advisory locks by which the legs of one pair are closed in turn. */
+const CLOSING = 4204;
+const HOLD_PAIR = `SELECT pg_advisory_xact_lock($1, hashtext($2))`;
+const CLOSED_SINCE = `SELECT FROM open_leg WHERE id = ANY ($1::bigint[]) AND status = 'reclaimed' LIMIT 1`;
+
+/**
+ * Holds up everyone else who closes legs of the pair until this transaction ends. False when one was closed since it was
+ * judged: what is missing may be that one's, and is to be judged again.
+ */
+export async function holdPair(tx: Queryable, judged: JudgedShortfall): Promise<boolean> {
+  await tx.query(HOLD_PAIR, [CLOSING, `${judged.wallet.id.toString()}:${judged.receiver}`]);
+  return (await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0;
+}
+
+/** Call holdPair before. Returns the orders that this ended, and how many of the legs it closed. */
 export async function closeLegs(
   tx: Queryable,
   closing: Closing,

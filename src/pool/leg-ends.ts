@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
-import { closeLegs } from './leg-closing.js';
+import { closeLegs, holdPair } from './leg-closing.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import { shortfallOf } from './shortfall.js';
@@ -51,12 +51,12 @@ export class LegEnds {
   async close(orderId: bigint, legNo: number | undefined, txid: string | undefined, author: Author): Promise<EndedLeg> {
     const leg = await this.find(orderId, legNo);
     const block = txid === undefined ? await this.solidHead() : await this.blockOfAct(txid, leg);
-    const { least: missing } = await shortfallOf(this.database, this.client, {
+    const judged = await shortfallOf(this.database, this.client, {
       wallet: { id: leg.wallet_id, address: leg.address },
       receiver: leg.receive_address,
       leastHeight: BigInt(block.number),
     });
-    if (missing === 0n) {
+    if (judged.least === 0n) {
       throw new OperatorError(
         `The chain still shows everything delegated that open orders hold from ${leg.address} to ${leg.receive_address}; ` +
           'nothing was changed. The worker takes it back by itself.',
@@ -64,12 +64,17 @@ export class LegEnds {
     }
     const at = new Date(block.timestampMs);
     await this.database.transaction(async (tx) => {
+      if (!(await holdPair(tx, judged))) {
+        throw new OperatorError(
+          `Another delegation from ${leg.address} to ${leg.receive_address} was ended meanwhile; nothing was changed. Look again.`,
+        );
+      }
       await refuseWhileOnItsWay(tx, leg);
       const { closed } = await closeLegs(tx, { legIds: [leg.id], at, txid, reason: author.reason });
       if (closed === 0)
         throw new OperatorError(`Leg ${leg.leg_no.toString()} has ended meanwhile; nothing was changed.`);
       if (txid !== undefined) await tx.query(MARK_ACT, [txid, leg.id]);
-      const detail = { leg: leg.leg_no, amountSun: leg.amount_sun, txid: txid ?? null, missingSun: missing };
+      const detail = { leg: leg.leg_no, amountSun: leg.amount_sun, txid: txid ?? null, missingSun: judged.least };
       await recordAct(tx, author, { action: 'orders.close-leg', subject: orderId.toString(), detail });
     });
     return { legNo: leg.leg_no, amountSun: leg.amount_sun, at };

@@ -12,7 +12,7 @@ export interface WalletRow {
   readonly address: string;
 }
 
-const LEGS = `SELECT l.amount_sun AS sun, d.status AS delivery, d.block_number AS delivered_in, r.status AS reclaim,
+const LEGS = `SELECT l.id, l.amount_sun AS sun, d.status AS delivery, d.block_number AS delivered_in, r.status AS reclaim,
     r.block_number AS reclaimed_in
   FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
   LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
@@ -39,6 +39,13 @@ export interface Shortfall {
   readonly most: bigint;
 }
 
+/** What is missing of a pair, and the open legs that this was found of. */
+export interface JudgedShortfall extends Shortfall {
+  readonly wallet: WalletRow;
+  readonly receiver: string;
+  readonly legIds: readonly bigint[];
+}
+
 /** What is judged: a pair, as of a solid block of this height or any later one. */
 export interface JudgedPair {
   readonly wallet: WalletRow;
@@ -51,17 +58,18 @@ export async function shortfallOf(
   database: Database,
   client: TronClient,
   { wallet, receiver, leastHeight }: JudgedPair,
-): Promise<Shortfall> {
+): Promise<JudgedShortfall> {
   return client.pool.ask('a delegation', async (node) => {
     // Before the chain: whatever stands there by then is recorded as sent.
-    const legs = await database.query<HeldLeg>(LEGS, [wallet.id, receiver]);
+    const legs = await database.query<HeldLeg & { readonly id: bigint }>(LEGS, [wallet.id, receiver]);
     const [known] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
     const height = BigInt((await solidHeadOf(node)).number);
     if (height < (known?.height ?? 0n) || height < leastHeight) {
       throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
     }
     const sun = await solidDelegationSun(node, wallet.address, receiver);
-    return shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));
+    const missing = shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));
+    return { ...missing, wallet, receiver, legIds: legs.map(({ id }) => id) };
   });
 }
 

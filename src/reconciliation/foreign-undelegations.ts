@@ -6,9 +6,9 @@ import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../observability/logger.js';
-import { closeLegs, type EndedOrder } from '../pool/leg-closing.js';
+import { closeLegs, holdPair, type EndedOrder } from '../pool/leg-closing.js';
 import { Database, type Queryable } from '../store/database.js';
-import { shortfallOf, type Shortfall } from '../pool/shortfall.js';
+import { shortfallOf, type JudgedShortfall } from '../pool/shortfall.js';
 import { oneAct } from './one-act.js';
 import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
 
@@ -87,8 +87,9 @@ interface Outcome {
   readonly ended: readonly EndedOrder[];
 }
 
-async function account(tx: Queryable, act: ActRow, missing: Shortfall): Promise<Outcome | undefined> {
+async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Promise<Outcome | undefined> {
   const { txid, block_at: at } = act;
+  if (!(await holdPair(tx, missing))) return undefined;
   // For good, so only when nothing on its way can hide what is missing.
   if (missing.most === 0n) {
     return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };

@@ -15,6 +15,15 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     test: inTest('long/lying-node', 'a node alone in having blocks that are not made yet moves the search past none'),
   },
   {
+    name: 'two who end legs of one pair at once both believe what was missing before',
+    changes: one(
+      'pool/leg-closing.ts',
+      '(await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0',
+      '(await tx.query(CLOSED_SINCE, [judged.legIds])).length >= 0',
+    ),
+    test: inTest(JUDGED, 'one ends by one act, although a person ends the other one at the same moment'),
+  },
+  {
     name: 'a server’s records move the search of another one',
     changes: one(
       'reconciliation/unrecorded-search.ts',

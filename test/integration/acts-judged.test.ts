@@ -4,8 +4,10 @@ import 'reflect-metadata';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
 import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delegations.js';
+import { LegEnds } from '../../src/pool/leg-ends.js';
 import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
 import { DelegationCheck } from '../../src/verify/delegation-check.js';
+import { until } from '../../packages/local/src/wait.js';
 import { actAs, delegatedSunOf } from '../order-chain.js';
 import {
   api,
@@ -16,6 +18,7 @@ import {
   Hand,
   mine,
   openStage,
+  orderOf,
   pool,
   receivers,
   sentOrder,
@@ -161,6 +164,49 @@ describe('an undelegation by the wallet’s owner', () => {
     expect(await endedBy(key)).toBe(txid);
   });
 });
+
+describe('of two rentals of as much to one receiver', () => {
+  const open = async (): Promise<readonly string[]> => {
+    const rows = await api.database.query<{ key: string }>(
+      `SELECT o.key FROM leg l JOIN orders o ON o.id = l.order_id WHERE l.status = 'active'`,
+    );
+    return rows.map(({ key }) => key);
+  };
+
+  it('one ends by one act, although a person ends the other one at the same moment', async () => {
+    const hand = await Hand.open();
+    const [first, second] = [await settledOrder(hand, receivers[1]), await settledOrder(hand, receivers[1])];
+    const { id } = await orderOf(second);
+    await act('undelegateresource', await soldSun(first), receivers[1]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.search();
+    const author = { actor: 'the operator', reason: 'a reason' };
+    const ends = await api.database.transaction(async (tx) => {
+      await tx.query(`SELECT FROM orders WHERE id = $1 FOR UPDATE`, [id]);
+      const byHand = new LegEnds(api.database, hand.chain()).close(id, undefined, undefined, author);
+      await untilWaiting(1);
+      const byAct = hand.part(ForeignUndelegations).close();
+      await Promise.race([byAct, untilWaiting(2)]);
+      return [byHand, byAct];
+    });
+    await Promise.allSettled(ends);
+    expect(await open()).toHaveLength(1);
+    await hand.part(ForeignUndelegations).close();
+    expect(await open()).toHaveLength(1);
+  });
+});
+
+/** Until so many sessions of this database wait for what another one holds. */
+async function untilWaiting(count: number): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until(
+    async () => ((await api.database.query(waiting)).length >= count ? true : undefined),
+    10_000,
+    `${count.toString()} waiting sessions`,
+    10,
+  );
+}
 
 describe('what open legs say is delegated', () => {
   /** What is found of a receiver while its sum is shown as nothing so many times, as by a backend that lags. */
