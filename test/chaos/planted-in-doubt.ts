@@ -21,7 +21,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0',
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length >= 0',
     ),
-    test: inTest(JUDGED, 'one ends by one act, although a person ends the other one at the same moment'),
+    test: inTest(JUDGED, 'one ends by one act, although the operator ends the other one at the same moment'),
   },
   {
     name: 'a server’s records move the search of another one',

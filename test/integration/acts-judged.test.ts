@@ -173,7 +173,7 @@ describe('of two rentals of as much to one receiver', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('one ends by one act, although a person ends the other one at the same moment', async () => {
+  it('one ends by one act, although the operator ends the other one at the same moment', async () => {
     const hand = await Hand.open();
     const [first, second] = [await settledOrder(hand, receivers[1]), await settledOrder(hand, receivers[1])];
     const { id } = await orderOf(second);
