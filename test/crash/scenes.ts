@@ -96,7 +96,9 @@ function unresolved(point: CrashPoint): Scene {
 export const SCENES: readonly Scene[] = [
   {
     points: ['lookup.before', 'lookup.after'],
+    // What no node has seen is asked after for certain; what stands in a block may be read there first.
     prepare: async (stage) => {
+      await leaveUnsent(stage);
       await stage.volley();
       await stage.killWorkerAt('record-broadcast.before', 1);
     },
