@@ -1,4 +1,5 @@
 // Orders that are over and go to the archive, on the stage of the protocol's tests.
+import { CostRecorder } from '../src/costs/cost-recorder.js';
 import { Numberer } from '../src/events/numberer.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { OrderArchive } from '../src/orders/order-archive.js';
@@ -10,7 +11,7 @@ export async function numberAll(): Promise<void> {
   while ((await numberer.numberBatch()) > 0);
 }
 
-/** A rental that was reclaimed, announced and judged. */
+/** A rental that was reclaimed, announced and judged, and whose costs are recorded. */
 export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promise<string> {
   const key = await settledOrder(hand, receiver);
   await mine(20);
@@ -21,6 +22,7 @@ export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promi
   await mine(SOLID_LAG + 1);
   await hand.look();
   await numberAll();
+  await hand.part(CostRecorder).rest(0n, 1_000_000);
   await judge(key);
   return key;
 }

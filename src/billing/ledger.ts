@@ -127,7 +127,9 @@ export class Ledger {
   ): Promise<Booking & { readonly number: number }> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
     return this.database.transaction(async (tx) => {
-      const [order] = await tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
+      const lock = () => tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
+      // Where it was waited for, it may have gone to the archive meanwhile, which the second look sees.
+      const [order = (await lock())[0]] = await lock();
       if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
       if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
       const { leftCredits, count } = await compensatedIn(tx, orderId);

@@ -100,6 +100,7 @@ import { UnrevokedKeys1760000000065 } from './migrations/0065-unrevoked-keys.js'
 import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
 import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.js';
 import { Archive1760000000068 } from './migrations/0068-archive.js';
+import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -216,6 +217,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   SmallSums1760000000066,
   ArchivedColumn1760000000067,
   Archive1760000000068,
+  ArchiveGuards1760000000069,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

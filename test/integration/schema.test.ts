@@ -186,6 +186,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   SmallSums1760000000066: '230de83354ae6704',
   ArchivedColumn1760000000067: 'a6b7e69868b81ca8',
   Archive1760000000068: '19ed493eb677a78e',
+  ArchiveGuards1760000000069: '939765977de527f9',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

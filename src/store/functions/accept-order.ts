@@ -69,13 +69,20 @@ BEGIN
   -- Somebody may hold a whole table; the wait of the session's own limit is for the first request of the same key alone.
   LOCK TABLE ONLY orders, open_orders, ONLY leg, open_leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
   v_key_wait := set_config('lock_timeout', v_key_wait, true);
-  -- The archive's keys are refereed by no index of open orders.
-  SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
-    FROM order_key k JOIN archived_orders o ON o.id = k.order_id
-   WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
+  -- The archive's keys are refereed by no index of open orders. It is read for a key that is known alone: a new one waits
+  -- for nobody who holds a range of it. Open first, for an order that is being moved is there until it is in the archive.
+  SELECT k.order_id INTO order_id FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
   IF FOUND THEN
-    created := false;
-    RETURN;
+    SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
+      FROM open_orders o WHERE o.id = accept_order.order_id;
+    IF NOT FOUND THEN
+      SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
+        FROM archived_orders o WHERE o.id = accept_order.order_id;
+    END IF;
+    IF FOUND THEN
+      created := false;
+      RETURN;
+    END IF;
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at)

@@ -7,6 +7,9 @@
 /** How many orders a range holds: its tables are made before the first of them is archived. */
 const RANGE = 1_000_000n;
 
+/** How many days longer an order waits for the costs of its transactions. */
+const UNPRICED_DAYS = 30;
+
 /** Every column of an archived table but the one that says where a row lies: a row that lacks one is refused. */
 const COLUMNS = {
   orders: `id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
@@ -85,12 +88,15 @@ CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUA
        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', v_parent, v_table,
                       v_range * ${RANGE.toString()}, (v_range + 1) * ${RANGE.toString()});
+       -- Of a statement's trigger, unlike a row's, a partition has none of its parent.
+       EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()',
+                      v_table || '_no_truncate', v_table);
      END LOOP;
    END $$`;
 
 /**
- * Archives those of the next p_limit orders after p_after that are over, were judged (reconciliation/judged-records.ts)
- * and began before p_before, and a day ago at least, when no quote can be redeemed any more; with all that belongs to
+ * Archives those of the next p_limit orders after p_after that are over, were judged (reconciliation/judged-records.ts),
+ * lack nothing that is looked up later and began before p_before, and a day ago at least, when no quote can be redeemed any more; with all that belongs to
  * them. Returns how many, and the last that was checked: null when no older one is left. One at a time; with the owner's
  * rights, for nobody else may delete orders.
  */
@@ -115,6 +121,14 @@ BEGIN
        AND (o.status = 'refunded' OR o.status = 'delivered' AND o.settled AND (o.kind = 'activation' OR o.reclaimed_at IS NOT NULL))
        AND NOT EXISTS (SELECT FROM open_leg l WHERE l.order_id = o.id AND NOT (l.status IN ('reclaimed', 'released') OR l.kind = 'activation' AND l.status = 'active'))
        AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status NOT IN ('solid', 'dead', 'dropped'))
+       -- What it cost is recorded where it is open; a node that lost its history cannot tell.
+       AND (o.created_at < p_before - interval '${UNPRICED_DAYS.toString()} days'
+         OR NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.fee_sun IS NULL))
+       -- Of what was signed and given up, the search of blocks has seen that it stands in none, as far as it could live.
+       AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status IN ('dead', 'dropped') AND t.signature IS NOT NULL
+             AND NOT coalesce((SELECT s.scanned_at > t.expires_at FROM reconcile_state s), false))
+       -- There it is all that keeps the order from being bought again.
+       AND EXISTS (SELECT FROM order_key k WHERE k.project_id = o.project_id AND k.key = o.key AND k.order_id = o.id AND k.extension IS NULL)
        AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND e.type IS NOT NULL AND e.position IS NULL)
      ORDER BY o.id FOR UPDATE SKIP LOCKED) h;
   IF v_orders IS NULL THEN

@@ -63,6 +63,9 @@ BEGIN
 
   SELECT * INTO v_order FROM open_orders o WHERE o.id = p_order AND o.project_id = p_project FOR NO KEY UPDATE;
   IF NOT FOUND THEN
+    IF EXISTS (SELECT FROM archived_orders o WHERE o.id = p_order AND o.project_id = p_project) THEN
+      RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = '${REFUSAL_SQLSTATE}';
+    END IF;
     RAISE EXCEPTION 'NOT_FOUND' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   -- A test order has no chain: its end is the database's.

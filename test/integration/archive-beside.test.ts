@@ -1,0 +1,181 @@
+// What others do while an order goes to the archive, or once it is there, and what guards its rows where they lie.
+import 'reflect-metadata';
+import type { Client } from 'pg';
+import { until } from '../../packages/local/src/wait.js';
+import { CostRecorder } from '../../src/costs/cost-recorder.js';
+import type { Credits } from '../../src/domain/units.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { archive, orderInTheEnd } from '../archive-stage.js';
+import { HmacCustomer } from '../client.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  Hand,
+  openStage,
+  orderOf,
+  receivers,
+  stageDatabaseUrl,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+import { ledgerOn } from '../services.js';
+import { asAdmin } from '../setup/admin.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+let hand: Hand;
+beforeEach(async () => {
+  hand = await Hand.open();
+});
+
+/** A purchase under this key, with the request of the order that has it, if there is one. Whoever buys anew is refused. */
+const take = (key: string) =>
+  api.database.query<{ created: boolean; order_id: bigint; same_request: boolean }>(
+    `SELECT created, order_id, same_request FROM accept_order($1, $2,
+       coalesce((SELECT request_hash FROM order_key k JOIN orders o ON o.id = k.order_id WHERE k.key = $2), sha256('x')),
+       'rental', NULL, NULL, $3, 65000, 3600, 2925000, 8775000, 30000000, 65000000, 1, 'CAPACITY_UNAVAILABLE', 'r')`,
+    [customer.merchant, key, receivers[0]],
+  );
+
+/** Does `work` while one order is being moved, and lets that be done once `work` is, or waits for it. */
+async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
+  return asAdmin(stageDatabaseUrl(), async (client) => {
+    await client.query('BEGIN');
+    const { rows } = await client.query('SELECT archived FROM archive_orders(0, clock_timestamp(), 200)');
+    expect(rows).toEqual([{ archived: 1 }]);
+    const done = work();
+    done.catch(() => undefined);
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const waits = async () => ((await api.database.query(waiting)).length > 0 ? true : undefined);
+    await Promise.race([done, until(waits, 10_000, 'a session that waits', 10)]);
+    await client.query('COMMIT');
+    return done;
+  });
+}
+
+/** Past the guards. */
+async function byForce(work: (client: Client) => Promise<unknown>): Promise<void> {
+  await asAdmin(stageDatabaseUrl(), async (client) => {
+    await client.query('BEGIN');
+    await client.query('SET LOCAL session_replication_role = replica');
+    await work(client);
+    await client.query('COMMIT');
+  });
+}
+
+describe('while an order is moved', () => {
+  it('its key is replayed', async () => {
+    const key = await orderInTheEnd(hand);
+    const { id } = await orderOf(key);
+    expect(await whileMoved(() => take(key))).toEqual([{ created: false, order_id: id, same_request: true }]);
+    expect(await take(key)).toEqual([{ created: false, order_id: id, same_request: true }]);
+  });
+
+  it('it is compensated', async () => {
+    const { id } = await orderOf(await orderInTheEnd(hand));
+    const author = { actor: 'the operator', reason: 'a reason' };
+    const compensate = () => ledgerOn(api.database).compensate(id, 1n as Credits, author);
+    expect(await whileMoved(compensate)).toMatchObject({ number: 1 });
+    expect(await compensate()).toMatchObject({ number: 2 });
+  });
+
+  it('another one is bought, although a range of the archive is held whole', async () => {
+    await orderInTheEnd(hand);
+    await archive();
+    await asAdmin(stageDatabaseUrl(), async (client) => {
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE archived_orders_0 IN ACCESS EXCLUSIVE MODE');
+      const asked = `SELECT created FROM accept_order($1, 'beside', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000,
+        8775000, 30000000, 65000000, 1, 'CAPACITY_UNAVAILABLE', 'r')`;
+      const bought = api.database.query(asked, [customer.merchant, receivers[0]]);
+      await expect(bought).rejects.toThrow('CAPACITY_UNAVAILABLE');
+      await client.query('ROLLBACK');
+    });
+  });
+});
+
+it('an order of the archive cannot be extended, and says so', async () => {
+  const key = await orderInTheEnd(hand);
+  const caller = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
+  const extend = (own: string) =>
+    caller.post(`/v1/orders/${key}/extensions`, { duration_sec: 300 }, { 'Idempotency-Key': own });
+  expect((await extend('before')).body).toMatchObject({ error: 'NOT_EXTENDABLE' });
+  await archive();
+  expect((await extend('after')).body).toMatchObject({ error: 'NOT_EXTENDABLE' });
+});
+
+describe('an order stays where it is', () => {
+  it('until what its transactions cost was recorded', async () => {
+    const key = await orderInTheEnd(hand);
+    const { id } = await orderOf(key);
+    await byForce((client) => client.query('UPDATE open_chain_tx SET fee_sun = NULL WHERE order_id = $1', [id]));
+    expect(await archive()).toBe(0);
+    await hand.part(CostRecorder).rest(0n, 1_000_000);
+    expect(await archive()).toBe(1);
+  });
+
+  it('until blocks were searched for what was given up of it', async () => {
+    const { id } = await orderOf(await orderInTheEnd(hand));
+    const searched = (at: string) =>
+      byForce((client) =>
+        client.query(
+          `UPDATE reconcile_state SET scanned_at = (SELECT max(expires_at) FROM open_chain_tx WHERE order_id = $1) ${at}`,
+          [id],
+        ),
+      );
+    await byForce((client) =>
+      client.query(
+        `UPDATE open_chain_tx SET status = 'dead', evidence = '{}' WHERE order_id = $1 AND purpose = 'reclaim'`,
+        [id],
+      ),
+    );
+    await searched(`- interval '1 second'`);
+    expect(await archive()).toBe(0);
+    await searched(`+ interval '1 second'`);
+    expect(await archive()).toBe(1);
+  });
+
+  it('without the key that keeps it from being bought again', async () => {
+    const { id } = await orderOf(await orderInTheEnd(hand));
+    await byForce((client) => client.query('DELETE FROM order_key WHERE order_id = $1', [id]));
+    expect(await archive()).toBe(0);
+  });
+});
+
+describe('where the rows lie', () => {
+  it.each(['orders', 'leg', 'chain_tx'])('nothing empties a table: %s', async (table) => {
+    await orderInTheEnd(hand);
+    await archive();
+    for (const part of [`open_${table}`, `archived_${table}`, `archived_${table}_0`]) {
+      await asAdmin(stageDatabaseUrl(), async (client) => {
+        await client.query('BEGIN');
+        const emptied = client.query(`TRUNCATE ${part} CASCADE`).finally(() => client.query('ROLLBACK'));
+        await expect(emptied).rejects.toThrow('append-only');
+      });
+    }
+  });
+
+  it.each([
+    ['open_leg', 'leg_guard'],
+    ['open_orders', 'open_orders_no_truncate'],
+    ['archived_orders_0', 'archived_orders_final'],
+    ['archived_orders_0', 'archived_orders_0_no_truncate'],
+  ])('verify sees a guard that is off: %s %s', async (table, trigger) => {
+    await orderInTheEnd(hand);
+    await archive();
+    const guards = async () => {
+      const report = await verifyRecords(api.database, { depth: 'newer' });
+      return findingsOf(report).filter(({ check }) => check === 'guards');
+    };
+    expect(await guards()).toEqual([]);
+    const turn = (how: string) =>
+      asAdmin(stageDatabaseUrl(), (client) => client.query(`ALTER TABLE ${table} ${how} TRIGGER ${trigger}`));
+    await turn('DISABLE');
+    const found = await guards().finally(() => turn('ENABLE'));
+    expect(found).toMatchObject([{ subject: expect.stringContaining(trigger) }]);
+  });
+});
