@@ -1,6 +1,6 @@
 /**
  * Requests and responses that are Express's from the start. Express makes them of Node's by exchanging the prototype of
- * each one, and an object whose prototype was exchanged is slow to V8 in every handler that follows, and to collect.
+ * each one, and on Node 20 an object whose prototype was exchanged is slow in every handler that follows, and to collect.
  */
 import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Express, Request, Response } from 'express';
