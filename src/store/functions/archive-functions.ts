@@ -96,9 +96,9 @@ CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUA
 
 /**
  * Archives those of the next p_limit orders after p_after that are over, were judged (reconciliation/judged-records.ts),
- * lack nothing that is looked up later and began before p_before, and a day ago at least, when no quote can be redeemed any more; with all that belongs to
- * them. Returns how many, and the last that was checked: null when no older one is left. One at a time; with the owner's
- * rights, for nobody else may delete orders.
+ * lack nothing that is looked up later and began before p_before, and a day ago at least, when no quote can be redeemed
+ * any more; with all that belongs to them. Returns how many, and the last that was checked: null when no older one is
+ * left. One at a time; with the owner's rights, for nobody else may delete orders.
  */
 const ARCHIVE_ORDERS_SQL = `
 CREATE OR REPLACE FUNCTION archive_orders(p_after bigint, p_before timestamptz, p_limit integer, OUT archived integer, OUT checked_to bigint)
