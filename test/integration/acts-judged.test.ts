@@ -7,7 +7,6 @@ import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delega
 import { LegEnds } from '../../src/pool/leg-ends.js';
 import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
 import { DelegationCheck } from '../../src/verify/delegation-check.js';
-import { until } from '../../packages/local/src/wait.js';
 import { actAs, delegatedSunOf } from '../order-chain.js';
 import {
   api,
@@ -28,6 +27,7 @@ import {
   START_LIMIT_MS,
   statusesOf,
 } from '../protocol-stage.js';
+import { untilWaiting } from '../setup/waiting.js';
 import { OTHER_WAY_ROUND, TWO_NODES } from '../two-nodes.js';
 
 beforeAll(openStage, START_LIMIT_MS);
@@ -185,9 +185,14 @@ describe('of two rentals of as much to one receiver', () => {
     const ends = await api.database.transaction(async (tx) => {
       await tx.query(`SELECT FROM orders WHERE id = $1 FOR UPDATE`, [id]);
       const byHand = new LegEnds(api.database, hand.chain()).close(id, undefined, undefined, author);
-      await untilWaiting(1);
+      await untilWaiting(api.database, 1);
       const byAct = hand.part(ForeignUndelegations).close();
-      await Promise.race([byAct, untilWaiting(2)]);
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      byAct.then(end, end);
+      await untilWaiting(api.database, 2, () => isOver);
       return [byHand, byAct];
     });
     await Promise.allSettled(ends);
@@ -196,17 +201,6 @@ describe('of two rentals of as much to one receiver', () => {
     expect(await open()).toHaveLength(1);
   });
 });
-
-/** Until so many sessions of this database wait for what another one holds. */
-async function untilWaiting(count: number): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  await until(
-    async () => ((await api.database.query(waiting)).length >= count ? true : undefined),
-    10_000,
-    `${count.toString()} waiting sessions`,
-    10,
-  );
-}
 
 describe('what open legs say is delegated', () => {
   /** What is found of a receiver while its sum is shown as nothing so many times, as by a backend that lags. */

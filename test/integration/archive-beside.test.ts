@@ -1,7 +1,6 @@
 // What others do while an order goes to the archive, or once it is there, and what guards its rows where they lie.
 import 'reflect-metadata';
 import type { Client } from 'pg';
-import { until } from '../../packages/local/src/wait.js';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import type { Credits } from '../../src/domain/units.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -22,6 +21,7 @@ import {
 } from '../protocol-stage.js';
 import { ledgerOn } from '../services.js';
 import { asAdmin } from '../setup/admin.js';
+import { untilWaiting } from '../setup/waiting.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);
@@ -48,10 +48,12 @@ async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
     const { rows } = await client.query('SELECT archived FROM archive_orders(0, clock_timestamp(), 200)');
     expect(rows).toEqual([{ archived: 1 }]);
     const done = work();
-    done.catch(() => undefined);
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    const waits = async () => ((await api.database.query(waiting)).length > 0 ? true : undefined);
-    await Promise.race([done, until(waits, 10_000, 'a session that waits', 10)]);
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    done.then(end, end);
+    await untilWaiting(api.database, 1, () => isOver);
     await client.query('COMMIT');
     return done;
   });

@@ -16,6 +16,7 @@ import {
 } from '../console.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { untilWaiting } from '../setup/waiting.js';
 import { cliWith, settings } from '../operator.js';
 
 const LIMIT_MS = 60_000;
@@ -335,17 +336,6 @@ describe('the second factor', () => {
     expect((await browser.get('/api/security')).text).not.toContain(secret);
   });
 });
-
-/** Until so many sessions of this database wait for a row that another one holds. */
-async function untilWaiting(database: Database, count: number): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  await until(
-    async () => ((await database.query(waiting)).length >= count ? true : undefined),
-    10_000,
-    `${count.toString()} waiting sessions`,
-    10,
-  );
-}
 
 /** Names of the statements that are sent from now on, until the returned function is called. */
 function listen(database: Database, names: string[]): () => void {
