@@ -1,4 +1,4 @@
-// Sessions that wait for what another one holds: what a test makes happen before it lets go.
+// Sessions that wait for what another one holds: what a test makes happen before that one is done.
 import { until } from '../../packages/local/src/wait.js';
 import type { Database } from '../../src/store/database.js';
 
