@@ -69,8 +69,8 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     changes: [
       {
         file: SCHEMA,
-        find: `      WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL`,
-        put: `      WHERE TG_OP = 'INSERT' AND e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL`,
+        find: 'WHERE n.payload IS NOT NULL AND e.deleted_at IS NULL AND e.disabled_at IS NULL',
+        put: `WHERE TG_OP = 'INSERT' AND n.payload IS NOT NULL AND e.deleted_at IS NULL AND e.disabled_at IS NULL`,
       },
       {
         file: NUMBERER,
@@ -98,8 +98,8 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     name: 'events go to the webhooks of every project',
     changes: one(
       SCHEMA,
-      'WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL',
-      'WHERE e.deleted_at IS NULL AND e.disabled_at IS NULL',
+      'FROM numbered n JOIN webhook_endpoint e ON e.project_id = n.project_id',
+      'FROM numbered n CROSS JOIN webhook_endpoint e',
     ),
     first: ['receivers slow'],
   },

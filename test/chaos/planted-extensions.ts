@@ -11,17 +11,17 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
     changes: [
       ...one(
         SCHEMA,
-        `OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN`,
+        `OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN`,
         'OR false THEN',
       ),
       ...one(
         SCHEMA,
-        `OR EXISTS (SELECT FROM leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))`,
+        `OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))`,
         'OR false',
       ),
       ...one(
         SCHEMA,
-        `OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN`,
+        `OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN`,
         'OR false THEN',
       ),
     ],

@@ -52,6 +52,7 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
   const patched = new Map<string, string>();
   for (const { file, find, put } of bug.changes) {
     let found = 0;
+    let [inMigrations, inFunctions] = [false, false];
     for (const name of file === SCHEMA ? await schemaFiles() : [file]) {
       const text = patched.get(name) ?? (await readFile(join(ROOT, 'src', name), 'utf8'));
       const times = text.split(find).length - 1;
@@ -60,14 +61,29 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
         throw new Error(`${bug.name}: ${name} has the text ${times.toString()} times: ${find}`);
       if (times === 0) continue;
       found += 1;
+      if (name.startsWith('store/functions/')) inFunctions = true;
+      else if (file === SCHEMA) inMigrations ||= isOfFunction(text, find);
       patched.set(
         name,
         text.replaceAll(find, () => put),
       );
     }
     if (found === 0) throw new Error(`${bug.name}: ${file} has not the text: ${find}`);
+    // A function is made anew by later migrations; what the code compares with is the newest.
+    if (inMigrations && !inFunctions) throw new Error(`${bug.name}: only functions of the past have the text: ${find}`);
   }
   return patched;
+}
+
+/** Whether the text stands, anywhere, in a statement of a migration that makes a function. */
+function isOfFunction(source: string, find: string): boolean {
+  return source
+    .split(find)
+    .slice(0, -1)
+    .some((_, index, parts) => {
+      const before = parts.slice(0, index + 1).join(find);
+      return /^CREATE (?:OR REPLACE )?FUNCTION/.test(before.slice(before.lastIndexOf('`') + 1).trimStart());
+    });
 }
 
 /** Compiles one file as the build does, without looking at types. Throws on what is no TypeScript. */
