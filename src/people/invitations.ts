@@ -16,6 +16,9 @@ const LIFE = `interval '24 hours'`;
 const OPEN_MAX = 50;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
+/** The first number of the advisory locks by which invitations to one place are made and taken in turn. */
+const INVITING = 4205;
+const HOLD_PLACE = `SELECT pg_advisory_xact_lock($1, hashtext($2))`;
 const OPEN = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > clock_timestamp()`;
 const IS_MEMBER = `SELECT m.id FROM membership m JOIN person p ON p.id = m.person_id
   WHERE p.audience = $1 AND p.email = $2 AND m.project_id IS NOT DISTINCT FROM $3`;
@@ -72,6 +75,10 @@ export const subjectOf = ({ projectId }: Place): string => projectId ?? 'operato
 /** The page that takes the token. */
 export const linkOf = (consoleUrl: string, token: string): string => `${consoleUrl}/invitation#${token}`;
 
+/** Without it two invitations of one person were open at once, and the later one undid the role that the first gave. */
+const holdPlace = async (tx: Queryable, place: Place): Promise<unknown> =>
+  tx.query(HOLD_PLACE, [INVITING, subjectOf(place)]);
+
 const unknownInvitation = (): ConsoleError =>
   new ConsoleError(
     'INVITATION_NOT_FOUND',
@@ -95,6 +102,7 @@ export class Invitations {
     if (!EMAIL_ADDRESS.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is no e-mail address.');
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const invitation = await this.database.transaction(async (tx) => {
+      await holdPlace(tx, place);
       if ((await tx.query(IS_MEMBER, [audience, email, projectId])).length > 0) {
         throw new ConsoleError('ALREADY_A_MEMBER', 'This person is a member already; change the role instead.');
       }
@@ -136,6 +144,7 @@ export class Invitations {
   /** Makes the person what the invitation says, in the transaction of the caller. Throws 404 when it was just used. */
   async accept(tx: Queryable, invitation: OpenInvitation, personId: string): Promise<void> {
     const { id, audience, project_id: projectId, role } = invitation;
+    await holdPlace(tx, { audience, projectId: projectId ?? undefined });
     if ((await tx.query(TAKE, [id])).length === 0) throw unknownInvitation();
     await tx.query(FORGET_ROLE, [personId, projectId]);
     await tx.query(GIVE_ROLE, [personId, audience, projectId, role]);

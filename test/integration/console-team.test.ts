@@ -4,6 +4,7 @@ import { codesAnew, invitationFor, openConsole, PASSWORD, signInAgain, type Test
 import { cliWith, settings, type Cli } from '../operator.js';
 import { noteSecret } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { untilWaiting } from '../setup/waiting.js';
 
 const LIMIT_MS = 60_000;
 let test: TestDatabase;
@@ -113,6 +114,31 @@ describe('an invitation', () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await merchants.database.query(`SELECT FROM membership WHERE project_id = $1`, [project])).toHaveLength(1);
+  });
+
+  it('is the only open one of a person, however many are made at once', async () => {
+    const project = await newProject();
+    const asked = Array.from({ length: 8 }, () => invitationFor(merchants, 'member', project, 'asked@example.com'));
+    const tokens = await Promise.all(asked);
+    const answers = await Promise.all(tokens.map((token) => read(token)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it('is not made for who takes another one meanwhile: it would undo the role', async () => {
+    const project = await newProject();
+    const email = 'twice@example.com';
+    const { database } = merchants;
+    const token = await invitationFor(merchants, 'owner', project, email);
+    const [taken, made] = await database.transaction(async (tx) => {
+      await tx.query(`SELECT FROM invitation WHERE email = $1 FOR UPDATE`, [email]);
+      const taking = accept(token);
+      await untilWaiting(database, 1);
+      const making = invitationFor(merchants, 'member', project, email).catch((error: unknown) => error);
+      await untilWaiting(database, 2);
+      return [taking, making];
+    });
+    expect((await taken).status).toBe(200);
+    expect(await made).toMatchObject({ code: 'ALREADY_A_MEMBER' });
   });
 
   it('to who has an account wants its password, and signs the other sessions out', async () => {
