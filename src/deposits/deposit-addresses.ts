@@ -22,6 +22,11 @@ const COUNT_ACCOUNTS = `SELECT count(*)::integer AS count FROM deposit_account`;
 
 const INSERT_ACCOUNT = `INSERT INTO deposit_account (account, first_address) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING RETURNING account`;
 
+/** Who begins an account waits for projects that are being made, whom it would not see, and they for it. */
+const BEGINNING = 4206;
+const BEGIN_ALONE = `SELECT pg_advisory_xact_lock(${BEGINNING.toString()})`;
+const MAKE_BESIDE = `SELECT pg_advisory_xact_lock_shared(${BEGINNING.toString()})`;
+
 /** Who assigns from an account does so alone, and asks for its next place only then. */
 const LOCK_ACCOUNT = `SELECT first_address FROM deposit_account WHERE account = $1 FOR NO KEY UPDATE`;
 const NEXT_PLACE = `SELECT coalesce(max(place) + 1, 0) AS place FROM deposit_address WHERE account = $1`;
@@ -57,6 +62,7 @@ export class DepositAddresses {
   async useAccount(head: BlockHead, author: Author): Promise<{ readonly account: number; readonly isNew: boolean }> {
     const key = this.needKey();
     return this.database.transaction(async (tx) => {
+      await tx.query(BEGIN_ALONE);
       const [added] = await tx.query(INSERT_ACCOUNT, [key.account, key.addressAt(0)]);
       await this.lock(tx, key);
       const [accounts] = await tx.query<{ count: number }>(COUNT_ACCOUNTS);
@@ -93,6 +99,7 @@ export class DepositAddresses {
    */
   async assignNew(tx: Transaction, projectId: string): Promise<void> {
     const { key } = this;
+    await tx.query(MAKE_BESIDE);
     if (key === undefined) {
       if (!(await tx.repository(DepositAccount).exists())) return;
       throw new OperatorError(

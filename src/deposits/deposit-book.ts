@@ -55,8 +55,14 @@ class Takings {
   /** Credited today by itself, where that has a limit. */
   creditedToday: bigint | undefined;
 
-  constructor(tx: Transaction) {
+  constructor(private readonly tx: Transaction) {
     this.small = new SmallSums(tx);
+  }
+
+  /** What the project's balance can still take in. */
+  async roomOf(projectId: string): Promise<bigint> {
+    const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
+    return (row?.room ?? 0n) - (this.balances.get(projectId) ?? 0n);
   }
 }
 
@@ -142,6 +148,9 @@ export class DepositBook {
         credits: amount,
       };
       const takings = new Takings(tx);
+      if (amount > (await takings.roomOf(candidate.projectId))) {
+        throw new OperatorError('The balance would be more than 2^53 − 1 credits: lower it by `credits adjust` first.');
+      }
       await this.enter(tx, takings, { candidate, decision, author });
       await writeDecision(tx, id, decision);
       await tx.query(sql.CREDIT_HELD_WITH, [key]);
@@ -251,7 +260,7 @@ export class DepositBook {
     }
     const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
     if (!isAgreed) return held('one_node');
-    if (total > CREDITS_MAX) return held('amount');
+    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return held('amount');
     if (await this.isOverDaily(tx, takings, total)) return held('auto_max');
     return { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
   }

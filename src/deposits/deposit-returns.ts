@@ -12,6 +12,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { Holdings } from './holdings.js';
+import { OWN_SENDERS } from './deposit-sql.js';
 import { creditsOfWorth } from './judgement.js';
 import { Sweeps, type PlannedTransfer } from './sweeps.js';
 
@@ -77,7 +78,7 @@ export class DepositReturns {
 
   /** Throws OperatorError, ApiError INSUFFICIENT_CREDITS when they are spent, ChainUnavailableError. */
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
-    if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    await this.assertForeign(to);
     const terms = await this.sweeps.buildTerms();
     const { address } = await find(this.database, id);
     const { held } = await this.holdings.read([address]);
@@ -119,6 +120,15 @@ export class DepositReturns {
       }
       return { ...taken, isAgain: false };
     });
+  }
+
+  /** What comes to a deposit address from another one is credited to nobody, and what it sends to itself is no payment. */
+  private async assertForeign(to: string): Promise<void> {
+    if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    const [own] = await this.database.query(OWN_SENDERS, [[to]]);
+    if (own !== undefined) {
+      throw new OperatorError(`${to} is an address of this service: give it back to an address of who paid.`);
+    }
   }
 }
 

@@ -24,6 +24,12 @@ export const OWN_SENDERS = {
     UNION SELECT address FROM deposit_sweep_address WHERE address = ANY ($1::text[])`,
 };
 
+/** What a balance can still take in: beyond it no number of JSON is exact (docs/interface.md §1). */
+export const ROOM = {
+  name: 'deposit_room',
+  text: `SELECT 9007199254740991 - balance_credits AS room FROM credit_account WHERE project_id = $1`,
+};
+
 /** What came before its sender was known as ours is a deposit, and stays one. */
 export const INSERT_MOVEMENTS = {
   name: 'insert_deposit_movements',

@@ -1,0 +1,101 @@
+// What keeps deposits from being lost, or from stopping, by what else happens: full balances, own addresses, new accounts.
+import 'reflect-metadata';
+import { pbkdf2Sync, randomUUID } from 'node:crypto';
+import { HDKey } from '@scure/bip32';
+import { Ledger } from '../../src/billing/ledger.js';
+import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
+import { DepositBook } from '../../src/deposits/deposit-book.js';
+import { DepositReturns } from '../../src/deposits/deposit-returns.js';
+import { credits } from '../../src/domain/units.js';
+import { ProjectsModule } from '../../src/projects/projects.module.js';
+import { Project } from '../../src/store/entities/project.entity.js';
+import { AUTHOR } from '../factory.js';
+import {
+  GENESIS_MS,
+  START_LIMIT_MS,
+  calm,
+  closeStage,
+  creditedTo,
+  database,
+  depositsOf,
+  follow,
+  idOf,
+  open,
+  openStage,
+  operator,
+  payTrx,
+  settle,
+  shop,
+} from '../deposit-stage.js';
+import { untilWaiting } from '../setup/waiting.js';
+
+const CREDITS_MAX = 2n ** 53n - 1n;
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('a payment', () => {
+  it('that the balance cannot take in is held, and what others pay in the same block is credited', async () => {
+    const [full, other] = [await shop(), await shop()];
+    const ledger = operator.get(Ledger);
+    await ledger.topUp(full.id, credits(CREDITS_MAX - 25_000_000n), 'all of it', AUTHOR);
+    const three = [await payTrx(full, 10_000_000), await payTrx(full, 11_000_000), await payTrx(other, 10_000_000)];
+    expect(three).toHaveLength(3);
+    await settle();
+    await follow();
+    expect(await depositsOf(full)).toMatchObject([
+      { status: 'held', reason: 'amount' },
+      { status: 'held', reason: 'amount' },
+    ]);
+    expect(await creditedTo(other)).toBe(30_000_000n);
+    const [{ id } = { id: 0n }] = await database.query<{ id: bigint }>(
+      `SELECT id FROM deposit WHERE project_id = $1 ORDER BY id`,
+      [full.id],
+    );
+    await expect(operator.get(DepositBook).resolve(id, true, AUTHOR)).rejects.toThrow('more than 2^53');
+    await ledger.adjust(full.id, credits(-6_000_000n), 'room for it', AUTHOR);
+    expect(await operator.get(DepositBook).resolve(id, true, AUTHOR)).toBe(30_000_000n);
+  });
+});
+
+describe('addresses', () => {
+  it('are those of every project, also of one that is being made while the account is begun', async () => {
+    const root = HDKey.fromMasterSeed(pbkdf2Sync('begun meanwhile', 'mnemonic', 2048, 64, 'sha512'));
+    const xpub = root.derive("m/44'/195'/5'").publicExtendedKey;
+    const addresses = (await open('cli', [ProjectsModule], { DEPOSIT_XPUB: xpub })).get(DepositAddresses);
+    const head = { number: 1n, id: 'ab'.repeat(32), timestampMs: GENESIS_MS };
+    const id = randomUUID();
+    const begun = await database.transaction(async (tx) => {
+      await tx.repository(Project).insert({ id, name: 'being made', apiKeySealed: Buffer.alloc(1) });
+      await addresses.assignNew(tx, id);
+      const state = { isBegun: false };
+      const beginning = addresses.useAccount(head as never, AUTHOR).finally(() => (state.isBegun = true));
+      const whole = beginning.then(async () => {
+        while ((await addresses.assignMissing()) > 0);
+      });
+      await untilWaiting(database, 1, () => state.isBegun);
+      if (state.isBegun) await whole;
+      return { whole };
+    });
+    await begun.whole;
+    expect(await database.query(`SELECT FROM deposit_address WHERE project_id = $1`, [id])).toHaveLength(1);
+  });
+});
+
+describe('a return', () => {
+  const returns = () => operator.get(DepositReturns);
+
+  it('goes to no address of the service, where it would be credited to nobody or move nothing', async () => {
+    const [to, other] = [await shop(), await shop()];
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const id = await idOf(to);
+    for (const own of [other.address, to.address]) {
+      await expect(returns().give(id, own, AUTHOR)).rejects.toThrow('is an address of this service');
+    }
+    expect(await creditedTo(to)).toBe(120_000_000n);
+    expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
+  });
+});
