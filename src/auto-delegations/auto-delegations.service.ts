@@ -6,6 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { isAddress } from '../chain/address.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
+import { cursorAt, idIn } from '../domain/cursor.js';
 import { ApiError, invalidField, invariant } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
 import { ReceiverCheck } from '../orders/receiver.js';
@@ -140,14 +141,14 @@ export class AutoDelegations {
 
   /** The newest, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page({ projectId, status, limit, cursor }: PageRequest): Promise<AutoDelegationPage> {
-    const before = cursor === undefined ? null : readCursor(cursor);
+    const before = cursor === undefined ? null : idIn('a', cursor, 'auto-delegations');
     const chainAt = this.chainNow();
     const params = [projectId, before, status ?? null, chainAt ?? null, limit + 1];
     const found = await this.database.query<Found>(LIST, params);
     const items = found.slice(0, limit).map(({ row, now }) => ({ row, shown: { at: now, chainAt } }));
     const last = items.at(-1);
     const isLast = found.length <= limit || last === undefined;
-    return { items, nextCursor: isLast ? undefined : cursorAfter(last.row.id) };
+    return { items, nextCursor: isLast ? undefined : cursorAt('a', last.row.id) };
   }
 
   /** Whose purchases are charged to an API key: the newest addresses, and how many there are. */
@@ -251,15 +252,4 @@ function requireAddress(text: string): void {
 
 function noSuchAutoDelegation(): ApiError {
   return new ApiError('NOT_FOUND', 'This project has no auto-delegation of this address.');
-}
-
-/** No caller can make sense of it, so none depends on what is inside. */
-function cursorAfter(id: number): string {
-  return Buffer.from(`a${id.toString()}`, 'latin1').toString('base64url');
-}
-
-function readCursor(cursor: string): bigint {
-  const id = /^a([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (id === undefined) throw invalidField('cursor', 'is not one that a page of auto-delegations returned');
-  return BigInt(id);
 }

@@ -4,6 +4,7 @@
  * later ones may be a replica's.
  */
 import { csvLine, type CsvCell } from '../base/csv.js';
+import { cursorAt, placeIn, unknownCursor } from '../domain/cursor.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import { Parameter } from '../http/body/member-rules.js';
@@ -38,15 +39,11 @@ export type ReadOn<Row extends Numbered> = (on: Reader, before: bigint, limit: n
 
 export const limitOf = ({ limit }: { readonly limit?: string }): number => Number(limit ?? LIMIT_DEFAULT);
 
-/** No caller can make sense of it, so none depends on what is inside. */
-const cursorAt = (id: bigint): string => Buffer.from(`c${id.toString()}`, 'latin1').toString('base64url');
-
 /** Throws 400 for a text that no page returned. */
 function placeOf(cursor: string | undefined, field = 'cursor'): bigint {
   if (cursor === undefined) return ID_MAX;
-  const id = /^c(0|[1-9]\d{0,18})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (id === undefined || BigInt(id) > ID_MAX)
-    throw invalidField(field, 'is not one that a page of this list returned');
+  const id = /^(?:0|[1-9]\d{0,18})$/.exec(placeIn('c', cursor) ?? '')?.[0];
+  if (id === undefined || BigInt(id) > ID_MAX) throw unknownCursor('this list', field);
   return BigInt(id);
 }
 
@@ -63,8 +60,8 @@ export async function pageOf<Row extends Numbered, Item>(
   const [first] = shown;
   return {
     items: shown.map(show),
-    ...(next !== undefined && { next_cursor: cursorAt(next) }),
-    ...(query.cursor === undefined && { newest: cursorAt(first?.id ?? 0n) }),
+    ...(next !== undefined && { next_cursor: cursorAt('c', next) }),
+    ...(query.cursor === undefined && { newest: cursorAt('c', first?.id ?? 0n) }),
   };
 }
 

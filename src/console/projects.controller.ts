@@ -3,6 +3,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { ConsoleConfig } from '../config/console-config.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import { cursorAt, placeIn, unknownCursor } from '../domain/cursor.js';
 import { invalidField } from '../domain/errors.js';
 import { credits } from '../domain/units.js';
 import { IsInteger, IsText, Member, Optional } from '../http/body/member-rules.js';
@@ -73,7 +74,7 @@ export class ProjectsController {
     const views = await this.projects.page({ name, state, after: placeOf(cursor) }, limit + 1);
     const items = views.slice(0, limit).map(projectLine);
     const last = items.at(-1);
-    return { items, ...(views.length > limit && last !== undefined && { next_cursor: cursorAfter(last) }) };
+    return { items, ...(views.length > limit && last !== undefined && { next_cursor: cursorAt('p', last.id) }) };
   }
 
   @Get(':id')
@@ -134,17 +135,12 @@ export class ProjectsController {
   }
 }
 
-/** No caller can make sense of it, so none depends on what is inside. */
-const cursorAfter = ({ id }: ProjectLine): string => Buffer.from(`p${id}`, 'latin1').toString('base64url');
-
 /** Throws 400 for a text that no page returned. */
 function placeOf(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
-  const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!text.startsWith('p') || !UUID.test(text.slice(1))) {
-    throw invalidField('cursor', 'is not one that a page of this list returned');
-  }
-  return text.slice(1);
+  const id = placeIn('p', cursor);
+  if (id === undefined || !UUID.test(id)) throw unknownCursor('this list');
+  return id;
 }
 
 function reasonOf({ reason }: ReasonRequest): string {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../domain/deposit-state.js';
-import { invalidField } from '../domain/errors.js';
+import { cursorAt, idIn } from '../domain/cursor.js';
 import { Database } from '../store/database.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
 import { Replica } from '../store/replica.js';
@@ -36,11 +36,11 @@ export class DepositList {
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<DepositPage> {
     return this.replica.page(cursor, async (on, after) => {
-      const before = after === undefined ? undefined : readCursor(after);
+      const before = after === undefined ? undefined : idIn('d', after, 'deposits');
       const rows = await newest(on.repository(Deposit), filter, limit + 1, before);
       const items = rows.slice(0, limit);
       const last = items.at(-1);
-      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined };
+      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAt('d', last.id) : undefined };
     });
   }
 }
@@ -60,15 +60,4 @@ async function newest(
     order: { id: 'DESC' },
     take: limit,
   });
-}
-
-/** No caller can make sense of it, so none depends on what is inside. */
-function cursorAfter(id: bigint): string {
-  return Buffer.from(`d${id.toString()}`, 'latin1').toString('base64url');
-}
-
-function readCursor(cursor: string): bigint {
-  const id = /^d([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (id === undefined) throw invalidField('cursor', 'is not one that a page of deposits returned');
-  return BigInt(id);
 }

@@ -1,5 +1,6 @@
 /** The orders of one project, newest first, page by page; what a page costs depends on its length alone. */
 import { Injectable } from '@nestjs/common';
+import { cursorAt, idIn, unknownCursor } from '../domain/cursor.js';
 import { invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import type { OrderStatus } from '../domain/order-state.js';
@@ -59,7 +60,7 @@ export class OrderList {
     const wanted = { projectId, filter, from, to, limit };
     const page = await this.lists.run(projectId, async () =>
       this.replica.page(cursor, async (on, after) =>
-        rowsOf(on, wanted, after === undefined ? undefined : readCursor(after)),
+        rowsOf(on, wanted, after === undefined ? undefined : idIn('o', after, 'orders')),
       ),
     );
     return {
@@ -84,7 +85,7 @@ async function rowsOf(
       ? await on.query<OrderRow>(ORDER_LISTS.all, range)
       : await on.query<OrderRow>(ORDER_LISTS[by], [...range, filter[by]]);
   const last = rows[limit - 1];
-  return { rows: rows.slice(0, limit), nextCursor: rows.length > limit && last ? cursorAfter(last.id) : undefined };
+  return { rows: rows.slice(0, limit), nextCursor: rows.length > limit && last ? cursorAt('o', last.id) : undefined };
 }
 
 async function placeOf(
@@ -94,23 +95,9 @@ async function placeOf(
   to: string,
 ): Promise<{ readonly at: string; readonly id: bigint }> {
   const [place] = await on.query<{ at: string; id: bigint }>(FIND_PLACE, [afterId, projectId, to]);
-  if (place === undefined) throw unknownCursor();
+  if (place === undefined) throw unknownCursor('orders');
   return place;
 }
 
 const boundOf = (text: string | undefined, open: string): string =>
   (text === undefined ? open : momentOf(text)) ?? open;
-
-/** Opaque to callers; holds the last id shown. */
-function cursorAfter(id: bigint): string {
-  return Buffer.from(`o${id.toString()}`).toString('base64url');
-}
-
-/** The id behind a cursor. Throws 400 for one we never gave. */
-function readCursor(cursor: string): bigint {
-  const id = /^o([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (id === undefined) throw unknownCursor();
-  return BigInt(id);
-}
-
-const unknownCursor = () => invalidField('cursor', 'is not one that a page of orders returned');

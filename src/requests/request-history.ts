@@ -1,6 +1,6 @@
 /** Reads the request log of a project: what was refused in the last days, and why. */
 import { Injectable } from '@nestjs/common';
-import { invalidField } from '../domain/errors.js';
+import { cursorAt, idIn } from '../domain/cursor.js';
 import { Replica } from '../store/replica.js';
 import { REQUESTS_KEPT_DAYS } from './retention.js';
 
@@ -42,25 +42,14 @@ export class RequestHistory {
   /** The newest first, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
     return this.replica.page(cursor, async (on, after) => {
-      const params = [projectId, after === undefined ? ID_MAX : readCursor(after), limit + 1];
+      const params = [projectId, after === undefined ? ID_MAX : idIn('r', after, 'requests'), limit + 1];
       const rows = await on.query<RefusedRequestView & { readonly id: bigint }>(LIST, params);
       const shown = rows.slice(0, limit);
       const last = shown.at(-1);
       return {
         items: shown.map(({ id: _, ...view }) => view),
-        nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined,
+        nextCursor: rows.length > limit && last !== undefined ? cursorAt('r', last.id) : undefined,
       };
     });
   }
-}
-
-/** No caller can make sense of it, so none depends on what is inside. */
-function cursorAfter(id: bigint): string {
-  return Buffer.from(`r${id.toString()}`, 'latin1').toString('base64url');
-}
-
-function readCursor(cursor: string): bigint {
-  const id = /^r([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (id === undefined) throw invalidField('cursor', 'is not one that a page of requests returned');
-  return BigInt(id);
 }

@@ -1,6 +1,6 @@
 /** The ledger of one project, newest first, page by page; what a page costs depends on its length alone. */
 import { Injectable } from '@nestjs/common';
-import { invalidField } from '../domain/errors.js';
+import { cursorAt, placeIn, unknownCursor } from '../domain/cursor.js';
 import { Replica } from '../store/replica.js';
 import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { momentOf } from '../domain/moment.js';
@@ -51,7 +51,11 @@ export class LedgerList {
       const rows = await on.query<EntryRow>(LEDGER_PAGE, params);
       const items = rows.slice(0, limit);
       const last = items.at(-1);
-      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last) : undefined };
+      return {
+        items,
+        nextCursor:
+          rows.length > limit && last !== undefined ? cursorAt('l', `${last.at} ${last.id.toString()}`) : undefined,
+      };
     });
   }
 }
@@ -61,14 +65,8 @@ function earlier(one: Place, other: Place): Place {
   return one.at < other.at ? one : other;
 }
 
-/** No caller can make sense of it, so none depends on what is inside. */
-function cursorAfter({ at, id }: Place): string {
-  return Buffer.from(`l${at} ${id.toString()}`, 'latin1').toString('base64url');
-}
-
 function readCursor(cursor: string): Place {
-  const [, at = '', id = '0'] =
-    /^l(\S+) ([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
-  if (momentOf(at) !== at) throw invalidField('cursor', 'is not one that a page of the ledger returned');
+  const [, at = '', id = '0'] = /^(\S+) ([1-9]\d{0,17})$/.exec(placeIn('l', cursor) ?? '') ?? [];
+  if (momentOf(at) !== at) throw unknownCursor('the ledger');
   return { at, id: BigInt(id) };
 }

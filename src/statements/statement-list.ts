@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
-import { invalidField } from '../domain/errors.js';
+import { cursorAt, idIn } from '../domain/cursor.js';
 import { LedgerStatement } from '../store/entities/statement.entity.js';
 import { Replica } from '../store/replica.js';
 
@@ -28,7 +28,7 @@ export class StatementList {
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
     return this.replica.page(cursor, async (on, after) => {
-      const before = after === undefined ? {} : { number: LessThan(readCursor(after)) };
+      const before = after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements'))) };
       const rows = await on.repository(LedgerStatement).find({
         where: { projectId, ...before },
         order: { number: 'DESC' },
@@ -36,7 +36,7 @@ export class StatementList {
       });
       const items = rows.slice(0, limit);
       const last = items.at(-1);
-      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.number) : undefined };
+      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAt('s', last.number) : undefined };
     });
   }
 
@@ -50,15 +50,4 @@ export class StatementList {
   async before({ projectId, number }: LedgerStatement): Promise<LedgerStatement | undefined> {
     return (await this.statements.findOneBy({ projectId, number: number - 1 })) ?? undefined;
   }
-}
-
-/** No caller can make sense of it, so none depends on what is inside. */
-function cursorAfter(number: number): string {
-  return Buffer.from(`s${number.toString()}`, 'latin1').toString('base64url');
-}
-
-function readCursor(cursor: string): number {
-  const number = /^s([1-9]\d{0,8})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
-  if (number === undefined) throw invalidField('cursor', 'is not one that a page of statements returned');
-  return Number(number);
 }

@@ -1,7 +1,8 @@
 /** The paths of webhooks. No logic: reads the request, asks the services, shapes the answer. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { nonceOf } from '../auth/nonces.js';
-import { ApiError, invalidField } from '../domain/errors.js';
+import { cursorAt, idIn } from '../domain/cursor.js';
+import { ApiError } from '../domain/errors.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { ListQueue } from '../http/pipeline/list-queue.js';
@@ -149,11 +150,11 @@ export class WebhooksController {
   ): Promise<DeliveryPage> {
     await this.webhooks.get(project.id, id);
     const most = Number(limit ?? LIMIT_DEFAULT);
-    const before = cursor === undefined ? undefined : readCursor(cursor);
+    const before = cursor === undefined ? undefined : idIn('w', cursor, 'deliveries');
     const found = await this.lists.run(project.id, () => this.deliveries.list(id, status, most + 1, before));
     const items = found.slice(0, most).map(deliveryBody);
     const last = items.at(-1);
-    return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorOf(last.id) }) };
+    return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorAt('w', last.id) }) };
   }
 
   @Post(':id/deliveries/:delivery/resend')
@@ -174,14 +175,4 @@ export class WebhooksController {
 
 function idOf(text: string): bigint | undefined {
   return /^[1-9]\d{0,17}$/.test(text) ? BigInt(text) : undefined;
-}
-
-const cursorOf = (id: number): string => Buffer.from(`w${id.toString()}`).toString('base64url');
-
-/** The id before which a page begins. Throws 400. */
-function readCursor(cursor: string): bigint {
-  const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  const id = text.startsWith('w') ? idOf(text.slice(1)) : undefined;
-  if (id === undefined) throw invalidField('cursor', 'is not one that a page of deliveries returned');
-  return id;
 }
