@@ -2,6 +2,7 @@
  * Why a call fails, in words: the contract's own words where it gives some. Pure. Reads data that a third party's
  * contract made, so every length is checked and nothing of it is trusted but its text.
  */
+import { cutText } from '../base/foreign-text.js';
 
 /** TRON shows a revert's reason as the ABI payload of `constant_result[0]`. */
 const ERROR_SELECTOR = '08c379a0';
@@ -64,7 +65,7 @@ function errorText(payload: string): string | undefined {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
   if (text === '') return undefined;
-  return text.length > WORDS_MAX ? `${text.slice(0, WORDS_MAX)}…` : text;
+  return text.length > WORDS_MAX ? `${cutText(text, WORDS_MAX)}…` : text;
 }
 
 /** TRON: what java-tron's VM exceptions mean. Their own messages are a node's and are not shown. */

@@ -30,7 +30,8 @@ import {
 } from '../protocol-stage.js';
 import { walletsOn } from '../services.js';
 
-const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f72"}' };
+/** The text that a node adds is its own: here it ends with what no text of Postgres holds. */
+const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f7200"}' };
 /** As after a permission change on chain, of which the service has not read yet. */
 const refuseSecond: typeof full.before = (path, body) =>
   path === 'wallet/broadcasthex' && body.includes(addressToHex(second.address)) ? SIGERROR : undefined;

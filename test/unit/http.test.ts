@@ -83,6 +83,7 @@ describe('a request body', () => {
     ['{"name":"a","is_on":1}', 'is_on', 'must be true or false'],
     ['{"name":"a","Name":"b"}', 'Name', 'is not a member of this request'],
     ['{"name":"a","hasOwnProperty":null}', 'hasOwnProperty', 'is not a member of this request'],
+    [`{"name":"a","${'b'.repeat(63)}😀":1}`, 'b'.repeat(63), 'is not a member of this request'],
   ])('refuses %s', async (body, field, msg) => {
     expect(await faultsOf(body)).toEqual([{ field, msg }]);
   });

@@ -9,6 +9,7 @@ import { TronClient } from '../../chain/tron.client.js';
 import type { TronNode } from '../../chain/node.js';
 import { messageOf } from '../../domain/errors.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
+import { lineOf } from '../../base/foreign-text.js';
 import type { BroadcastRecord } from './transaction-log.js';
 
 export interface Sendable {
@@ -18,6 +19,7 @@ export interface Sendable {
 }
 
 const PARALLEL_MAX = 32;
+const ANSWER_LENGTH_MAX = 64;
 const MESSAGE_LENGTH_MAX = 300;
 const ACCEPTED = 'SUCCESS';
 /** TRON: in this node's mempool or chain, or only in its cache of ids; asking another node settles nothing either. */
@@ -75,11 +77,11 @@ export class Broadcaster {
       const json = await node.broadcastHex(hex);
       const code = typeof json['code'] === 'string' ? json['code'] : json['result'] === true ? ACCEPTED : 'UNREADABLE';
       const message = typeof json['message'] === 'string' ? readable(json['message']) : undefined;
-      return { answer: code.slice(0, 64), message: message === '' ? undefined : message, isSent: true };
+      return { answer: lineOf(code, ANSWER_LENGTH_MAX), message: message === '' ? undefined : message, isSent: true };
     } catch (error) {
       const { kind, isSent } = error instanceof NodeError ? error : { kind: 'failed', isSent: true };
       const answer = `${isSent ? 'NO_ANSWER' : 'NOT_SENT'}:${kind}`;
-      return { answer, message: messageOf(error).slice(0, MESSAGE_LENGTH_MAX), isSent };
+      return { answer, message: lineOf(messageOf(error), MESSAGE_LENGTH_MAX), isSent };
     }
   }
 }
@@ -101,5 +103,5 @@ export function answeredIds(
 /** TRON: a refusal's message is hex unless the request was made with `visible`. */
 function readable(message: string): string {
   const text = /^(?:[0-9a-f]{2})+$/i.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;
-  return text.slice(0, MESSAGE_LENGTH_MAX);
+  return lineOf(text, MESSAGE_LENGTH_MAX);
 }

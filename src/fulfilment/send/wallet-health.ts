@@ -12,6 +12,7 @@ import { DELEGATION_MIN_SUN } from '../../pool/energy-ratio.js';
 import { Database } from '../../store/database.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
+import { lineOf } from '../../base/foreign-text.js';
 
 /** Failures in a row that pause a wallet. */
 const FAILURES_MAX = 3;
@@ -214,5 +215,5 @@ export class WalletHealth {
 }
 
 function reasonOf(text: string): string {
-  return text.slice(0, REASON_LENGTH_MAX);
+  return lineOf(text, REASON_LENGTH_MAX);
 }

@@ -3,6 +3,7 @@ import { ValidationPipe } from '@nestjs/common';
 import * as transformerPackage from 'class-transformer';
 import * as validatorPackage from 'class-validator';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
+import { cutText } from '../../base/foreign-text.js';
 import { ApiError, type FieldFault } from '../../domain/errors.js';
 import { GIVEN_ONCE, LIMITS, type RequestLimits } from './member-rules.js';
 import { Query } from './page-query.js';
@@ -41,7 +42,7 @@ function refusal(errors: readonly ValidationError[]): ApiError {
     (isQuery && constraint !== UNKNOWN && constraint !== GIVEN_ONCE ? undefined : places.get(name)) ?? names.length;
   const faultOf = (name: string, constraint: string, msg: string): FieldFault => {
     if (constraint !== UNKNOWN) return { field: name, msg };
-    const field = sentName(name).slice(0, SHOWN_NAME_LENGTH);
+    const field = cutText(sentName(name), SHOWN_NAME_LENGTH);
     return { field, msg: `is not a ${isQuery ? 'parameter' : 'member'} of this request` };
   };
   const details = errors
