@@ -19,6 +19,7 @@ import { RequestBudget } from './chain/request-budget.js';
 import { ACCOUNT_PATH, CONSTANT_CALL_PATH, TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config/config.js';
 import { ListQueue } from './http/pipeline/list-queue.js';
+import { LookupQueue } from './http/pipeline/lookup-queue.js';
 import { Log, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
@@ -127,8 +128,9 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         },
         WakeUps,
         ListQueue,
+        LookupQueue,
       ],
-      exports: [Config, Sealers, Log, Metrics, Database, Replica, Redis, TronClient, WakeUps, ListQueue],
+      exports: [Config, Sealers, Log, Metrics, Database, Replica, Redis, TronClient, WakeUps, ListQueue, LookupQueue],
     };
   }
 

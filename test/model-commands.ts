@@ -6,7 +6,7 @@ import { ApiError } from '../src/domain/errors.js';
 import { credits, energy } from '../src/domain/units.js';
 import type { ProjectRecord } from '../src/http/pipeline/request-context.js';
 import { NO_LABELS } from '../src/orders/order-labels.js';
-import type { OrderRequest } from '../src/orders/orders.dto.js';
+import { requestedOrder, type OrderRequest } from '../src/orders/orders.dto.js';
 import type { OrdersService } from '../src/orders/orders.service.js';
 import type { QuotesService } from '../src/quotes/quotes.service.js';
 import { AUTHOR, type TestApi } from './factory.js';
@@ -60,7 +60,7 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
     debtLimitCredits: undefined,
   };
   return outcomeOf(() =>
-    real.orders.create(request, {
+    real.orders.create(requestedOrder(request), {
       project,
       apiKeyId: real.projectId,
       key: { value: key ?? randomUUID(), isGiven: key !== undefined },

@@ -7,6 +7,7 @@ import { energy } from '../domain/units.js';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { ListQueue } from '../http/pipeline/list-queue.js';
+import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { SalesTerms } from '../quotes/sales-terms.js';
@@ -42,6 +43,7 @@ export class AutoDelegationsController {
     private readonly prices: AutoDelegationPrices,
     private readonly sale: SalesTerms,
     private readonly lists: ListQueue,
+    private readonly lookups: LookupQueue,
   ) {}
 
   @Put(':address')
@@ -56,7 +58,9 @@ export class AutoDelegationsController {
     const terms = termsOf(request, longestDurationSec(this.sale.priceRows));
     const whose = { projectId: caller.project.id, address, apiKeyId: caller.keyId };
     const price = this.prices.costsOfNow(terms);
-    const { row, shown, isNew, costs } = await this.autoDelegations.set(whose, terms, price, nonceOf(caller));
+    const { row, shown, isNew, costs } = await this.lookups.run(caller.project.id, () =>
+      this.autoDelegations.set(whose, terms, price, nonceOf(caller)),
+    );
     response.status(isNew ? 201 : 200);
     return { ...autoDelegationBody(row, shown), ...costs };
   }

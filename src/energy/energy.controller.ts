@@ -6,10 +6,11 @@ import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { requirePurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { ArrivedMs, Caller } from '../http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { NO_LABELS } from '../orders/order-labels.js';
-import { UnlabelledOrderRequest } from '../orders/orders.dto.js';
+import { UnlabelledOrderRequest, requestedOrder } from '../orders/orders.dto.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { QuoteRequest, quoteBody, rentalOf, type QuoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
@@ -22,6 +23,7 @@ export class EnergyController {
   constructor(
     private readonly quotes: QuotesService,
     private readonly orders: OrdersService,
+    private readonly lookups: LookupQueue,
     private readonly config: Config,
   ) {}
 
@@ -30,7 +32,10 @@ export class EnergyController {
   @HttpCode(200)
   @RouteOptionsOf({ budget: 'quotes', scope: 'quote' })
   async quote(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
-    return quoteBody(this.quotes.issue(project.id, await this.quotes.quote(rentalOf(body, project.isTest))));
+    const rental = rentalOf(body, project.isTest);
+    return quoteBody(
+      this.quotes.issue(project.id, await this.lookups.run(project.id, () => this.quotes.quote(rental))),
+    );
   }
 
   /** The hold counts from the arrival, so that it stays below the minute its clients wait, however long the taking took. */
@@ -45,8 +50,9 @@ export class EnergyController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<EnergyOrderBody> {
     const { project, keyId: apiKeyId, requestId } = caller;
+    const order = requestedOrder(request);
     const key = requirePurchaseKey(caller, response);
-    const taken = await this.orders.create(request, {
+    const taken = await this.orders.create(order, {
       project,
       apiKeyId,
       key,

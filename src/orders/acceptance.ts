@@ -6,6 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
 import { ApiError, invariant, messageOf } from '../domain/errors.js';
+import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Log } from '../observability/logger.js';
 import { WakeUps } from '../queue/jobs.js';
 import { Database, isRefusal } from '../store/database.js';
@@ -29,6 +30,7 @@ export class Acceptance {
     private readonly keys: KeyCache,
     private readonly refusedLately: RefusedLately,
     private readonly wakeUps: WakeUps,
+    private readonly lookups: LookupQueue,
     private readonly turns: PurchaseTurns,
     private readonly replays: ReplayCounts,
     private readonly log: Log,
@@ -73,7 +75,7 @@ export class Acceptance {
   private async replayOrPrice(purchase: Purchase, key: string): Promise<Accepted> {
     const isSeen = purchase.key.isGiven && this.keys.seen(purchase.projectId, key);
     // Both at once; pricing never rejects for a reason that a replay must not wait for.
-    const preparing = purchase.prepare();
+    const preparing = this.lookups.run(purchase.projectId, purchase.prepare).catch(asRefusal);
     preparing.catch(() => undefined);
     if (await isSeen) {
       const replay = await this.replayOf(purchase, key);
@@ -175,6 +177,12 @@ function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, term
     compensations: null,
     extensions: null,
   };
+}
+
+/** What keeps an order from being priced is judged after a replay of it, as any refusal. */
+function asRefusal(error: unknown): Prepared {
+  if (error instanceof ApiError) return { terms: undefined, refusal: error };
+  throw error;
 }
 
 /** What a refusal leaves: nothing. After anything else nobody knows the outcome, and it is thrown on. */

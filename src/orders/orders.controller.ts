@@ -10,7 +10,7 @@ import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
 import { OrderList, type OrderPage } from './order-list.js';
-import { OrderListQuery, OrderRequest, type OrderBody } from './orders.dto.js';
+import { OrderListQuery, OrderRequest, requestedOrder, type OrderBody } from './orders.dto.js';
 import { purchaseContextOf } from './purchase.js';
 import { OrdersService } from './orders.service.js';
 
@@ -30,8 +30,9 @@ export class OrdersController {
     @Body() request: OrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
+    const order = requestedOrder(request);
     const context = purchaseContextOf(caller, request, response);
-    return answerOrder(response, await this.orders.create(request, context));
+    return answerOrder(response, await this.orders.create(order, context));
   }
 
   @Get()

@@ -4,11 +4,14 @@ import { PageQuery, timeParameter } from '../http/body/page-query.js';
 import type { Entries } from '../http/body/plain-values.js';
 import { isAddress } from '../chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
-import { toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
+import { invalidField } from '../domain/errors.js';
+import { DEFAULT_DURATION_SEC } from '../domain/price.js';
+import { energy, toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
+import type { RequestTerms } from './request-hash.js';
 
 /** What is bought. */
 export class UnlabelledOrderRequest {
@@ -27,6 +30,26 @@ export class UnlabelledOrderRequest {
   @Optional()
   @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem, exactly once, at its price.' })
   declare readonly quote_ref?: string;
+}
+
+export interface RequestedOrder {
+  readonly terms: Extract<RequestTerms, { kind: 'quoted' | 'direct' }>;
+  /** What of it the caller named: a quote may differ from a default. */
+  readonly named: UnlabelledOrderRequest;
+}
+
+/** Throws 400 for what names neither a quote nor an address. */
+export function requestedOrder(request: UnlabelledOrderRequest): RequestedOrder {
+  const { quote_ref: ref, receive_address: receiveAddress, energy: amount, duration_sec: durationSec } = request;
+  if (ref !== undefined) return { terms: { kind: 'quoted', ref }, named: request };
+  if (receiveAddress === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
+  const terms = {
+    kind: 'direct',
+    receiveAddress,
+    energy: amount === undefined ? undefined : energy(amount),
+    durationSec: durationSec ?? DEFAULT_DURATION_SEC,
+  } as const;
+  return { terms, named: request };
 }
 
 export class OrderRequest extends UnlabelledOrderRequest implements Labelled {

@@ -1,19 +1,18 @@
 /** Buys and finds orders: terms are fixed here, before any transaction; acceptance.ts takes them exactly once. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
-import { ApiError, invalidField } from '../domain/errors.js';
+import { ApiError } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
 import { energy, type Energy } from '../domain/units.js';
-import { DEFAULT_DURATION_SEC } from '../domain/price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Acceptance } from './acceptance.js';
 import { DirectTerms, type DirectRequest } from './direct-terms.js';
 import type { Accepted, OrderContext, Prepared, PurchaseContext } from './purchase.js';
 import { OrdersByKey } from './order-rows.js';
 import { isPending } from '../domain/order-state.js';
-import { orderBody, type OrderBody, type UnlabelledOrderRequest } from './orders.dto.js';
+import { orderBody, type OrderBody, type RequestedOrder, type UnlabelledOrderRequest } from './orders.dto.js';
 import { ReceiverCheck } from './receiver.js';
-import { requestHash, type RequestTerms } from './request-hash.js';
+import { requestHash } from './request-hash.js';
 import { OrderWaits } from './waits.js';
 
 /** An order to answer with, and whether it was there before. */
@@ -37,9 +36,8 @@ export class OrdersService {
    * Buys energy, at a quote's price or at the price of this moment. Throws ApiError with any code of the interface
    * from 400 to 503; of those from 402 on nothing stays behind.
    */
-  async create(request: UnlabelledOrderRequest, context: OrderContext): Promise<OrderAnswer> {
+  async create({ terms, named }: RequestedOrder, context: OrderContext): Promise<OrderAnswer> {
     const askedMs = monotonicMs();
-    const terms = this.termsOf(request);
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
       isTest: context.project.isTest,
@@ -51,7 +49,7 @@ export class OrdersService {
       labels: context.labels,
       prepare: () =>
         terms.kind === 'quoted'
-          ? this.prepareQuoted({ ref: terms.ref, askedMs }, request, context.project)
+          ? this.prepareQuoted({ ref: terms.ref, askedMs }, named, context.project)
           : this.prepareDirect(terms, context.project),
     });
     return this.answer(accepted, context);
@@ -79,21 +77,10 @@ export class OrdersService {
     return row === undefined ? undefined : orderBody(row);
   }
 
-  private termsOf(request: UnlabelledOrderRequest): Extract<RequestTerms, { kind: 'quoted' | 'direct' }> {
-    if (request.quote_ref !== undefined) return { kind: 'quoted', ref: request.quote_ref };
-    if (request.receive_address === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
-    return {
-      kind: 'direct',
-      receiveAddress: request.receive_address,
-      energy: request.energy === undefined ? undefined : energy(request.energy),
-      durationSec: request.duration_sec ?? DEFAULT_DURATION_SEC,
-    };
-  }
-
   /** In the order of docs/interface.md §9: token (404) → used → expired → mismatch → receiver → capacity → credits. */
   private async prepareQuoted(
     { ref, askedMs }: { readonly ref: string; readonly askedMs: number },
-    request: UnlabelledOrderRequest,
+    named: UnlabelledOrderRequest,
     project: ProjectRecord,
   ): Promise<Prepared> {
     const quote = this.quotes.openQuote(ref, project.id);
@@ -103,7 +90,7 @@ export class OrdersService {
     }
     const sized = this.direct.capacityOf(quote);
     const refusal =
-      mismatchOf(request, quote) ??
+      mismatchOf(named, quote) ??
       (await this.receivers.refusalOf(quote.receiveAddress, project.isTest)) ??
       (sized instanceof ApiError ? sized : undefined);
     const { receiveAddress, durationSec, priceSun, credits, rate } = quote;

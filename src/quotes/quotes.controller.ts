@@ -1,5 +1,6 @@
 /** POST /v1/quotes. No logic. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
@@ -9,13 +10,19 @@ import { QuotesService } from './quotes.service.js';
 
 @Controller('v1/quotes')
 export class QuotesController {
-  constructor(private readonly quotes: QuotesService) {}
+  constructor(
+    private readonly quotes: QuotesService,
+    private readonly lookups: LookupQueue,
+  ) {}
 
   @Post()
   @Describe(describeQuote)
   @HttpCode(200)
   @RouteOptionsOf({ budget: 'quotes', scope: 'quote', acceptsMd5: true })
   async create(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
-    return quoteBody(this.quotes.issue(project.id, await this.quotes.quote(rentalOf(body, project.isTest))));
+    const rental = rentalOf(body, project.isTest);
+    return quoteBody(
+      this.quotes.issue(project.id, await this.lookups.run(project.id, () => this.quotes.quote(rental))),
+    );
   }
 }

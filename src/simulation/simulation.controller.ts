@@ -1,6 +1,7 @@
 /** POST /v1/simulate. No logic. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { Caller } from '../http/pipeline/request-context.js';
+import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../http/pipeline/route-options.js';
 import { refuseTestAddress } from '../quotes/test-receivers.js';
@@ -10,7 +11,10 @@ import { SimulationService } from './simulation.service.js';
 
 @Controller('v1/simulate')
 export class SimulationController {
-  constructor(private readonly simulations: SimulationService) {}
+  constructor(
+    private readonly simulations: SimulationService,
+    private readonly lookups: LookupQueue,
+  ) {}
 
   @Post()
   @Describe(describeSimulate)
@@ -22,9 +26,10 @@ export class SimulationController {
     bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES,
   })
   async create(@Caller() { project }: Caller, @Body() body: SimulateRequest): Promise<SimulationBody> {
+    const call = callOf(body);
     refuseTestAddress(body.owner_address, project.isTest);
     const wish = { projectId: project.id, isTest: project.isTest, durationSec: body.duration_sec };
     const quote = body.quote === true ? wish : undefined;
-    return this.simulations.simulate(callOf(body), quote);
+    return this.lookups.run(project.id, () => this.simulations.simulate(call, quote));
   }
 }

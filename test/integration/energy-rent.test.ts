@@ -195,6 +195,7 @@ describe('wrong inputs', () => {
   test('rent without an Idempotency-Key is refused, though a nonce could make one', async () => {
     const { http } = await newRenter();
     expectError(await http.post('/v1/energy/rent', body()), 'IDEMPOTENCY_KEY_REQUIRED');
+    expectError(await http.post('/v1/energy/rent', {}), 'INVALID_REQUEST');
     for (const key of ['ext_1', 'nonce_1', 'auto_1', 'a'.repeat(256)]) {
       expectError(await rentOnce(http, key), 'INVALID_REQUEST');
     }

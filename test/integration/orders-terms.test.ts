@@ -36,6 +36,10 @@ describe('options and terms', () => {
       'IDEMPOTENCY_KEY_REQUIRED',
     );
     expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
+    // What is wrong with the members comes before.
+    const wrong = await customer.post('/v1/orders', { energy: 65_000 });
+    expectRefusal(wrong, 400, 'INVALID_REQUEST');
+    expect(wrong.body.details).toEqual([{ field: 'receive_address', msg: 'is required without a quote_ref' }]);
   });
 
   test('a daily cap stops the charge that would pass it; a refund of the day makes room again', async () => {
@@ -199,6 +203,7 @@ describe('listing', () => {
       seen.push(...page.items.map((item: { id: number }) => item.id));
       if (page.next_cursor === undefined) break;
       path = `/v1/orders?limit=2&cursor=${page.next_cursor}`;
+      expectRefusal(await customer.get(`${path}%3D%3D`), 400, 'INVALID_REQUEST');
     }
     expect(seen).toEqual(made);
     await world.refund(customer, 'k3');

@@ -264,6 +264,9 @@ test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 4
     await live.post('/v1/simulate', { ...call, owner_address: address }),
     await live.request('PUT', `/v1/auto-delegations/${address}`, {}, keep),
   ];
+  // What is wrong with the members comes before.
+  const formless = await live.post('/v1/simulate', { contract_address: world.chain.token, owner_address: address });
+  expectRefusal(formless, 400, 'INVALID_REQUEST');
   for (const answer of answers) {
     expectRefusal(answer, 422, 'RECEIVER_NOT_SUPPORTED');
     expect(answer.body.test).toBeUndefined();

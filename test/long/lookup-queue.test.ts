@@ -1,0 +1,54 @@
+// Where nodes may be asked only so often, one project's look-ups stand in no other's way.
+import { Redis } from 'ioredis';
+import { makeCustomer, type TestApi } from '../factory.js';
+import { newOwner } from '../order-chain.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+/** Callers have half of it. */
+const REQUESTS_PER_SEC = 40;
+/** Each asks three times: together for longer than a look-up waits for its place. */
+const FLOOD = 40;
+
+let world: OrderWorld;
+let api: TestApi;
+
+beforeAll(async () => {
+  world = await openOrderWorld({ TRON_REQUESTS_PER_SEC: REQUESTS_PER_SEC.toString() });
+  ({ api } = world);
+});
+
+afterAll(() => world.close());
+
+it('a project whose orders have nodes asked all the time, for nothing, holds up no other project’s', async () => {
+  const [poor, other] = [await makeCustomer(api, 0n), await makeCustomer(api)];
+  const flood = Array.from({ length: FLOOD }, () => poor.post('/v1/orders', { receive_address: newOwner().address }));
+  const begun = poor.post('/v1/orders', { receive_address: newOwner().address });
+  const order = { receive_address: world.receiver(), energy: 65_000 };
+  const taken = await other.post('/v1/orders', order, withKey('beside'));
+  expect([taken.status, taken.body.error]).toEqual([202, undefined]);
+  const quoted = await other.post('/v1/quotes', { receive_address: world.receiver(1) });
+  expect([quoted.status, quoted.body.recipient?.state]).toEqual([200, expect.not.stringMatching('unknown')]);
+  for (const answer of await Promise.all([...flood, begun])) expect(answer.status).toBeGreaterThanOrEqual(400);
+}, 60_000);
+
+it('an order is replayed though its look-up finds no place, also when Redis has forgotten its key', async () => {
+  const customer = await makeCustomer(api);
+  const order = { receive_address: world.receiver(), energy: 65_000 };
+  expect((await customer.post('/v1/orders', order, withKey('once'))).status).toBe(202);
+  await forgetKeys();
+  const fresh = () => ({ receive_address: newOwner().address, energy: 65_000 });
+  const waiting = Array.from({ length: 300 }, async (_, n) =>
+    customer.post('/v1/orders', fresh(), withKey(`w${n.toString()}`)),
+  );
+  const again = await customer.post('/v1/orders', order, withKey('once'));
+  expect([again.status, again.headers['idempotency-replayed']]).toEqual([202, 'true']);
+  const full = (await Promise.all(waiting)).filter(({ status }) => status === 503);
+  expect(full.length).toBeGreaterThan(0);
+  for (const answer of full) expectRefusal(answer, 503, 'SERVICE_UNAVAILABLE');
+}, 60_000);
+
+async function forgetKeys(): Promise<void> {
+  const client = new Redis(world.env['REDIS_URL']!);
+  await client.del(...(await client.keys('*:key:*')));
+  await client.quit();
+}
