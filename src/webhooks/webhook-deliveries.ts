@@ -61,6 +61,15 @@ const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM m
 
 const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause = 'replay' AND status = 'pending' LIMIT 1`;
 
+/**
+ * What waited for an endpoint that was deleted or disabled is ended by the sender, a row at a time: who makes it over and over
+ * keeps the sender from everybody else's.
+ */
+const BROKEN_OFF = `SELECT ceil(extract(epoch FROM max(b.at) + interval '1 minute' - clock_timestamp()))::int AS wait_sec FROM (
+    SELECT greatest(e.deleted_at, e.disabled_at) AS at FROM webhook_endpoint e WHERE e.project_id = $1
+    UNION ALL (SELECT d.created_at FROM webhook_delivery d WHERE d.endpoint_id = $2 AND d.status = 'dropped' ORDER BY d.id DESC LIMIT 1)) b
+  WHERE b.at > clock_timestamp() - interval '1 minute'`;
+
 /** Of the types that the endpoint wants, in order; where there are more, the next replay goes on after the last. */
 const REPLAY = `WITH wanted AS (
     SELECT e.id AS event_id, e.payload::json ->> 'id' AS event_key, e.type, e.position
@@ -73,6 +82,7 @@ const REPLAY = `WITH wanted AS (
 /** One that still waits is due now; one that ended comes again as a new one. */
 const RESEND_PENDING = `UPDATE webhook_delivery SET next_at = clock_timestamp(), is_fresh = true
   WHERE id = $2 AND endpoint_id = $1 AND status = 'pending' RETURNING id`;
+const CAUSE = `SELECT cause FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1`;
 const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position, payload)
   SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload
     FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1 AND status <> 'pending' RETURNING id`;
@@ -98,11 +108,7 @@ export class WebhookDeliveries {
   /** Sends an event that says what it is, once. Throws 404, 403, 400 for a disabled endpoint, and 429 for a seventh a minute. */
   async test(projectId: string, webhookId: string, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx, url) => {
-      const [tests] = await tx.query<{ count: number; wait_sec: number }>(TESTS, [webhookId]);
-      if (tests !== undefined && tests.count >= TESTS_PER_MINUTE) {
-        const words = `A webhook is tested at most ${TESTS_PER_MINUTE.toString()} times a minute.`;
-        throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, tests.wait_sec) });
-      }
+      await requireTest(tx, webhookId);
       await witness(tx, 'webhook.test', projectId, { webhook: webhookId });
       const id = `evt_test_${randomBytes(12).toString('hex')}`;
       const data = { webhook: { id: webhookId, url: url.split('?', 1)[0] } };
@@ -113,7 +119,10 @@ export class WebhookDeliveries {
     });
   }
 
-  /** Sends what came after a position again, behind what is new. Throws 404, 403, 400, and 409 while one is under way. */
+  /**
+   * Sends what came after a position again, behind what is new. Throws 404, 403, 400, 409 while one is under way, and 429
+   * within a minute after a webhook of the project was deleted or disabled.
+   */
   async replay(projectId: string, webhookId: string, after: bigint, witness: Witness): Promise<Replay> {
     requireId(webhookId);
     return this.database.transaction(async (tx) => {
@@ -121,18 +130,27 @@ export class WebhookDeliveries {
       if ((await tx.query(REPLAYING, [webhookId])).length > 0) {
         throw new ApiError('LIMIT_REACHED', 'A replay of this webhook is under way; wait until it is over.');
       }
+      const [broken] = await tx.query<{ wait_sec: number | null }>(BROKEN_OFF, [projectId, webhookId]);
+      if (typeof broken?.wait_sec === 'number') {
+        const words =
+          'A webhook of this project was deleted or disabled a moment ago, and what waited for it is being ended.';
+        throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, broken.wait_sec) });
+      }
       await witness(tx, 'webhook.replay', projectId, { webhook: webhookId, after });
       const [replay] = await tx.query<Replay>(REPLAY, [webhookId, after, REPLAY_EVENTS_MAX]);
       return replay ?? { events: 0, lastPosition: after };
     });
   }
 
-  /** Sends one delivery again, or now if it waits. Throws 404, 403 and 400. */
+  /** Sends one delivery again, or now if it waits. Throws 404, 403, 400, and 429 for a seventh test a minute. */
   async resend(projectId: string, webhookId: string, deliveryId: bigint, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx) => {
       await witness(tx, 'webhook.resend', projectId, { webhook: webhookId, delivery: deliveryId });
       const now = await tx.query<{ id: bigint }>(RESEND_PENDING, [webhookId, deliveryId]);
-      return now.length > 0 ? now : tx.query<{ id: bigint }>(RESEND_ENDED, [webhookId, deliveryId]);
+      if (now.length > 0) return now;
+      const [ended] = await tx.query<{ cause: string }>(CAUSE, [webhookId, deliveryId]);
+      if (ended?.cause === 'test') await requireTest(tx, webhookId);
+      return tx.query<{ id: bigint }>(RESEND_ENDED, [webhookId, deliveryId]);
     });
   }
 
@@ -150,6 +168,14 @@ export class WebhookDeliveries {
       return view;
     });
   }
+}
+
+/** Throws 429 for a seventh test within a minute. */
+async function requireTest(tx: Transaction, webhookId: string): Promise<void> {
+  const [tests] = await tx.query<{ count: number; wait_sec: number }>(TESTS, [webhookId]);
+  if (tests === undefined || tests.count < TESTS_PER_MINUTE) return;
+  const words = `A webhook is tested at most ${TESTS_PER_MINUTE.toString()} times a minute.`;
+  throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, tests.wait_sec) });
 }
 
 /**

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { nowMs } from '../base/clock.js';
 import { Sealers } from '../base/sealers.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
@@ -20,7 +21,10 @@ import { AddressRules } from './address-rules.js';
 
 /** Of one project at once. */
 const WEBHOOKS_MAX = 10;
+/** In 24 hours: deleted ones are kept for ever. */
+export const WEBHOOKS_PER_DAY = 100;
 export const ROTATION_SEC_MAX = 86_400;
+const DAY_MS = 86_400_000;
 /** What waits is counted up to this: so many, or more. */
 const PENDING_MAX = 10_000;
 /** As Standard Webhooks wants it: 24 to 64. */
@@ -111,7 +115,7 @@ export class Webhooks {
     return found.projectId;
   }
 
-  /** Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh. */
+  /** Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh, and for too many in a day. */
   async create(
     projectId: string,
     options: WebhookOptions & { readonly url: string },
@@ -129,6 +133,13 @@ export class Webhooks {
         throw new ApiError(
           'LIMIT_REACHED',
           `A project has at most ${WEBHOOKS_MAX.toString()} webhooks; delete one first.`,
+        );
+      }
+      const sinceYesterday = { projectId, createdAt: MoreThan(new Date(nowMs() - DAY_MS)) };
+      if ((await endpoints.countBy(sinceYesterday)) >= WEBHOOKS_PER_DAY) {
+        throw new ApiError(
+          'LIMIT_REACHED',
+          `A project makes at most ${WEBHOOKS_PER_DAY.toString()} webhooks in 24 hours; change one, or wait.`,
         );
       }
       await witness(tx, 'webhook.create', projectId, { webhook: id, ...shown(options) });
