@@ -14,6 +14,7 @@ import { ConsoleDataModule } from './console/data.module.js';
 import { GuessPruning } from './console/guess-pruning.js';
 import { InvitationsController } from './console/invitations.controller.js';
 import { Looks } from './console/looks.js';
+import { PersonBudget } from './console/person-budget.js';
 import { PeopleController } from './console/people.controller.js';
 import { SecurityController } from './console/security.controller.js';
 import { SessionAnswers } from './console/session-answer.js';
@@ -93,6 +94,7 @@ export class ConsoleModule {
         { provide: SaleBounds, useValue: { longestSec: undefined } },
         GuessPruning,
         Looks,
+        PersonBudget,
         Security,
         SessionAnswers,
         SessionStreams,

@@ -1,6 +1,7 @@
 /**
  * The guard before every route of a console: what the route declares (authority.ts) against who is signed in. In this
- * order: declaration, audience, session, stage, role, project, fresh sign-in, body. What is not declared answers nobody.
+ * order: declaration, audience, session, stage, role, project, fresh sign-in, the person's budget, body. What is not
+ * declared answers nobody.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -19,6 +20,7 @@ import { AUTHORITY, type AuthorityTerms, type ConsoleCaller, type RoleAuthority 
 import { setAdmitted } from './caller.js';
 import { deviceCookie, sessionCookie } from './cookies.js';
 import { Looks } from './looks.js';
+import { PersonBudget } from './person-budget.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -34,6 +36,7 @@ export class AuthorityGuard implements CanActivate {
     private readonly config: ConsoleConfig,
     private readonly sessions: Sessions,
     private readonly looks: Looks,
+    private readonly budget: PersonBudget,
     private readonly reflector: Reflector,
   ) {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
@@ -49,6 +52,7 @@ export class AuthorityGuard implements CanActivate {
     if ('scope' in terms && terms[this.config.audience] === undefined) throw noSuchPath();
     const visitor = this.visitorOf(request);
     let admitted = await this.admit(request, terms, requestId);
+    if (admitted.session !== undefined) await this.budget.take(admitted.session.person_id);
     if (admitted.caller?.audience === 'operator') {
       const { caller } = admitted;
       const seen = caller.projectId ?? projectSeen(terms, request);

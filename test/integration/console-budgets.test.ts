@@ -1,0 +1,54 @@
+// What one person, or the pages of one project, may ask a console at once and within a minute.
+import { openConsole, type TestConsole } from '../console.js';
+import { cliWith, settings } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { untilWaiting } from '../setup/waiting.js';
+
+/** A minute’s requests of a person; signing up takes some. */
+const BUDGET = 40;
+/** More than there are connections. */
+const PAGES = 24;
+
+let test: TestDatabase;
+let merchants: TestConsole;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  merchants = await openConsole(test.url, 'merchant', { GENERAL_RATE_LIMIT_PER_MINUTE: BUDGET.toString() });
+}, 60_000);
+
+afterAll(async () => {
+  await merchants.close();
+  await test.drop();
+});
+
+async function newProject(): Promise<string> {
+  const created = await cliWith(settings(test.url))('project', 'create', '--name', 'shop', '--json');
+  return (created.json() as { merchant: string }).merchant;
+}
+
+it('a person who asks all the time is told to wait, and nobody else is', async () => {
+  const project = await newProject();
+  const [one, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', project)];
+  const path = `/api/projects/${project}/team`;
+  const statuses: number[] = [];
+  while (statuses.length <= BUDGET && statuses.at(-1) !== 429) statuses.push((await one.browser.get(path)).status);
+  expect([statuses[0], statuses.at(-1)]).toEqual([200, 429]);
+  const refused = await one.browser.get('/api/session');
+  expect([refused.status, refused.body]).toMatchObject([429, { error: 'RATE_LIMITED' }]);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  expect((await other.browser.get(path)).status).toBe(200);
+});
+
+it('pages of one project that the database keeps waiting hold up no other project’s', async () => {
+  const [project, others] = [await newProject(), await newProject()];
+  const [busy, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', others)];
+  const asked = await merchants.database.transaction(async (tx) => {
+    await tx.query(`LOCK TABLE webhook_endpoint IN ACCESS EXCLUSIVE MODE`);
+    const pages = Array.from({ length: PAGES }, async () => busy.browser.get(`/api/projects/${project}/webhooks`));
+    await untilWaiting(merchants.database, 2);
+    expect((await other.browser.get(`/api/projects/${others}/team`)).status).toBe(200);
+    return pages;
+  });
+  expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+});
