@@ -175,9 +175,11 @@ it('signs by both secrets during a rotation, and by the new one alone when the o
     [true, true],
   ]);
   expect(during[0]!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
-  await scene.database.query(`UPDATE webhook_endpoint SET previous_until = now() - interval '1 second' WHERE id = $1`, [
-    id,
-  ]);
+  await scene.database.transaction(async (tx) => {
+    // Only its time passes: a trigger would take it for another rotation.
+    await tx.query('SET LOCAL session_replication_role = replica');
+    await tx.query(`UPDATE webhook_endpoint SET previous_until = now() - interval '1 second' WHERE id = $1`, [id]);
+  });
   await scene.world.happen(customer);
   await sender.run(() => scene.areAll(id, 'delivered'));
   const after = scene.at('/rotated').slice(2);
