@@ -10,6 +10,7 @@ const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
+const guards = (title: string): NamedTest => ({ file: 'integration/deposits-guards.test.ts', title });
 const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
 const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
@@ -146,5 +147,24 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'a return worth less than one credit is entered',
     changes: one(RETURNS, 'taken.credits !== undefined && taken.credits > 0n', 'taken.credits !== undefined'),
     test: watched('a return of the one that carried small ones and is worth less than one credit takes nothing off'),
+  },
+  {
+    name: 'a deposit that a balance cannot take in stops all deposits',
+    changes: one(
+      BOOK,
+      'total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))',
+      'total > CREDITS_MAX',
+    ),
+    test: guards('that the balance cannot take in is held'),
+  },
+  {
+    name: 'a deposit is given back to an address of ours',
+    changes: one(RETURNS, 'if (own !== undefined) {', 'if (false) {'),
+    test: guards('goes to no address of the service'),
+  },
+  {
+    name: 'an account is begun without who is being made',
+    changes: one('deposits/deposit-addresses.ts', 'await tx.query(MAKE_BESIDE);', ''),
+    test: guards('also of one that is being made while the account is begun'),
   },
 ];

@@ -74,4 +74,37 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     ),
     test: inTest('integration/nodes', 'gives callers of the API half of its places at most'),
   },
+  {
+    name: 'look-ups of all projects stand in one line',
+    changes: one(
+      'http/pipeline/lookup-queue.ts',
+      'this.queue === undefined ? lookup() : this.queue.run(projectId, lookup)',
+      'lookup()',
+    ),
+    test: inTest('long/lookup-queue', 'holds up no other project’s'),
+  },
+  {
+    name: 'an order whose look-up finds no place is not looked for',
+    changes: one('orders/acceptance.ts', 'purchase.prepare).catch(asRefusal)', 'purchase.prepare)'),
+    test: inTest('long/lookup-queue', 'an order is replayed though its look-up finds no place'),
+  },
+  {
+    name: 'a replay is broken off and begun over and over',
+    changes: one('webhooks/webhook-deliveries.ts', `typeof broken?.wait_sec === 'number'`, 'false'),
+    test: inTest('integration/webhooks-bounds', 'a replay is not broken off and begun over and over'),
+  },
+  {
+    name: 'pages of one project take every connection of a console',
+    changes: one('console/project-scope.interceptor.ts', 'queue.run(projectId, handle)', 'void queue || handle()'),
+    test: inTest('integration/console-budgets', 'pages of one project that the database keeps waiting'),
+  },
+  {
+    name: 'a person may ask a console for ever',
+    changes: one(
+      'console/authority.guard.ts',
+      'await this.budget.take(admitted.session.person_id)',
+      'void this.budget',
+    ),
+    test: inTest('integration/console-budgets', 'a person who asks all the time is told to wait'),
+  },
 ];

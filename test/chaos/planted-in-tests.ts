@@ -208,4 +208,31 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it stands'),
   },
+  {
+    name: 'two invitations of one person are open',
+    changes: one('people/invitations.ts', '      await holdPlace(tx, place);', ''),
+    test: {
+      file: 'integration/console-team.test.ts',
+      title: 'is the only open one of a person, however many are made at once',
+    },
+  },
+  {
+    name: 'an invitation is made for who takes another one meanwhile',
+    changes: one(
+      'people/invitations.ts',
+      '    await holdPlace(tx, { audience, projectId: projectId ?? undefined });',
+      '',
+    ),
+    test: { file: 'integration/console-team.test.ts', title: 'is not made for who takes another one meanwhile' },
+  },
+  {
+    name: 'a node’s words are kept with whatever is in them',
+    changes: one('base/foreign-text.ts', `.replace(/\\p{Cc}+/gu, ' ')`, ''),
+    test: { file: 'long/wallet-delivery.test.ts', title: 'pauses the wallet at once; the transaction keeps its proof' },
+  },
+  {
+    name: 'a cursor is whatever can be read as one',
+    changes: one('domain/cursor.ts', `if (bytes.toString('base64url') !== cursor) return undefined;`, ''),
+    test: { file: 'unit/cursor.test.ts', title: 'is refused with anything before, in or after it' },
+  },
 ];
