@@ -99,12 +99,12 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     test: inTest('integration/console-budgets', 'pages of one project that the database keeps waiting'),
   },
   {
-    name: 'a person may ask a console for ever',
+    name: 'anybody may ask a console for ever',
     changes: one(
       'console/authority.guard.ts',
       'await this.budget.take(admitted.session.person_id)',
       'void this.budget',
     ),
-    test: inTest('integration/console-budgets', 'a person who asks all the time is told to wait'),
+    test: inTest('integration/console-budgets', 'who asks all the time is told to wait'),
   },
 ];

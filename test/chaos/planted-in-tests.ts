@@ -213,7 +213,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     changes: one('people/invitations.ts', '      await holdPlace(tx, place);', ''),
     test: {
       file: 'integration/console-team.test.ts',
-      title: 'is the only open one of a person, however many are made at once',
+      title: 'is the only open one of',
     },
   },
   {
