@@ -61,6 +61,11 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       { file: ACCEPTANCE, find: 'if (await isSeen)', put: 'if (false)' },
       unguarded('orders_key'),
       ...one(SCHEMA, 'PRIMARY KEY (project_id, key)', 'CHECK (key IS NOT NULL)'),
+      ...one(
+        SCHEMA,
+        'FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;',
+        'FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND false;',
+      ),
       unguarded('order_key_pkey'),
     ],
   },
