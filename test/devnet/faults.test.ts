@@ -1,4 +1,6 @@
 // What the local chain does wrong when it is told to, as a client sees it, and what of it reached the chain.
+import { TronNode } from '../../src/chain/node.js';
+import { headerOf } from '../../src/chain/tron.client.js';
 import { type Answer, type Client, keyOf, sign, startChain, type Unsigned } from './client.js';
 
 const bank = keyOf('bank');
@@ -47,6 +49,13 @@ async function status(path: string): Promise<number> {
   return response.status;
 }
 
+const AS_READ = {
+  apiKey: undefined,
+  readTimeoutMs: 5000,
+  broadcastTimeoutMs: 5000,
+  headStallSec: 60,
+  headAgeMaxSec: 0,
+};
 const second = (): Client => chain.at(chain.node.second?.fullUrl ?? '');
 const blockNumber = (block: Answer): number =>
   ((block['block_header'] as Answer)['raw_data'] as { number: number }).number;
@@ -190,6 +199,13 @@ describe('a node of its own mind', () => {
     expect(parent).not.toHaveProperty('transactions');
     expect(await chain.info(txId)).toMatchObject({ id: txId });
     expect(await second().info(txId)).toEqual({});
+    // A node's own fork is sound: what reads it strictly finds nothing wrong with it.
+    const node = new TronNode({
+      ...AS_READ,
+      fullUrl: chain.node.second!.fullUrl,
+      solidUrl: chain.node.second!.solidUrl,
+    });
+    expect(await headerOf(node, blockNumber(theirs) - 1)).toMatchObject({ id: parent['blockID'] });
     const base = await second().post('getblockbynum', { num: blockNumber(theirs) - 2 });
     expect(((parent['block_header'] as Answer)['raw_data'] as Answer)['parentHash']).toBe(base['blockID']);
   });

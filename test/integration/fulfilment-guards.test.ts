@@ -219,20 +219,21 @@ describe('a proof of death', () => {
     // Its index denies the transaction, and once, the one block that holds it is answered as of another fork.
     solid.before = (path, body) =>
       path.endsWith('gettransactioninfobyid') && body.includes(tx.txid) ? { says: '{}' } : undefined;
-    let fork: Promise<unknown> | undefined;
     const { head: top } = await devnet.control('status', {});
+    let fork: Promise<number> | undefined;
+    const makeFork = async (): Promise<number> => {
+      const blocks = Number(top) - included + 1;
+      const rule = { kind: 'own-fork', node: 0, blocks, path: 'walletsolidity/getblock*' };
+      const { added } = await devnet.control('faults', { faults: [rule] });
+      return (added as readonly { id: number }[])[0]!.id;
+    };
     const before = solid.before;
     solid.before = async (path, body) => {
-      if (path.endsWith('getblockbynum') && (JSON.parse(body) as { num: number }).num === included) {
-        fork ??= devnet.control('faults', {
-          kind: 'own-fork',
-          node: 0,
-          blocks: Number(top) - included + 1,
-          path: 'walletsolidity/getblockbynum',
-          times: 1,
-        });
-        await fork;
-      }
+      if (!path.includes('/getblock')) return before(path, body);
+      const { id_or_num: asked, num = asked } = JSON.parse(body) as { id_or_num?: string; num?: number | string };
+      if (Number(num) === included) await (fork ??= makeFork());
+      // What comes after it is as everybody has it.
+      else if (fork !== undefined) await devnet.control('faults/clear', { id: await fork });
       return before(path, body);
     };
     expect((await hand.proofs().judge(tx)).kind).not.toBe('dead');

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Block } from './block.js';
 import type { Response } from './http.js';
+import { printAddress } from './reads.js';
 import {
   type Fields,
   hidden,
@@ -211,7 +212,7 @@ function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Field
 export function onAnotherFork(
   real: Response,
   base: number,
-  twin: (number: number) => Pick<Block, 'id' | 'parent' | 'txRoot'> | undefined,
+  twin: (number: number) => Pick<Block, 'id' | 'parent' | 'txRoot' | 'witness'> | undefined,
 ): Response | undefined {
   const fields = contentOf(real);
   if (fields === undefined || isList(fields)) return undefined;
@@ -224,6 +225,9 @@ export function onAnotherFork(
   const other = twin(Number(number));
   if (other === undefined) return undefined;
   const { transactions: _none, ...rest } = fields;
-  const changed = { ...header, raw_data: { ...raw, parentHash: other.parent, txTrieRoot: other.txRoot } };
-  return answerOf({ ...rest, blockID: other.id, block_header: changed });
+  // Its id is that of this header.
+  const shown = raw['witness_address'];
+  const witness = printAddress(other.witness, typeof shown === 'string' && shown.startsWith('T'));
+  const ownRaw = { ...raw, parentHash: other.parent, txTrieRoot: other.txRoot, witness_address: witness };
+  return answerOf({ ...rest, blockID: other.id, block_header: { ...header, raw_data: ownRaw } });
 }
