@@ -204,6 +204,10 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'a charge does not ask what is there',
     changes: one(SCHEMA, 'OR a.balance_credits - p_credits >= a.floor_credits)', 'OR true)'),
+    test: {
+      file: 'integration/orders-terms.test.ts',
+      title: 'refused orders close no connection to the database and leave nothing behind',
+    },
   },
   {
     name: 'the reservation is given back twice',
