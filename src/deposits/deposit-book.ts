@@ -51,6 +51,8 @@ class Takings {
   readonly balances = new Map<string, bigint>();
   readonly small: SmallSums;
   readonly rates = new Map<string, MinuteRate | undefined>();
+  /** Of balances as they were first read. */
+  private readonly rooms = new Map<string, bigint>();
   readonly undoubted = new Map<string, UndoubtedRate | undefined>();
   /** Credited today by itself, where that has a limit. */
   creditedToday: bigint | undefined;
@@ -61,8 +63,13 @@ class Takings {
 
   /** What the project's balance can still take in. */
   async roomOf(projectId: string): Promise<bigint> {
-    const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
-    return (row?.room ?? 0n) - (this.balances.get(projectId) ?? 0n);
+    let room = this.rooms.get(projectId);
+    if (room === undefined) {
+      const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
+      room = row?.room ?? 0n;
+      this.rooms.set(projectId, room);
+    }
+    return room - (this.balances.get(projectId) ?? 0n);
   }
 }
 
