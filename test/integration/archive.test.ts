@@ -1,6 +1,7 @@
 // Orders that are long over go to the archive, where everybody finds them as before; nothing that is hot reads it.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
+import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { OrderArchive } from '../../src/orders/order-archive.js';
 import { LegEnds } from '../../src/pool/leg-ends.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -110,6 +111,8 @@ it('what took an archived order’s energy back ends no other order of the same 
 describe('an order stays where it is', () => {
   it('while it runs', async () => {
     const key = await settledOrder(hand);
+    // It waits for nothing else.
+    await hand.part(CostRecorder).rest(0n, 1_000_000);
     await numberAll();
     await judge(key);
     await archive();

@@ -1,4 +1,5 @@
 // The sessions of a console and their passwords, as people and attackers use them: over HTTP, with real Postgres, in the console's own role.
+import { createHash } from 'node:crypto';
 import type { Database } from '../../src/store/database.js';
 import { Database as DatabaseToken } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
@@ -105,11 +106,15 @@ describe('a session', () => {
   });
 
   it('is kept as a hash alone', async () => {
+    const hexOf = (bytes: Buffer): string => bytes.toString('hex');
     const { browser } = await owner();
     const rows = await merchants.database.query<{ text: string }>(`SELECT s::text AS text FROM console_session s`);
     const token = tokenOf(browser);
     expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    expect(rows.some(({ text }) => text.includes(token))).toBe(false);
+    expect(rows.some(({ text }) => text.includes(hexOf(createHash('sha256').update(token).digest())))).toBe(true);
+    for (const clear of [token, hexOf(Buffer.from(token)), hexOf(Buffer.from(token, 'base64url'))]) {
+      expect(rows.some(({ text }) => text.includes(clear))).toBe(false);
+    }
   });
 
   it.each([

@@ -303,7 +303,8 @@ describe('a proof of death', () => {
     const pool = new NodePool(nodes, 50);
     pools.push(pool);
     const verdict = await proofsOf(new TronClient(pool)).judge(tx);
-    expect(verdict).toMatchObject({ kind: 'dead', evidence: { scanned: { from: tx.refBlockNumber } } });
+    const scanned = { from: tx.refBlockNumber };
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned } });
   });
 
   it('is not had by one word while the full port of a witness that gives no solid blocks has the transaction', async () => {

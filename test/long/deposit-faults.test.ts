@@ -56,6 +56,8 @@ describe('nodes that lie or are away', () => {
     ],
   ])('one that %s lets the deposit wait, and nothing is passed', async (_what, change) => {
     const to = await shop();
+    // Beside another: a block that shows nothing at all is refused for that.
+    await payTrx(await shop(), 8_000_000);
     // 7 000 000 is 6acfc0.
     await payToken(to, 7_000_000n);
     await settle();

@@ -74,6 +74,7 @@ const noHistory = (node?: number) =>
 describe('a death', () => {
   it('is not proven by nodes that keep no transaction history, although a block holds the transaction', async () => {
     const hand = await withTwoNodes();
+    await settled(hand);
     const key = await sent(hand);
     await noHistory();
     await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'wallet/gettransactioninfobyid' });
@@ -82,7 +83,7 @@ describe('a death', () => {
     const [tx] = await txsOf(key);
     await hand.look();
     await hand.advance();
-    expect(await statusesOf(key)).not.toContain('dead');
+    expect(await statusesOf(key)).toEqual(['sending']);
     await devnet.control('faults/clear', {});
     await eventually(hand, async () => (await orderOf(key)).status === 'delivered', 'the order being delivered');
     expect((await txsOf(key)).map(({ txid }) => txid)).toEqual([tx!.txid]);
@@ -310,7 +311,9 @@ describe('nodes of two chains', () => {
 it('a worker that begins reads the blocks in which something sent before may stand, though no index names it', async () => {
   const key = await sent(await withTwoNodes());
   await mine(3);
-  await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'gettransactioninfobyid' });
+  for (const path of [INFO, 'wallet/gettransactioninfobyid']) {
+    await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path });
+  }
   const next = await withTwoNodes();
   await next.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered' });

@@ -93,6 +93,8 @@ export function isHeldBack(path: string): boolean {
   return path.startsWith('wallet/broadcast');
 }
 
+const PATH = /^wallet(?:solidity)?\/[a-z0-9]+\*?$|^[a-z/]*\*$/;
+
 /** Reads a fault. Throws RangeError that names the member. */
 export function readFault(json: JsonNode, nodes: number): FaultSpec {
   if (json.kind !== 'object') throw new RangeError('a fault is a JSON object');
@@ -102,6 +104,8 @@ export function readFault(json: JsonNode, nodes: number): FaultSpec {
   const replace = member(json, 'replace');
   if (replace !== undefined && replace.kind !== 'object') throw new RangeError('replace must be an object');
   const path = textOf(member(json, 'path'))?.replace(/^\/+/, '').toLowerCase();
+  // One that no node serves would make a fault that never fires.
+  if (path !== undefined && !PATH.test(path)) throw new RangeError(`${path} is no path of a node`);
   return {
     kind,
     node: whole(json, 'node', nodes - 1),
