@@ -17,6 +17,7 @@ export function nodeOptionsOf(chain: Config['chain']): ConfiguredNode[] {
     apiKey: chain.apiKeys[index],
     readTimeoutMs: chain.readTimeoutMs,
     broadcastTimeoutMs: chain.broadcastTimeoutMs,
+    connectionsMax: chain.connectionsMax,
     headStallSec: chain.headStallSec,
     headAgeMaxSec: chain.headAgeMaxSec,
   }));

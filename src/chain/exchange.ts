@@ -24,12 +24,9 @@ export interface Answer {
   readonly text: string;
 }
 
-const CONNECTIONS_MAX = 128;
 /** Longer than allowed, as sent or unzipped; or not gzip at all. */
 const UNREADABLE = /^(ERR_BUFFER_TOO_LARGE|Z_\w+)$/;
 const unzipped = promisify(gunzip);
-
-const agent = new Agent({ connections: CONNECTIONS_MAX });
 
 /** Thrown when there was an answer, but too long a one or not in the encoding it claims. */
 export class UnreadableAnswerError extends Error {
@@ -41,11 +38,35 @@ export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
+/** Of all connections to a port, those for broadcasts, which wait for no read. */
+const BROADCASTS_SHARE = 0.25;
+
+/**
+ * The connections of this process to a node's ports. TRON (java-tron): a port serves node.maxHttpConnectNumber of them, 50, for
+ * all processes together; further ones are opened, and nothing on them is read until another one closes.
+ */
+export class Connections {
+  private readonly reads: Agent;
+  private readonly broadcasts: Agent;
+
+  /** `max`: to each port at once. */
+  constructor(max: number) {
+    const broadcasts = Math.max(1, Math.floor(max * BROADCASTS_SHARE));
+    this.broadcasts = new Agent({ connections: broadcasts });
+    this.reads = new Agent({ connections: Math.max(1, max - broadcasts) });
+  }
+
+  /** As `post`, by one of these. */
+  async post(exchange: Exchange, isBroadcast: boolean): Promise<Answer> {
+    return post(exchange, isBroadcast ? this.broadcasts : this.reads);
+  }
+}
+
 /**
  * POSTs `body`. Throws UnreadableAnswerError, DeadlineError when the time was up, or what went wrong below HTTP; each
  * of the latter two as a NotSentError's cause when the request never began.
  */
-export async function post({ url, headers, body, timeoutMs, bytesMax }: Exchange): Promise<Answer> {
+async function post({ url, headers, body, timeoutMs, bytesMax }: Exchange, agent: Agent): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   try {
     const { status, text, zipped } = await new Promise<Received>((resolve, reject) => {

@@ -5,7 +5,7 @@
 import { DeadlineError, monotonicMs, nowMs } from '../base/clock.js';
 import { messageOf } from '../domain/errors.js';
 import { NodeError } from './errors.js';
-import { NotSentError, post, UnreadableAnswerError, type Answer } from './exchange.js';
+import { Connections, NotSentError, UnreadableAnswerError, type Answer } from './exchange.js';
 import { isJsonObject, parseJson, plainJson, type JsonObject } from './json.js';
 import type { BlockHead, BlockHeader } from './block.js';
 import { NodeBlocks, type Manner, type PortName } from './node-blocks.js';
@@ -18,6 +18,8 @@ export interface NodeOptions {
   readonly broadcastTimeoutMs: number;
   readonly headStallSec: number;
   readonly headAgeMaxSec: number;
+  /** Of this process to each port at once; CONNECTIONS_MAX unless said. */
+  readonly connectionsMax?: number;
   /** Waits for a place in the request budget that processes share; false when none comes in time. */
   readonly admit?: (path: string) => Promise<boolean>;
   /** Whether the budget has places to spare right now; one is taken then. */
@@ -48,6 +50,8 @@ const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allow
 const THROTTLED_BEGINNING =
   /^(The key exceeds|request rate exceeded|Exceed the user daily usage|class java\.lang\.IllegalAccessException)/i;
 
+/** Four processes together stay below what a port of java-tron serves. */
+export const CONNECTIONS_MAX = 12;
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
 const BLOCK_BYTES_MAX = 64 * 1024 * 1024;
@@ -79,6 +83,7 @@ export class TronNode {
   readonly blocks: NodeBlocks;
   /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
   readonly witness: string;
+  private readonly connections: Connections;
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
   private silentUntilMs = 0;
@@ -93,6 +98,7 @@ export class TronNode {
 
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
+    this.connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX);
     this.witness = new URL(options.solidUrl).host;
     this.blocks = new NodeBlocks(this.name, async (port, path, body, manner) =>
       this.ask(port, path, body, {
@@ -268,7 +274,7 @@ export class TronNode {
   private async exchange(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<Answer> {
     const { apiKey, fullUrl, solidUrl } = this.options;
     try {
-      return await post({
+      const question = {
         url: `${port === 'full' ? fullUrl : solidUrl}/${path}`,
         headers: {
           'content-type': 'application/json',
@@ -277,7 +283,8 @@ export class TronNode {
         body: JSON.stringify(body),
         timeoutMs: terms.timeoutMs,
         bytesMax: terms.manner === 'block' ? BLOCK_BYTES_MAX : ANSWER_BYTES_MAX,
-      });
+      };
+      return await this.connections.post(question, path === BROADCAST_PATH);
     } catch (error) {
       if (error instanceof UnreadableAnswerError) {
         throw new NodeError(this.name, 'nonsense', `${path}: ${error.message}`, error);

@@ -163,6 +163,10 @@ export class ChainSettings {
   @Integer('TRON_BROADCAST_TIMEOUT_MS', { fallback: 5000, min: 100, max: 60_000 })
   declare readonly broadcastTimeoutMs: number;
 
+  /** Of each process to each port of a node; a quarter of them are for broadcasts alone. */
+  @Integer('TRON_CONNECTIONS_MAX', { fallback: 12, min: 2, max: 1000 })
+  declare readonly connectionsMax: number;
+
   /** A node whose head has not moved for this long is not asked (docs/interface.md §18). */
   @Integer('TRON_HEAD_STALL_SEC', { fallback: 30, min: 1, max: 3600 })
   declare readonly headStallSec: number;

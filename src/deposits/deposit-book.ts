@@ -52,7 +52,7 @@ class Takings {
   readonly small: SmallSums;
   readonly rates = new Map<string, MinuteRate | undefined>();
   /** Of balances as they were first read. */
-  private readonly rooms = new Map<string, bigint>();
+  private readonly margins = new Map<string, bigint>();
   readonly undoubted = new Map<string, UndoubtedRate | undefined>();
   /** Credited today by itself, where that has a limit. */
   creditedToday: bigint | undefined;
@@ -63,11 +63,11 @@ class Takings {
 
   /** What the project's balance can still take in. */
   async roomOf(projectId: string): Promise<bigint> {
-    let room = this.rooms.get(projectId);
+    let room = this.margins.get(projectId);
     if (room === undefined) {
       const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
       room = row?.room ?? 0n;
-      this.rooms.set(projectId, room);
+      this.margins.set(projectId, room);
     }
     return room - (this.balances.get(projectId) ?? 0n);
   }

@@ -429,3 +429,14 @@ describe('the request budget', () => {
     redis.disconnect();
   });
 });
+
+it('a node that runs no constant calls has said nothing of one: another is asked', async () => {
+  const message = 'this node does not support constant';
+  const body = JSON.stringify({ result: { code: 'CONTRACT_VALIDATE_ERROR', message } });
+  const call = { ownerAddress: holder.address, contractAddress: holder.address, data: '70a08231' };
+  const outcome = await clientOf().simulate(call);
+  first.fail({ kind: 'says', body }, 'wallet/triggerconstantcontract');
+  expect(await clientOf().simulate(call)).toEqual(outcome);
+  second.fail({ kind: 'says', body }, 'wallet/triggerconstantcontract');
+  await expect(clientOf().simulate(call)).rejects.toThrow(ChainUnavailableError);
+});
