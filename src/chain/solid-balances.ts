@@ -1,4 +1,5 @@
 /** What an address holds by one node's solid state, of TRX and of one TRC20 token. */
+import { accountQuestion } from './account-question.js';
 import { addressToHex } from './address.js';
 import { readCallOutcome } from './contract-call.js';
 import { NodeError } from './errors.js';
@@ -14,10 +15,11 @@ const WORD = /^[0-9a-f]{64}$/;
 
 /** Throws NodeError. An account that is not on chain holds no TRX, and may hold the token. */
 export async function solidBalancesOf(node: TronNode, address: string, tokenContract: string): Promise<SolidBalances> {
-  const account = await node.solid('walletsolidity/getaccount', { address, visible: true });
+  const question = accountQuestion(address);
+  const account = await node.solid('walletsolidity/getaccount', question);
   const trxSun = int64(account['balance']);
   if (trxSun === undefined || trxSun < 0n) throw new NodeError(node.name, 'nonsense', 'an account with no balance');
-  if (Object.keys(account).length > 0 && account['address'] !== address) {
+  if (Object.keys(account).length > 0 && account['address'] !== question.address) {
     throw new NodeError(node.name, 'nonsense', 'another account than was asked for');
   }
   const answer = await node.solid('walletsolidity/triggerconstantcontract', {

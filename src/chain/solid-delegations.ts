@@ -1,12 +1,15 @@
 /** What a node's solid chain says of a wallet's delegations. `{}` means none: the wallet itself is known to exist. */
+import { accountQuestion } from './account-question.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, type JsonObject } from './json.js';
 import type { TronNode } from './node.js';
 
 /** What `wallet` has delegated for energy in all; TRON: delegated_frozenV2_balance_for_energy. */
 export async function solidDelegatedSun(node: TronNode, wallet: string): Promise<bigint> {
-  const json = await node.solid('walletsolidity/getaccount', { address: wallet, visible: true });
-  if (json['address'] !== wallet) throw new NodeError(node.name, 'nonsense', 'a pool wallet that is not on chain');
+  const question = accountQuestion(wallet);
+  const json = await node.solid('walletsolidity/getaccount', question);
+  if (json['address'] !== question.address)
+    throw new NodeError(node.name, 'nonsense', 'a pool wallet that is not on chain');
   const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
   return amount(node, resource['delegated_frozenV2_balance_for_energy']);
 }

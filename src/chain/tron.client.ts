@@ -9,6 +9,8 @@ import {
   type ChainParameters,
   type ParameterBounds,
 } from './chain-parameters.js';
+import { accountQuestion } from './account-question.js';
+import { addressFromHex, addressToHex } from './address.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import { hasSucceeded, type Block, type BlockHead, type BlockHeader, type SignedAct } from './block.js';
@@ -76,22 +78,31 @@ function amounts<K extends string>(node: TronNode, json: JsonObject, names: Read
   return read;
 }
 
-function readPermission(json: JsonObject, fallbackId: number): Permission {
+function readPermission(node: TronNode, json: JsonObject, fallbackId: number): Permission {
   return {
     id: typeof json['id'] === 'number' ? json['id'] : fallbackId,
     name: typeof json['permission_name'] === 'string' ? json['permission_name'] : '',
     threshold: int64(json['threshold']) ?? 0n,
     operations: typeof json['operations'] === 'string' ? json['operations'] : undefined,
     keys: objectsOf(json['keys']).flatMap((key) =>
-      typeof key['address'] === 'string' ? [{ address: key['address'], weight: int64(key['weight']) ?? 0n }] : [],
+      typeof key['address'] === 'string'
+        ? [{ address: keyAddress(node, key['address']), weight: int64(key['weight']) ?? 0n }]
+        : [],
     ),
   };
+}
+
+const HEX_ADDRESS = /^41[0-9a-f]{40}$/;
+
+function keyAddress(node: TronNode, hex: string): string {
+  if (!HEX_ADDRESS.test(hex)) throw nonsense(node, 'a permission whose key is no address');
+  return addressFromHex(hex);
 }
 
 function readAccount(node: TronNode, address: string, json: JsonObject): ChainAccount | undefined {
   if (Object.keys(json).length === 0) return undefined;
   // Guards against an answer about another address, or an error page that parsed.
-  if (json['address'] !== address) throw nonsense(node, 'an account of another address');
+  if (json['address'] !== addressToHex(address)) throw nonsense(node, 'an account of another address');
   const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
   const frozen = objectsOf(json['frozenV2']).find((entry) => entry['type'] === 'ENERGY');
   const delegated = int64(resource['delegated_frozenV2_balance_for_energy']);
@@ -107,9 +118,9 @@ function readAccount(node: TronNode, address: string, json: JsonObject): ChainAc
     stakedForEnergySun: sun(own + delegated),
     delegatedEnergySun: sun(delegated),
     permissions: [
-      ...(isJsonObject(owner) ? [readPermission(owner, 0)] : []),
-      ...(isJsonObject(witness) ? [readPermission(witness, 1)] : []),
-      ...objectsOf(json['active_permission']).map((entry) => readPermission(entry, 2)),
+      ...(isJsonObject(owner) ? [readPermission(node, owner, 0)] : []),
+      ...(isJsonObject(witness) ? [readPermission(node, witness, 1)] : []),
+      ...objectsOf(json['active_permission']).map((entry) => readPermission(node, entry, 2)),
     ],
   };
 }
@@ -167,7 +178,7 @@ export class TronClient {
 
 /** The account as `node` has it, or undefined when its chain has none at this address. */
 export async function accountOf(node: TronNode, address: string): Promise<ChainAccount | undefined> {
-  return readAccount(node, address, await node.full(ACCOUNT_PATH, { address, visible: true }));
+  return readAccount(node, address, await node.full(ACCOUNT_PATH, accountQuestion(address)));
 }
 
 /** Resources of an account that exists, by one node's word. */
