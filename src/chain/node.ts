@@ -51,7 +51,7 @@ const THROTTLED_BEGINNING =
   /^(The key exceeds|request rate exceeded|Exceed the user daily usage|class java\.lang\.IllegalAccessException)/i;
 
 /** Four processes together stay below what a port of java-tron serves. */
-export const CONNECTIONS_MAX = 12;
+const CONNECTIONS_MAX = 12;
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
 const BLOCK_BYTES_MAX = 64 * 1024 * 1024;
