@@ -107,4 +107,24 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     ),
     test: inTest('integration/console-budgets', 'who asks all the time is told to wait'),
   },
+  {
+    name: 'broadcasts wait for connections behind reads',
+    changes: one('chain/exchange.ts', 'isBroadcast ? this.broadcasts : this.reads', 'this.reads'),
+    test: inTest('integration/node-connections', 'reads wait for each other beyond so many'),
+  },
+  {
+    name: 'a process opens as many connections to a node as it likes',
+    changes: one('chain/exchange.ts', 'Math.max(1, max - broadcasts)', 'max * 10'),
+    test: inTest('integration/node-connections', 'reads wait for each other beyond so many'),
+  },
+  {
+    name: 'a node that runs no constant calls is taken at its word',
+    changes: one('chain/contract-call.ts', '/not support constant/i.test(message)', 'false'),
+    test: inTest('integration/nodes', 'a node that runs no constant calls has said nothing of one'),
+  },
+  {
+    name: 'the name of an account keeps it from being read',
+    changes: one('chain/account-question.ts', '({ address: addressToHex(address) })', '({ address, visible: true })'),
+    test: inTest('integration/account-names', 'an account is read whatever its name'),
+  },
 ];
