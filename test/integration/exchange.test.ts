@@ -5,8 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { NodeError } from '../../src/chain/errors.js';
 import { TronNode } from '../../src/chain/node.js';
 
-/** As many as the service opens to one node. */
-const CONNECTIONS_MAX = 128;
+/** As many as the service opens to one port: for reads, and for broadcasts alone. */
+const READS = 9;
+const BROADCASTS = 3;
 const TIMEOUT_MS = 2000;
 /** Beyond what is read, when unzipped. */
 const LITTLE_OF_MUCH = gzipSync(Buffer.alloc(80 * 1024 * 1024));
@@ -136,13 +137,22 @@ it('sends the key, and bodies as JSON', async () => {
   expect(said).toEqual(['POST', 'k', 'application/json']);
 });
 
-it('what got no connection within its time is not sent when one is free again', async () => {
-  const node = await nodeThat(() => undefined);
-  const holding = Array.from({ length: CONNECTIONS_MAX }, () => ask(node));
-  await expect(node.broadcastHex('00')).rejects.toMatchObject({ kind: 'timeout' });
-  expect(new Set(await Promise.all(holding))).toEqual(new Set(['timeout, backed off']));
-  // Whatever was still to be sent is sent before this, in turn.
-  expect(await ask(node)).toBe('timeout, backed off');
-  expect(new Set(asked)).toEqual(new Set(['/wallet/getnowblock']));
-  expect(asked).toHaveLength(CONNECTIONS_MAX + 1);
-});
+/** The kind of fault. */
+const broadcast = async (node: TronNode): Promise<unknown> =>
+  node.broadcastHex('00').catch((error: unknown) => (error instanceof NodeError ? error.kind : error));
+
+it.each([
+  ['a read', READS, async (node: TronNode) => ask(node), 'timeout, backed off'],
+  ['a broadcast', BROADCASTS, broadcast, 'timeout'],
+] as const)(
+  '%s that got no connection within its time is not sent when one is free again',
+  async (_, most, send, fault) => {
+    const node = await nodeThat(() => undefined);
+    const beyond = Array.from({ length: most + 5 }, async () => send(node));
+    expect(new Set(await Promise.all(beyond))).toEqual(new Set([fault]));
+    expect(asked).toHaveLength(most);
+    // Whatever was still to be sent is sent before this, in turn.
+    expect(await send(node)).toBe(fault);
+    expect(asked).toHaveLength(most + 1);
+  },
+);
