@@ -3,6 +3,7 @@
 import 'reflect-metadata';
 import { Queue, Worker, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
+import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
 import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
 import { OrdersProcessor } from '../../src/fulfilment/loop/orders.processor.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -61,8 +62,12 @@ async function startWorker(extra: Record<string, string> = {}): Promise<Hand> {
   const hand = await Hand.open(extra);
   hands.push(hand);
   await mine();
-  hand.part(FulfilmentLoop).start();
+  const loop = hand.part(FulfilmentLoop);
+  loop.start();
   hand.part(OrdersProcessor).start();
+  // What is bought from here on is found by its job: the first sweep is over, and orders can be worked on.
+  const isWorking = () => Number.isFinite(loop.sweepAgeSec) && hand.part(ChainView).current !== undefined;
+  await until(() => Promise.resolve(isWorking() || undefined), LIMIT_MS, 'the worker being at work', 20);
   return hand;
 }
 

@@ -1,6 +1,7 @@
 // What any outsider can put into a block: names like numbers, and bytes that a careless reader takes for ours.
 import { addressBytes } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
+import { TronClient, signedActOf } from '../../src/chain/tron.client.js';
 import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -219,8 +220,15 @@ it.each(SECOND_OWNERS)(
   async (_what, second) => {
     const to = receiver(0);
     const url = 'type.googleapis.com/protocol.';
-    await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to));
-    await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to));
+    const [node] = world.worker.get(TronClient).pool.nodes;
+    const acts = [
+      await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to)),
+      await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to)),
+    ];
+    // Also where nobody looks at who signed.
+    for (const txid of acts) {
+      expect(await signedActOf(node!, 'solid', txid)).toMatchObject({ act: { owner: outsider().address } });
+    }
     await expectPeace();
     await world.rent(to);
   },
