@@ -225,7 +225,7 @@ it.each(SECOND_OWNERS)(
       await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to)),
       await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to)),
     ];
-    // Also where nobody looks at who signed.
+    // Also where nobody asks who signed.
     for (const txid of acts) {
       expect(await signedActOf(node!, 'solid', txid)).toMatchObject({ act: { owner: outsider().address } });
     }
