@@ -4,8 +4,9 @@
  */
 import { invalidField } from './errors.js';
 
-/** Up to 18 digits, which fit a bigint of Postgres. */
-const ID = /^[1-9]\d{0,17}$/;
+/** The longest id that fits a bigint of Postgres, in digits. */
+const BIGINT_DIGITS = 18;
+const ID = /^[1-9]\d*$/;
 
 export const cursorAt = (list: string, place: bigint | number | string): string =>
   Buffer.from(`${list}${place.toString()}`, 'latin1').toString('base64url');
@@ -19,10 +20,10 @@ export function placeIn(list: string, cursor: string): string | undefined {
   return text.startsWith(list) ? text.slice(list.length) : undefined;
 }
 
-/** The id in a cursor of this list. Throws 400 for one that no page of `what` returned. */
-export function idIn(list: string, cursor: string, what: string): bigint {
+/** The id in a cursor of this list, of so many digits at most. Throws 400 for one that no page of `what` returned. */
+export function idIn(list: string, cursor: string, what: string, digits = BIGINT_DIGITS): bigint {
   const id = placeIn(list, cursor);
-  if (id === undefined || !ID.test(id)) throw unknownCursor(what);
+  if (id === undefined || id.length > digits || !ID.test(id)) throw unknownCursor(what);
   return BigInt(id);
 }
 

@@ -12,6 +12,9 @@ export interface StatementPage {
   readonly nextCursor: string | undefined;
 }
 
+/** Of a statement’s number, which is an integer of Postgres. */
+const NUMBER_DIGITS = 9;
+
 @Injectable()
 export class StatementList {
   constructor(
@@ -28,7 +31,7 @@ export class StatementList {
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
     return this.replica.page(cursor, async (on, after) => {
-      const before = after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements'))) };
+      const before = after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements', NUMBER_DIGITS))) };
       const rows = await on.repository(LedgerStatement).find({
         where: { projectId, ...before },
         order: { number: 'DESC' },

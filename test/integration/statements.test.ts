@@ -359,6 +359,9 @@ describe('over HTTP', () => {
     const second = (await customer.get(`/v1/statements?limit=2&cursor=${first.next_cursor as string}`)).body;
     expect([second.items.length, second.items[0].number, second.next_cursor]).toEqual([1, 1, undefined]);
     expectError(await customer.get('/v1/statements?cursor=bm8'), 'INVALID_REQUEST');
+    // Nor is a number that none can have.
+    const beyond = Buffer.from('s999999999999999999').toString('base64url');
+    expectError(await customer.get(`/v1/statements?cursor=${beyond}`), 'INVALID_REQUEST');
   });
 
   it('a hundred thousand lines come page by page, and who takes none of them is cut off', async () => {
