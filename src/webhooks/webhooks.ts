@@ -115,7 +115,10 @@ export class Webhooks {
     return found.projectId;
   }
 
-  /** Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh, and for too many in a day. */
+  /**
+   * Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh, and for
+   * too many in a day.
+   */
   async create(
     projectId: string,
     options: WebhookOptions & { readonly url: string },
