@@ -31,7 +31,8 @@ export class StatementList {
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
     return this.replica.page(cursor, async (on, after) => {
-      const before = after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements', NUMBER_DIGITS))) };
+      const before =
+        after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements', NUMBER_DIGITS))) };
       const rows = await on.repository(LedgerStatement).find({
         where: { projectId, ...before },
         order: { number: 'DESC' },
