@@ -10,6 +10,14 @@ const JUDGED = 'integration/acts-judged';
 
 export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
+    name: 'a request whose time is over is sent when a connection falls free',
+    changes: one('chain/exchange.ts', 'if (this.late !== undefined) controller.abort(this.late);', ''),
+    test: inTest(
+      'integration/exchange',
+      'a broadcast whose time ends while it waits for a connection is never sent, even when one is free again',
+    ),
+  },
+  {
     name: 'the search goes as far as one node says that blocks go',
     changes: one('chain/solid-height.ts', 'answered[reached] ?? first', 'answered[0] ?? first'),
     test: inTest('long/lying-node', 'a node alone in having blocks that are not made yet moves the search past none'),

@@ -2,7 +2,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { until } from '../../packages/local/src/wait.js';
 import { NodeError } from '../../src/chain/errors.js';
+import { Connections } from '../../src/chain/exchange.js';
 import { TronNode } from '../../src/chain/node.js';
 
 /** As many as the service opens to one port: for reads, and for broadcasts alone. */
@@ -30,7 +32,11 @@ async function nodeThat(answers: RequestListener): Promise<TronNode> {
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return at(`http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`);
+  return at(urlOf(server));
+}
+
+function urlOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
 }
 
 function at(url: string): TronNode {
@@ -142,17 +148,40 @@ const broadcast = async (node: TronNode): Promise<unknown> =>
   node.broadcastHex('00').catch((error: unknown) => (error instanceof NodeError ? error.kind : error));
 
 it.each([
-  ['a read', READS, async (node: TronNode) => ask(node), 'timeout, backed off'],
-  ['a broadcast', BROADCASTS, broadcast, 'timeout'],
+  ['reads', READS, async (node: TronNode) => ask(node), 'timeout, backed off'],
+  ['broadcasts', BROADCASTS, broadcast, 'timeout'],
+] as const)('more %s than connections all end in a time-out of the node', async (_, most, send, fault) => {
+  const node = await nodeThat(() => undefined);
+  const faults = await Promise.all(Array.from({ length: most + 5 }, async () => send(node)));
+  expect(new Set(faults)).toEqual(new Set([fault]));
+});
+
+it.each([
+  ['read', READS, false],
+  ['broadcast', BROADCASTS, true],
 ] as const)(
-  '%s that got no connection within its time is not sent when one is free again',
-  async (_, most, send, fault) => {
-    const node = await nodeThat(() => undefined);
-    const beyond = Array.from({ length: most + 5 }, async () => send(node));
-    expect(new Set(await Promise.all(beyond))).toEqual(new Set([fault]));
-    expect(asked).toHaveLength(most);
-    // Whatever was still to be sent is sent before this, in turn.
-    expect(await send(node)).toBe(fault);
-    expect(asked).toHaveLength(most + 1);
+  'a %s whose time ends while it waits for a connection is never sent, even when one is free again',
+  async (_, most, isBroadcast) => {
+    await nodeThat(() => undefined);
+    const connections = new Connections(READS + BROADCASTS);
+    const post = async (path: string, timeoutMs: number): Promise<unknown> =>
+      connections
+        .post({ url: `${urlOf(servers[0]!)}/${path}`, headers: {}, body: '{}', timeoutMs, bytesMax: 1000 }, isBroadcast)
+        .catch((error: unknown) => (error as Error).name);
+    const holding = Array.from({ length: most }, async () => post('holds', 60 * TIMEOUT_MS));
+    await until(
+      () => Promise.resolve(asked.length === most ? true : undefined),
+      10 * TIMEOUT_MS,
+      'held connections',
+      10,
+    );
+    const waiting = Array.from({ length: 5 }, async () => post('waits', TIMEOUT_MS / 10));
+    expect(await Promise.all(waiting)).toEqual(Array(5).fill('NotSentError'));
+    // The requests that held the connections fail here, which frees all of them.
+    servers[0]!.closeAllConnections();
+    await Promise.all(holding);
+    // A request whose time was over would be sent before this one, in turn.
+    expect(await post('afterwards', TIMEOUT_MS / 2)).toBe('DeadlineError');
+    expect(asked).toEqual([...Array<string>(most).fill('/holds'), '/afterwards']);
   },
 );
