@@ -4,7 +4,7 @@
  * what third parties wrote.
  */
 import { addressFromBytes } from './address.js';
-import { addressIn, contractIn, type ContractShape } from './contract-bytes.js';
+import { addressIn, contractIn, type ContractBytes, type ContractShape } from './contract-bytes.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
 /** `log`: an event of a token; `internal`: TRX that a contract sent. */
@@ -24,6 +24,8 @@ export interface Transfer {
   readonly to: string;
   /** In the smallest unit, above 0. */
   readonly amount: bigint;
+  /** Of a log: whether the token kept this amount as its fee of a transfer that its sender ordered. */
+  readonly isTokenFee?: true;
 }
 
 export interface TransactionTransfers {
@@ -43,10 +45,12 @@ const CALL_TYPE = 31;
 const SHAPES: Readonly<Record<number, ContractShape>> = {
   [TRANSFER_TYPE]: { name: 'protocol.TransferContract', fields: { 1: 'bytes', 2: 'bytes', 3: 'varint' } },
   [DEPLOY_TYPE]: { name: 'protocol.CreateSmartContract', fields: { 1: 'bytes' } },
-  [CALL_TYPE]: { name: 'protocol.TriggerSmartContract', fields: { 1: 'bytes' } },
+  [CALL_TYPE]: { name: 'protocol.TriggerSmartContract', fields: { 1: 'bytes', 4: 'bytes' } },
 };
 
 const SUCCESS = 'SUCCESS';
+/** keccak256 of transfer(address,uint256), its first four bytes, and its two arguments. */
+const TRANSFER_CALL = /^a9059cbb(?:0{24}|0{22}41)([0-9a-f]{40})([0-9a-f]{64})$/;
 /** keccak256 of Transfer(address,address,uint256). */
 const TRANSFER_EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** TRON: what an internal transaction's note is when it moves its value; others (delegations, votes) show one too. */
@@ -83,9 +87,45 @@ export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObje
     .map((entry, position) => internalTransfer(entry, position));
   return {
     owner,
-    transfers: [...logged, ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? [])))],
+    transfers: [
+      ...withTokenFee(logged, owner, orderedBy(contract)),
+      ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? []))),
+    ],
     isInexact: internal.includes('inexact'),
   };
+}
+
+interface OrderedTransfer {
+  readonly to: string;
+  readonly amount: bigint;
+}
+
+/** The transfer that a call orders by its own bytes, which the transaction's id vouches for. */
+function orderedBy({ type, message }: ContractBytes): OrderedTransfer | undefined {
+  const [, to, amount] =
+    TRANSFER_CALL.exec(type === CALL_TYPE ? Buffer.from(message.bytes(4)).toString('hex') : '') ?? [];
+  return to === undefined || amount === undefined
+    ? undefined
+    : { to: addressOf(`41${to}`), amount: BigInt(`0x${amount}`) };
+}
+
+/**
+ * Marks the fee of the token itself: the caller ordered one transfer, less arrived, and a second event of the same
+ * token takes exactly what is missing to a third address. A contract that moves a caller's tokens by an allowance
+ * orders no transfer, so nothing that it moves is a fee.
+ */
+function withTokenFee(
+  logged: readonly Transfer[],
+  owner: string | undefined,
+  ordered: OrderedTransfer | undefined,
+): readonly Transfer[] {
+  if (ordered === undefined) return logged;
+  const sent = logged.filter(({ from }) => from === owner);
+  const [arrived, ...more] = sent.filter(({ to }) => to === ordered.to);
+  const [fee, ...others] = sent.filter(({ to }) => to !== ordered.to);
+  if (arrived === undefined || fee === undefined || more.length + others.length > 0) return logged;
+  if (fee.contract !== arrived.contract || fee.amount + arrived.amount !== ordered.amount) return logged;
+  return logged.map((each) => (each === fee ? { ...fee, isTokenFee: true } : each));
 }
 
 /** Entries with their places, of which one that is no object takes one too. */

@@ -23,6 +23,7 @@ export interface BlockPayments {
 
 export interface Movement {
   readonly txid: string;
+  /** `fee`: what a transaction burnt, at position 0, or what the token kept of it, from position 1. */
   readonly kind: Payment['kind'] | 'fee';
   readonly position: number;
   readonly address: string;
@@ -63,11 +64,16 @@ export async function paymentsIn(
     const isOurs = own.has(from);
     if (projectId !== undefined && !isOurs) counting.push({ payment, projectId, asset });
     if (from === to || !payment.isAgreed) continue;
-    const moved = { txid: payment.txid, kind: payment.kind, position: payment.position, asset };
+    const moved = { txid: payment.txid, ...placeOf(payment), asset };
     if (owners.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });
     if (projectId !== undefined && isOurs) movements.push({ ...moved, address: to, amount, counterparty: from });
   }
   return { counting, ignored, movements };
+}
+
+/** Position 0 of a transaction's fees is what it burnt. */
+function placeOf({ kind, position, isTokenFee }: Payment): Pick<Movement, 'kind' | 'position'> {
+  return isTokenFee === true ? { kind: 'fee', position: position + 1 } : { kind, position };
 }
 
 /** The asset that a transfer pays in; undefined of a token that is none. */

@@ -48,11 +48,17 @@ const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
 
-/** The same amount that left the address for there by a transaction which is nobody's return: its record may be lost. */
+/**
+ * The same amount that left the address for there by a transaction which is nobody's return: its record may be lost. What
+ * the token kept of it as its fee counts too.
+ */
 const LEFT_UNRECORDED = {
   name: 'deposit_left_unrecorded',
   text: `SELECT encode(m.txid, 'hex') AS txid FROM deposit_movement m
-    WHERE m.address = $1 AND m.asset = $2 AND m.amount = -($3::numeric) AND m.counterparty = $4
+    WHERE m.address = $1 AND m.asset = $2 AND m.amount < 0 AND m.kind <> 'fee' AND m.counterparty = $4
+      AND m.amount + (SELECT coalesce(sum(f.amount), 0) FROM deposit_movement f
+            WHERE f.txid = m.txid AND f.address = m.address AND f.asset = 'USDT' AND m.asset = f.asset AND f.kind = 'fee')
+          = -($3::numeric)
       AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid) LIMIT 1`,
 };
 

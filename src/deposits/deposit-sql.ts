@@ -30,15 +30,20 @@ export const ROOM = {
   text: `SELECT 9007199254740991 - balance_credits AS room FROM credit_account WHERE project_id = $1`,
 };
 
-/** What came before its sender was known as ours is a deposit, and stays one. */
+/**
+ * What came before its sender was known as ours is a deposit, and stays one. A fee that the token kept may be on record as
+ * an ordinary transfer, recorded by an earlier version.
+ */
 export const INSERT_MOVEMENTS = {
   name: 'insert_deposit_movements',
   text: `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
     SELECT v.txid, v.kind, v.place, v.address, v.asset, v.amount, v.counterparty, $1, $2
       FROM unnest($3::bytea[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::numeric[], $9::text[])
         AS v(txid, kind, place, address, asset, amount, counterparty)
-     WHERE v.amount < 0 OR NOT EXISTS (SELECT FROM deposit d
-       WHERE d.txid = v.txid AND d.kind = v.kind AND d.place = v.place AND NOT (${UNSOLID}))
+     WHERE (v.amount < 0 OR NOT EXISTS (SELECT FROM deposit d
+         WHERE d.txid = v.txid AND d.kind = v.kind AND d.place = v.place AND NOT (${UNSOLID})))
+       AND NOT (v.kind = 'fee' AND v.place > 0 AND EXISTS (SELECT FROM deposit_movement m
+         WHERE m.txid = v.txid AND m.kind = 'log' AND m.place = v.place - 1 AND m.address = v.address))
     ON CONFLICT DO NOTHING`,
 };
 

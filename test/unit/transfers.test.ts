@@ -113,6 +113,49 @@ describe('events of tokens', () => {
   });
 });
 
+describe('the fee of a token', () => {
+  const ordered = (to: Buffer, amount: bigint, selector = 'a9059cbb'): Buffer =>
+    rawDataOf(
+      31,
+      `${PREFIX}TriggerSmartContract`,
+      Buffer.concat([
+        wire.bytes(1, theirs),
+        wire.bytes(2, token),
+        wire.bytes(4, Buffer.from(selector + topic(to) + word(amount), 'hex')),
+      ]),
+    );
+  const sent = (to: Buffer, value: bigint, more: JsonObject = {}): JsonObject => ({
+    ...log(value),
+    topics: [EVENT, topic(theirs), topic(to)],
+    ...more,
+  });
+  const fees = (raw: Buffer, ...logs: JsonObject[]): string[] =>
+    read(success({ log: logs }), raw).flatMap(({ isTokenFee, to }) => (isTokenFee === true ? [to] : []));
+
+  it('is what a transfer ordered by its sender lacks on arrival, whichever event comes first', () => {
+    const [arrived, kept] = [sent(ours, 98n), sent(other, 2n)];
+    expect(fees(ordered(ours, 100n), arrived, kept)).toEqual([OTHER]);
+    expect(fees(ordered(ours, 100n), kept, arrived)).toEqual([OTHER]);
+    expect(fees(ordered(ours, 100n), arrived, { topics: [] }, log(1n), kept)).toEqual([]);
+    expect(
+      fees(ordered(ours, 100n), arrived, sent(other, 3n, { topics: [EVENT, topic(ours), topic(other)] }), kept),
+    ).toEqual([OTHER]);
+  });
+
+  it.each([
+    ['of a call that is no transfer', ordered(ours, 100n, '23b872dd'), [sent(ours, 98n), sent(other, 2n)]],
+    ['of a call without arguments', call, [sent(ours, 98n), sent(other, 2n)]],
+    ['that is more than what is missing', ordered(ours, 100n), [sent(ours, 98n), sent(other, 3n)]],
+    ['that is less than what is missing', ordered(ours, 100n), [sent(ours, 98n), sent(other, 1n)]],
+    ['in two parts', ordered(ours, 100n), [sent(ours, 98n), sent(other, 1n), sent(token, 1n)]],
+    ['of another token', ordered(ours, 100n), [sent(ours, 98n), sent(other, 2n, { address: hex(other).slice(2) })]],
+    ['of which nothing arrived', ordered(ours, 100n), [sent(other, 100n)]],
+    ['of a transfer to another receiver', ordered(token, 100n), [sent(ours, 98n), sent(other, 2n)]],
+  ])('is none %s', (_what, raw, logs) => {
+    expect(fees(raw, ...logs)).toEqual([]);
+  });
+});
+
 describe('TRX that a contract sends', () => {
   it.each(['call', 'create', 'suicide'] as const)('by %s is a transfer, at its place', (note) => {
     const before = internal(undefined, { callValueInfo: [{}] });
