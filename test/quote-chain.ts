@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { addressFromBytes, addressToHex } from '../src/chain/address.js';
 import { keccak256 } from '../packages/devnet/src/address.js';
 import { startNode } from '../packages/local/src/processes.js';
+import { tokenCode, type TokenRules } from './devnet/contracts/tokens.js';
 import { newOwner, stake } from './order-chain.js';
 
 export interface Recorded {
@@ -47,6 +48,14 @@ export const WHO = {
   token: String(recordedCall('payable').request['contract_address']),
 } as const;
 
+/** Tokens beside the recorded one, all held by the bank. */
+export const TOKENS = {
+  /** Answers 0 to a transfer that succeeds, as main-net USDT does. */
+  quiet: newAddress(),
+  /** Answers 1 to a transfer that moves nothing and has no event. */
+  boasting: newAddress(),
+} as const;
+
 /** An address nobody ever used. */
 export function newAddress(): string {
   return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
@@ -66,6 +75,10 @@ export function transferArgs(to: string, amount = 5): string {
 /** The slot of a balance: `balanceOf` is the token's first variable. */
 function balanceSlot(address: string): string {
   return Buffer.from(keccak256(Buffer.from(wordOfAddress(address) + word('0'), 'hex'))).toString('hex');
+}
+
+function tokenAt(address: string, rules: TokenRules) {
+  return { address, origin: WHO.bank, name: 'Token', bytecode: tokenCode(rules) };
 }
 
 export interface QuoteChain {
@@ -101,6 +114,8 @@ export async function startQuoteChain(): Promise<QuoteChain> {
         bytecode,
         storage: { [balanceSlot(WHO.bob)]: word((1_000_000).toString(16)) },
       },
+      tokenAt(TOKENS.quiet, { answers: 0 }),
+      tokenAt(TOKENS.boasting, { moves: false, emits: false }),
     ],
   };
   const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));

@@ -2,6 +2,7 @@
  * What an unsigned contract call came to, read from triggerconstantcontract's answer. TRON: a revert still says
  * `result.result: true`; only `transaction.ret[0].ret` shows it, and VM exceptions come as OTHER_ERROR.
  */
+import type { EventLog } from '../domain/sizing.js';
 import { energy, type Energy } from '../domain/units.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
@@ -18,7 +19,14 @@ export interface ContractCall {
 }
 
 export type CallOutcome =
-  | { readonly kind: 'success'; readonly energyUsed: Energy; readonly energyPenalty: Energy; readonly result: string }
+  | {
+      readonly kind: 'success';
+      readonly energyUsed: Energy;
+      readonly energyPenalty: Energy;
+      readonly result: string;
+      /** TRON: absent means none, so this is also empty where a node leaves events out. */
+      readonly logs: readonly EventLog[];
+    }
   | { readonly kind: 'reverted'; readonly energyUsed: Energy; readonly data: string }
   /** The VM stopped: `fault` is java-tron's exception, e.g. `IllegalOperationException`. */
   | { readonly kind: 'fault'; readonly fault: string }
@@ -71,5 +79,15 @@ export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   if (ret !== undefined && ret !== 'SUCESS' && ret !== 'SUCCESS') {
     return { kind: 'reverted', energyUsed: energy(used), data: first };
   }
-  return { kind: 'success', energyUsed: energy(used), energyPenalty: energy(penalty), result: first };
+  const logs = readLogs(json['logs']);
+  return { kind: 'success', energyUsed: energy(used), energyPenalty: energy(penalty), result: first, logs };
+}
+
+/** The events that can be read; a contract of a third party wrote them, so an odd one is skipped. */
+function readLogs(list: unknown): EventLog[] {
+  return objectsOf(list).flatMap(({ topics, data }) => {
+    const words: readonly unknown[] = Array.isArray(topics) ? topics : [];
+    if (!words.every((topic) => typeof topic === 'string')) return [];
+    return [{ topics: words, data: typeof data === 'string' ? data : '' }];
+  });
 }

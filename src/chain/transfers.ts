@@ -3,6 +3,7 @@
  * for but the word of the node. Pure. What is strange in a receipt is no transfer and stops nothing: a receipt is full of
  * what third parties wrote.
  */
+import { TRANSFER_EVENT } from '../domain/sizing.js';
 import { addressFromBytes } from './address.js';
 import { addressIn, contractIn, type ContractBytes, type ContractShape } from './contract-bytes.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
@@ -51,8 +52,6 @@ const SHAPES: Readonly<Record<number, ContractShape>> = {
 const SUCCESS = 'SUCCESS';
 /** keccak256 of transfer(address,uint256), its first four bytes, and its two arguments. */
 const TRANSFER_CALL = /^a9059cbb(?:0{24}|0{22}41)([0-9a-f]{40})([0-9a-f]{64})$/;
-/** keccak256 of Transfer(address,address,uint256). */
-const TRANSFER_EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** TRON: what an internal transaction's note is when it moves its value; others (delegations, votes) show one too. */
 const MOVING_NOTES: ReadonlySet<unknown> = new Set(['call', 'create', 'suicide'].map(hexOf));
 /** A topic's address: twelve bytes in front, of which older compilers fill the last with TRON's prefix. */

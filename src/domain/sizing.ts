@@ -61,10 +61,31 @@ export function firstWord(resultHex: string): bigint | undefined {
   return WORDS.test(resultHex) ? BigInt(`0x${resultHex.slice(0, WORD_DIGITS)}`) : undefined;
 }
 
+/** One event of a contract, as a receipt or a constant call shows it: hex without 0x. */
+export interface EventLog {
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+/** keccak256 of Transfer(address,address,uint256). */
+export const TRANSFER_EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** An indexed address: eleven zero bytes, a zero byte or TRON's 0x41 (older compilers), and the address. */
+const ADDRESS_TOPIC = /^0{22}(?:00|41)([0-9a-f]{40})$/;
+
 /**
- * Whether a transfer that did not revert also says it worked: old tokens return nothing, others false instead of
- * reverting, and the energy of a refused transfer measures nothing.
+ * Whether the events of a call that did not revert prove that tokens moved from one address to another (`41…` hex).
+ * The return value proves nothing: `transfer` of main-net USDT answers false although it succeeds, and a token that
+ * refuses without a revert answers false too. Neither the amount nor the emitting contract is compared: a token may keep
+ * a fee, and a deprecated token forwards to its successor, whose contract then emits the event.
  */
-export function transferWorked(resultHex: string): boolean {
-  return resultHex === '' || firstWord(resultHex) === 1n;
+export function showsTransfer(logs: readonly EventLog[], fromHex: string, toHex: string): boolean {
+  return logs.some(({ topics, data }) => {
+    const [event, from, to] = topics;
+    if (event !== TRANSFER_EVENT || topics.length !== 3) return false;
+    return isAddressTopic(from, fromHex) && isAddressTopic(to, toHex) && (firstWord(data) ?? 0n) > 0n;
+  });
+}
+
+function isAddressTopic(topic: string | undefined, addressHex: string): boolean {
+  return topic !== undefined && ADDRESS_TOPIC.exec(topic)?.[1] === addressHex.slice(2).toLowerCase();
 }

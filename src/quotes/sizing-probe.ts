@@ -12,7 +12,7 @@ import {
   TRANSFER,
   addressWord,
   firstWord,
-  transferWorked,
+  showsTransfer,
   uintWord,
   type SizingFigures,
 } from '../domain/sizing.js';
@@ -123,16 +123,17 @@ export class SizingProbe {
   }
 
   private async energyOfTransfer(from: string, to: string): Promise<Energy | undefined> {
+    const toHex = addressToHex(to);
     const outcome = judged(
       await this.chain.simulate({
         ownerAddress: from,
         contractAddress: this.token,
         functionSelector: TRANSFER,
-        parameter: addressWord(addressToHex(to)) + uintWord(1n),
+        parameter: addressWord(toHex) + uintWord(1n),
       }),
     );
-    if (outcome.kind !== 'success' || !transferWorked(outcome.result) || outcome.energyUsed <= 0n) return undefined;
-    return outcome.energyUsed;
+    if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return undefined;
+    return showsTransfer(outcome.logs, addressToHex(from), toHex) ? outcome.energyUsed : undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Market } from '../../src/quotes/market.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { openFaultyNode, type Fault } from '../faulty-node.js';
-import { WHO, recordedCall } from '../quote-chain.js';
+import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../quote-chain.js';
 import { openProxy } from '../proxy.js';
 import { openMarketOf } from '../market-process.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
@@ -372,6 +372,27 @@ describe('the energy of a token transfer', () => {
       );
       expect(sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
     }
+  });
+
+  test('is measured of a token that answers false to a transfer that succeeds', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.quiet }, true);
+    const { warmEnergy, coldEnergy } = market.current().sizing;
+    const used = async (to: string) => {
+      const call = { contract_address: TOKENS.quiet, function_selector: 'transfer(address,uint256)' };
+      const asked = { ...call, owner_address: WHO.bank, parameter: transferArgs(to, 1), visible: true };
+      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
+      return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
+    };
+    expect(warmEnergy).toBe(await used(WHO.bank));
+    expect(coldEnergy).toBe(await used(newAddress()));
+    expect(coldEnergy).toBeGreaterThan(warmEnergy);
+    expect(market.sizingAgeSec).toBeLessThan(3600);
+  });
+
+  test('is not measured of a token that answers true and moves nothing', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.boasting }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+    expect(market.sizingAgeSec).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('a configured holder that holds nothing is passed over', async () => {

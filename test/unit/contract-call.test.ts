@@ -11,6 +11,22 @@ it('reads what a call used, and what of it was the penalty', () => {
     energyUsed: 33_280n,
     energyPenalty: 5439n,
     result: '01',
+    logs: [],
+  });
+});
+
+it('reads the events of a call, and skips those that are none', () => {
+  const logs = [
+    { address: 'Jzh6mtKQ75yegtmMCgEJKboBx2CXnUpoV', data: '05', topics: ['ab', 'cd'] },
+    { address: 'Jzh6mtKQ75yegtmMCgEJKboBx2CXnUpoV' },
+    { topics: [7] },
+    'none',
+  ];
+  expect(readCallOutcome('n', answer({ energy_used: 5, logs }))).toMatchObject({
+    logs: [
+      { topics: ['ab', 'cd'], data: '05' },
+      { topics: [], data: '' },
+    ],
   });
 });
 

@@ -22,7 +22,7 @@ import {
 } from '../../src/domain/price.js';
 import { priceFloor } from '../../src/pool/bandwidth.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
-import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/domain/sizing.js';
+import { addressWord, energyFor, firstWord, recipientOf, showsTransfer, uintWord } from '../../src/domain/sizing.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 
 const ROWS = [
@@ -228,11 +228,38 @@ describe('sizing', () => {
     for (const result of ['', '00', 'zz'.repeat(32), '0'.repeat(63)]) expect(firstWord(result)).toBeUndefined();
   });
 
-  test('a transfer that answers false measured nothing', () => {
-    expect(transferWorked('')).toBe(true);
-    expect(transferWorked(uintWord(1n))).toBe(true);
-    expect(transferWorked(uintWord(0n))).toBe(false);
-    expect(transferWorked('01')).toBe(false);
+  describe('a Transfer event proves a transfer', () => {
+    const FROM = '41681e3bac3840f7840162717c978567c84b38e93c';
+    const TO = '4138664bafb5e610a60e8f8be09a888cd0221c73d7';
+    const EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+    const event = (from: string, to: string, data = uintWord(5n), name = EVENT) => ({ topics: [name, from, to], data });
+    const right = event(addressWord(FROM), addressWord(TO));
+
+    test.each([
+      ['alone', [right]],
+      ['of which a fee was kept', [event(addressWord(FROM), addressWord(TO), uintWord(1n))]],
+      [
+        'beside others',
+        [{ topics: [], data: '' }, event(addressWord(FROM), addressWord(FROM)), right, { topics: ['aa'], data: 'bb' }],
+      ],
+      ['with the prefix of TRON in its topics', [event(`${'0'.repeat(22)}${FROM}`, `${'0'.repeat(22)}${TO}`)]],
+    ])('%s', (_, logs) => {
+      expect(showsTransfer(logs, FROM, TO)).toBe(true);
+    });
+
+    test.each([
+      ['no event', []],
+      ['a transfer of nothing', [event(addressWord(FROM), addressWord(TO), uintWord(0n))]],
+      ['a transfer the other way', [event(addressWord(TO), addressWord(FROM))]],
+      ['a transfer to another', [event(addressWord(FROM), addressWord(FROM))]],
+      ['a transfer from another', [event(addressWord(TO), addressWord(TO))]],
+      ['another event', [event(addressWord(FROM), addressWord(TO), uintWord(5n), 'ab'.repeat(32))]],
+      ['an amount that is no word', [event(addressWord(FROM), addressWord(TO), '05')]],
+      ['a topic too many', [{ topics: [...right.topics, uintWord(5n)], data: right.data }]],
+      ['a topic with more than an address', [event(`1${addressWord(FROM).slice(1)}`, addressWord(TO))]],
+    ])('%s does not', (_, logs) => {
+      expect(showsTransfer(logs, FROM, TO)).toBe(false);
+    });
   });
 });
 

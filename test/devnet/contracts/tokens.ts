@@ -14,6 +14,8 @@ export interface TokenRules {
   readonly logsSent?: boolean;
   /** Whether a transfer fails after all of it was done and logged. */
   readonly fails?: boolean;
+  /** The word that `transfer` answers (1); main-net USDT answers 0. */
+  readonly answers?: number;
 }
 
 export const SUPPLY = 1_000_000_000_000_000;
@@ -28,6 +30,7 @@ export function transferData(to: string, amount: number): string {
 /** Bytecode to deploy of a token with 6 decimals whose storage is balances by address. */
 export function tokenCode(rules: TokenRules = {}): string {
   const { symbol = 'USDT', moves = true, emits = true, feePercent = 0, logsSent = false, fails = false } = rules;
+  const { answers = 1 } = rules;
   const name = Buffer.from(symbol, 'utf8').toString('hex');
   const move = `
     DUP2 CALLER SLOAD LT @fail JUMPI          ; less than amount
@@ -53,6 +56,6 @@ export function tokenCode(rules: TokenRules = {}): string {
       ${moves ? move : ''}
       ${emits ? emit : ''}
       ${fails ? '@fail JUMP' : ''}
-      1 0 MSTORE 32 0 RETURN`);
+      ${String(answers)} 0 MSTORE 32 0 RETURN`);
   return deployable(runtime, `${String(SUPPLY)} CALLER SSTORE`);
 }
