@@ -92,36 +92,6 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     test: integration('fulfilment-nodes')('that reaches nobody is recorded, counts as none, and uses up no attempt'),
   },
   {
-    name: 'a node without CPU time has measured something',
-    changes: [
-      {
-        file: 'quotes/sizing-probe.ts',
-        find: `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
-        put: 'if (false) {',
-      },
-      { file: 'quotes/market.ts', find: 'return { figures: last };', put: 'return { figures: undefined };' },
-    ],
-    test: long('market')('stays as it was last measured while a'),
-  },
-  {
-    name: 'a transfer that answers false has measured nothing',
-    changes: one(
-      'quotes/sizing-probe.ts',
-      'showsTransfer(outcome.logs, addressToHex(from), toHex)',
-      'firstWord(outcome.result) === 1n',
-    ),
-    test: long('market')('is measured of a token that answers false to a transfer that succeeds'),
-  },
-  {
-    name: 'a transfer without a Transfer event has measured something',
-    changes: one(
-      'quotes/sizing-probe.ts',
-      'showsTransfer(outcome.logs, addressToHex(from), toHex)',
-      'toHex.length > 0',
-    ),
-    test: long('market')('is not measured of a token that answers true and moves nothing'),
-  },
-  {
     name: 'a call that ran out of time is not run again',
     changes: one(
       'chain/tron.client.ts',

@@ -21,6 +21,7 @@ import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
+import { PLANTED_SIZING } from './planted-sizing.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
@@ -30,6 +31,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_RECORDS,
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
+  ...PLANTED_SIZING,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,
   ...PLANTED_BLOCKS,
