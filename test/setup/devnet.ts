@@ -51,6 +51,7 @@ export interface Devnet {
   readonly fullUrl: string;
   /** http://127.0.0.1:N, before /walletsolidity/… */
   readonly solidUrl: string;
+  readonly controlUrl: string;
   readonly second: { readonly fullUrl: string; readonly solidUrl: string } | undefined;
   readonly pid: number;
   /** Does something to the chain from outside (mine, fork, parameters, …) and returns the answer. */
@@ -78,6 +79,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     return {
       fullUrl: full,
       solidUrl: solid,
+      controlUrl: control,
       second: second && { fullUrl: second.full, solidUrl: second.solid },
       pid: node.pid,
       control: (action, body = {}) => ask(`${control}/${action}`, body),

@@ -35,6 +35,10 @@ test.each([
   [withParts({ contracts: [{ ...contract, bytecode: 'xyz' }] }), 'genesis contracts[0].bytecode: is no hex'],
   [withParts({ contracts: [{ ...contract, bytecode: undefined }] }), 'genesis contracts[0].bytecode: is missing'],
   [withParts({ contracts: [{ ...contract, storage: { x: '1' } }] }), 'genesis contracts[0].storage'],
+  [withParts({ contracts: [{ ...contract, energy_factor: 1_000_001 }] }), 'energy_factor: must be at most 1000000'],
+  [withParts({ contracts: [{ ...contract, energy_factor: '3.4' }] }), 'energy_factor: 3.4 is no whole number'],
+  [withParts({ contracts: [{ ...contract, owner_key: 'abcd' }] }), 'owner_key: is no private key'],
+  [withParts({ contracts: [{ ...contract, owner_key: '00'.repeat(32) }] }), 'owner_key: is no private key'],
 ])('%s is refused: %s', (source, message) => {
   expect(() => parseGenesis(source)).toThrow(message);
 });

@@ -1,6 +1,7 @@
 // TRON addresses and hashes. Inside the devnet an address is 42 lower-case hex characters beginning with 41.
 import { createHash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import secp256k1 from 'secp256k1';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGIT = new Map(Array.from(ALPHABET, (c, i) => [c, BigInt(i)]));
@@ -71,6 +72,16 @@ export function hexOfBase58(text: string): string | null {
   const body = bytes.subarray(0, 21);
   if (!sha256(sha256(body)).subarray(0, 4).equals(bytes.subarray(21))) return null;
   return remember(toHex, text, body.toString('hex'));
+}
+
+/** True for 64 hex characters that are a private key of secp256k1. */
+export function isPrivateKey(hex: string): boolean {
+  return /^[0-9a-f]{64}$/.test(hex) && secp256k1.privateKeyVerify(Buffer.from(hex, 'hex'));
+}
+
+/** The address of a private key, both in hex. */
+export function addressOfKey(key: string): string {
+  return addressOfPublicKey(secp256k1.publicKeyCreate(Buffer.from(key, 'hex'), false));
 }
 
 export function isAddress(hex: string): boolean {

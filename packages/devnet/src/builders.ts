@@ -28,7 +28,7 @@ export const BUILDERS: Readonly<Record<string, string>> = {
 };
 
 /** Fields every transaction a node builds has: the solid block as reference, 60 s from the head, the node's clock. */
-function stamped(view: NodeView, extra: Readonly<Record<string, Value>>): Record<string, Value> {
+export function stamped(view: NodeView, extra: Readonly<Record<string, Value>>): Record<string, Value> {
   const { solid, head } = view;
   return {
     ref_block_bytes: (solid.number & 0xffff).toString(16).padStart(4, '0'),

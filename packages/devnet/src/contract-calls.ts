@@ -47,7 +47,7 @@ function callOf(request: Request, isConstant: boolean): Message {
 }
 
 /** Runs a call on what the port sees, keeping nothing. Throws NodeError for what cannot be run. */
-async function runConstant(
+export async function runConstant(
   view: NodeView,
   context: Context,
   isSolid: boolean,

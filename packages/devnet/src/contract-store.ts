@@ -20,9 +20,14 @@ export interface EnergyState {
   readonly used: bigint;
   readonly factor: bigint;
   readonly cycle: bigint;
+  /** True for a factor that neither use nor idleness changes. No real contract has one. */
+  readonly isHeld?: boolean;
 }
 
 export const FACTOR_ONE = 10_000n;
+/** The highest factor that a local chain takes: +10 000 %. */
+export const FACTOR_MAX = 100n * FACTOR_ONE;
+const OWNED_TOKENS_KEY = 'p:ownedTokens';
 
 export function contractAt(state: Reader, address: string): Contract | undefined {
   return state.get(`k:${address}`) as Contract | undefined;
@@ -54,9 +59,24 @@ export function energyStateEntry(address: string, value: EnergyState): readonly 
   return [`e:${address}`, value];
 }
 
+/** A token whose owner's acts the control port carries out, and the private key of its owner in hex. */
+export interface OwnedToken {
+  readonly address: string;
+  readonly key: string;
+}
+
+export function addOwnedToken(state: State, token: OwnedToken): void {
+  state.put(OWNED_TOKENS_KEY, [...ownedTokensAt(state), token]);
+}
+
+export function ownedTokensAt(state: Reader): readonly OwnedToken[] {
+  return (state.get(OWNED_TOKENS_KEY) as readonly OwnedToken[] | undefined) ?? [];
+}
+
 /** The dynamic-energy state of a contract, brought up to cycle `cycle`. TRON: ContractStateCapsule.catchUpToCycle. */
 export function energyStateAt(state: Reader, address: string, cycle: bigint): EnergyState {
   const last = state.get(`e:${address}`) as EnergyState | undefined;
+  if (last?.isHeld === true) return { ...last, used: last.cycle === cycle ? last.used : 0n, cycle };
   if (last === undefined || last.cycle === 0n || last.cycle > cycle) return { used: 0n, factor: 0n, cycle };
   if (last.cycle === cycle) return last;
   const step = Number(parameter(state, 'getDynamicEnergyIncreaseFactor')) / Number(FACTOR_ONE);

@@ -2,12 +2,12 @@
 import { type Handler, Port, passThrough } from './http.js';
 import type { Chain } from './chain.js';
 import { endpoints } from './endpoints.js';
-import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
+import { FACTOR_MAX, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
 import { type Json, type JsonNode, integerOf, member, textOf, flagOf } from './json.js';
-import { looseAddress } from './json-format.js';
 import { DEFAULT_PARAMETERS, totalsAt } from './parameters.js';
 import type { Faults } from './faults.js';
 import { type NodeView, saveInternalOf } from './node-view.js';
+import { addressFrom, tokenHandlers } from './token-acts.js';
 import { txOfHex } from './transactions.js';
 
 const MINE_MAX = 10_000;
@@ -23,13 +23,6 @@ export interface Control {
 
 function headOf(chain: Chain): Json {
   return { head: chain.head.number, blockID: chain.head.id, pending: chain.mempool.size, forks: chain.forks };
-}
-
-function addressFrom(body: Parameters<Handler>[0]['body']): string {
-  const spelled = textOf(member(body, 'address')) ?? '';
-  const hex = looseAddress(body, 'address', !/^41[0-9a-fA-F]{40}$/.test(spelled));
-  if (hex === undefined) throw new Error('address: a TRON address is needed');
-  return hex;
 }
 
 function faultHandlers(faults: Faults): Record<string, Handler> {
@@ -56,6 +49,19 @@ async function setEnergyWeight(chain: Chain, body: Parameters<Handler>[0]['body'
   }
   await chain.setEnergyWeight(trx);
   return { before, after: trx };
+}
+
+/** Sets a contract's dynamic energy factor, and whether it is held from now on; each stays as it is unless given. */
+async function setEnergyFactor(chain: Chain, body: JsonNode): Promise<Json> {
+  const address = addressFrom(body, 'address');
+  if (contractAt(chain.store, address) === undefined) throw new RangeError('no such contract');
+  const now = energyStateAt(chain.store, address, chain.cycle);
+  const hold = member(body, 'hold');
+  const factor = integerOf(member(body, 'energy_factor')) ?? (hold === undefined ? 0n : now.factor);
+  if (factor < 0n || factor > FACTOR_MAX) throw new RangeError(`energy_factor must be from 0 to ${String(FACTOR_MAX)}`);
+  const isHeld = hold === undefined ? now.isHeld === true : flagOf(hold);
+  await chain.setValue(energyStateEntry(address, { ...now, factor, isHeld }));
+  return { energy_factor: factor, hold: isHeld };
 }
 
 /** Moves a node's heads, or changes what it keeps. */
@@ -127,17 +133,10 @@ function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, H
       return { set: change };
     },
     'energy-weight': ({ body }) => setEnergyWeight(chain, body),
-    contract: async ({ body }) => {
-      const address = addressFrom(body);
-      if (contractAt(chain.store, address) === undefined) throw new RangeError('no such contract');
-      const factor = integerOf(member(body, 'energy_factor')) ?? 0n;
-      if (factor < 0n || factor > 100n * FACTOR_ONE) throw new RangeError('energy_factor must be from 0 to 1000000');
-      const now = energyStateAt(chain.store, address, chain.cycle);
-      await chain.setValue(energyStateEntry(address, { ...now, factor }));
-      return { energy_factor: factor };
-    },
+    contract: ({ body }) => setEnergyFactor(chain, body),
     node: ({ body }) => setNode(chain, nodes, body),
     ...faultHandlers(faults),
+    ...(nodes[0] === undefined ? {} : tokenHandlers(nodes[0])),
     dump: () => ({ state: dump() }),
   };
   const [first] = nodes;

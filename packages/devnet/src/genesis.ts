@@ -1,11 +1,11 @@
 // Reads a genesis file, naming exactly what is wrong with it, and fills the first state from it.
 import { readFileSync } from 'node:fs';
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
-import { hexOfBase58, keccak256, sha256Hex } from './address.js';
+import { hexOfBase58, isPrivateKey, keccak256, sha256Hex } from './address.js';
 import { TOKEN_ID_MIN, addAsset, hasAsset, putAsset } from './assets.js';
 import { genesisBlock } from './block.js';
 import { BLOCK_STEP_MS, Chain, type ChainOptions } from './chain.js';
-import { codeAt, putContract, slotKey } from './contract-store.js';
+import { FACTOR_MAX, addOwnedToken, codeAt, energyStateEntry, putContract, slotKey } from './contract-store.js';
 import { runVm } from './evm.js';
 import { type JsonNode, member, readJson, textOf } from './json.js';
 import { mergeJson } from './json-format.js';
@@ -26,6 +26,10 @@ export interface GenesisContract {
   readonly code: string;
   readonly abi: Message;
   readonly storage: readonly (readonly [string, string])[];
+  /** The dynamic energy factor that is held for it; undefined when its factor goes by its use. */
+  readonly energyFactor: bigint | undefined;
+  /** Private key of the account that owns it, 64 hex characters; for the owner's acts on the control port. */
+  readonly ownerKey: string | undefined;
 }
 export interface Genesis {
   /** Time of block 1, ms; undefined when the file names none. */
@@ -105,7 +109,20 @@ function contractIn(node: JsonNode, i: number): GenesisContract {
     code: bytecode + hexIn(node, 'constructor', where),
     abi: entries === undefined ? {} : mergeJson('ABI', entries, '', false),
     storage: storage?.kind === 'object' ? [...storage.fields].map(([slot, value]) => slotIn(slot, value, where)) : [],
+    energyFactor: member(node, 'energy_factor') === undefined ? undefined : factorIn(node, where),
+    ownerKey: member(node, 'owner_key') === undefined ? undefined : keyIn(node, where),
   };
+}
+
+function factorIn(node: JsonNode, where: string): bigint {
+  const factor = amountIn(node, 'energy_factor', where);
+  return factor > FACTOR_MAX ? bad(`${where}.energy_factor`, `must be at most ${String(FACTOR_MAX)}`) : factor;
+}
+
+function keyIn(node: JsonNode, where: string): string {
+  const key = hexIn(node, 'owner_key', where);
+  if (!isPrivateKey(key)) return bad(`${where}.owner_key`, 'is no private key of 64 hex characters');
+  return key;
 }
 
 function slotIn(slot: string, value: JsonNode, where: string): readonly [string, string] {
@@ -193,7 +210,9 @@ export async function chainFrom(genesis: Genesis, options: ChainOptions): Promis
 function contentOf(genesis: Genesis): string {
   const accounts = genesis.accounts.map((a) => `${a.address}=${String(a.balance)}`);
   const parameters = Object.entries(genesis.parameters).map(([k, v]) => `${k}=${String(v)}`);
-  const contracts = genesis.contracts.map((c) => `${c.address}=${c.origin},${c.code}`);
+  const factorOf = ({ energyFactor }: GenesisContract): string =>
+    energyFactor === undefined ? '' : `,${String(energyFactor)}`;
+  const contracts = genesis.contracts.map((c) => `${c.address}=${c.origin},${c.code}${factorOf(c)}`);
   const assets = genesis.assets.map((a) => `${a.id}=${a.balances.map(([h, n]) => `${h}:${String(n)}`).join(',')}`);
   return [...accounts, ...parameters, ...contracts, ...assets].join('\n');
 }
@@ -236,6 +255,10 @@ async function deploy(chain: Chain, contract: GenesisContract, i: number): Promi
   keep(store, vm, 1n, txId);
   for (const [slot, value] of contract.storage)
     store.put(slotKey(contract.address, slot), value === '' ? undefined : value);
+  const { energyFactor: factor } = contract;
+  if (factor !== undefined)
+    store.put(...energyStateEntry(contract.address, { used: 0n, factor, cycle: 1n, isHeld: true }));
+  if (contract.ownerKey !== undefined) addOwnedToken(store, { address: contract.address, key: contract.ownerKey });
   const code = codeAt(store, contract.address) ?? new Uint8Array();
   const account = accountAt(store, contract.address);
   if (account !== undefined) putAccount(store, { ...account, name: contract.name });

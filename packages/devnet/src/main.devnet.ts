@@ -10,6 +10,7 @@ import { type Genesis, chainFrom, readGenesis } from './genesis.js';
 import { Faults } from './faults.js';
 import { Port } from './http.js';
 import { NodeView, saveInternalOf } from './node-view.js';
+import { runTokenCommand } from './token-command.js';
 
 /** Time of block 1 when nothing may depend on the wall clock: 2026-01-01T00:00:00Z. */
 const FIXED_START_MS = 1_767_225_600_000;
@@ -20,7 +21,7 @@ const HELP = `devnet: a local TRON chain
                        unless --state names an existing file
   --full-port N        wallet/* (8090); of each port 0 = any free one
   --solid-port N       walletsolidity/* (8091)
-  --control-port N     mine, fork, parameters, faults, dump (8092)
+  --control-port N     mine, fork, parameters, token, faults, dump (8092)
   --host ADDRESS       where to listen (127.0.0.1)
   --block-ms N         a block every N ms of real time, 3 s of chain time each
                        (3000); 0 = only when asked
@@ -34,6 +35,8 @@ const HELP = `devnet: a local TRON chain
   --pending-max N      SERVER_BUSY above so many pending transactions (2000)
   --state FILE         load the chain from FILE when it exists, and write it
                        there at the end
+
+devnet token --help    what the owner of a token on a running chain can do
 `;
 
 const OPTIONS = {
@@ -215,6 +218,7 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
+  if (args[0] === 'token') return runTokenCommand(args.slice(1));
   if (args.includes('--help')) {
     process.stdout.write(HELP);
     return;
