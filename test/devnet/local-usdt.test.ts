@@ -166,7 +166,7 @@ test('transfer succeeds and answers 0, transferFrom and approve answer 1, and no
 });
 
 test('the owner pauses, blacklists, destroys, issues and redeems in transactions of their own', async () => {
-  const { control } = chain.node;
+  const control = (path: string, body?: object): Promise<Answer> => chain.node.control(path, body);
   await transfer(bank, holder.hex, 10);
 
   const paused = await control('token/pause');

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 
 const COMPILER = 'solc@0.4.26';
 const CONTRACTS = { LocalUsdt: 'LOCAL_USDT', LocalUsdtSuccessor: 'LOCAL_USDT_SUCCESSOR' };
-const CHUNK = 114;
+const CHUNK = 160;
 const OUTPUT = fileURLToPath(new URL('../src/local-usdt-code.ts', import.meta.url));
 
 const sourceOf = (name) => readFileSync(new URL(`${name}.sol`, import.meta.url), 'utf8');
