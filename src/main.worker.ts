@@ -11,6 +11,7 @@ import { Refills } from './auto-delegations/refills.js';
 import { BlockFollower } from './blocks/block-follower.js';
 import { DEPOSIT_PLACES } from './deposits/crash-places.js';
 import { DepositGauges } from './deposits/deposit-gauges.js';
+import { DepositTokens } from './deposits/deposit-tokens.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
 import { WORKER_PLACES } from './fulfilment/crash-places.js';
@@ -49,6 +50,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
+  await app.get(DepositTokens).assertSetting();
   setTrap(PLACES, app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);

@@ -6,6 +6,7 @@ import { TronClient } from '../src/chain/tron.client.js';
 import { BlockCursor } from '../src/blocks/block-cursor.js';
 import { Config } from '../src/config/config.js';
 import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
+import { DepositTokens } from '../src/deposits/deposit-tokens.js';
 import { PoolWallets } from '../src/pool/pool-wallets.js';
 import { ApiKeys } from '../src/projects/api-keys.js';
 import { Projects } from '../src/projects/projects.js';
@@ -35,6 +36,7 @@ const depositsOn = (database: Database, app: INestApplicationContext): DepositAd
     new BlockCursor(database),
     app.get(Config),
     database.source.getRepository(DepositAddress),
+    new DepositTokens(database, app.get(Config)),
   );
 
 export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>

@@ -28,15 +28,18 @@ export interface Movement {
   readonly position: number;
   readonly address: string;
   readonly asset: DepositAsset;
+  /** Of a token; null for TRX. */
+  readonly contract: string | null;
   /** Negative when it left the address. */
   readonly amount: bigint;
   readonly counterparty: string | null;
 }
 
+/** `tokenContract`: the token whose transfers count in this block. */
 export async function paymentsIn(
   tx: Transaction,
   { payments, fees }: WitnessedBlock,
-  tokenContract: string,
+  tokenContract: string | undefined,
 ): Promise<BlockPayments> {
   const unique = (addresses: readonly string[]): string[] => [...new Set(addresses)];
   const owners = new Map(
@@ -51,7 +54,16 @@ export async function paymentsIn(
   const counting: ProjectPayment[] = [];
   const ignored: Payment[] = [];
   const movements: Movement[] = fees.map(({ txid, address, amount }) => {
-    return { txid, kind: 'fee', position: 0, address, asset: 'TRX', amount: -amount, counterparty: null };
+    return {
+      txid,
+      kind: 'fee',
+      position: 0,
+      address,
+      asset: 'TRX',
+      contract: null,
+      amount: -amount,
+      counterparty: null,
+    };
   });
   for (const payment of payments) {
     const { to, from, amount } = payment;
@@ -64,7 +76,7 @@ export async function paymentsIn(
     const isOurs = own.has(from);
     if (projectId !== undefined && !isOurs) counting.push({ payment, projectId, asset });
     if (from === to || !payment.isAgreed) continue;
-    const moved = { txid: payment.txid, ...placeOf(payment), asset };
+    const moved = { txid: payment.txid, ...placeOf(payment), asset, contract: payment.contract ?? null };
     if (owners.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });
     if (projectId !== undefined && isOurs) movements.push({ ...moved, address: to, amount, counterparty: from });
   }
@@ -77,7 +89,7 @@ function placeOf({ kind, position, isTokenFee }: Payment): Pick<Movement, 'kind'
 }
 
 /** The asset that a transfer pays in; undefined of a token that is none. */
-function assetOf({ kind, contract }: Payment, tokenContract: string): DepositAsset | undefined {
+function assetOf({ kind, contract }: Payment, tokenContract: string | undefined): DepositAsset | undefined {
   if (kind !== 'log') return 'TRX';
   return contract === tokenContract ? 'USDT' : undefined;
 }
@@ -98,5 +110,6 @@ export async function insertMovements(
     movements.map(({ asset }) => asset),
     movements.map(({ amount }) => amount),
     movements.map(({ counterparty }) => counterparty),
+    movements.map(({ contract }) => contract),
   ]);
 }

@@ -5,10 +5,11 @@ import { BlockCursor } from '../blocks/block-cursor.js';
 import { DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { DepositAddresses } from './deposit-addresses.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([DepositAddress])],
-  providers: [BlockCursor, DepositAddresses, DepositTerms],
-  exports: [DepositAddresses, DepositTerms],
+  providers: [BlockCursor, DepositAddresses, DepositTerms, DepositTokens],
+  exports: [DepositAddresses, DepositTerms, DepositTokens],
 })
 export class DepositAddressesModule {}

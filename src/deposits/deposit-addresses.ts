@@ -13,6 +13,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { DepositAccount, DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { AccountKey } from './account-key.js';
+import { DepositTokens } from './deposit-tokens.js';
 
 /** Assigned in one transaction; projects that are made meanwhile wait for it. */
 const BATCH = 200;
@@ -50,6 +51,7 @@ export class DepositAddresses {
     private readonly cursor: BlockCursor,
     config: Config,
     @InjectRepository(DepositAddress) private readonly addresses: Repository<DepositAddress>,
+    private readonly tokens: DepositTokens,
   ) {
     const { xpub } = config.deposits;
     this.key = xpub === undefined ? undefined : AccountKey.read(xpub);
@@ -57,7 +59,7 @@ export class DepositAddresses {
 
   /**
    * Begins to use the account of the key. Of the first one, blocks are read for deposits from `head` on. False when the
-   * account was in use before. Throws OperatorError.
+   * account was in use before. Throws OperatorError, and StartError for another token than that of the deposits.
    */
   async useAccount(head: BlockHead, author: Author): Promise<{ readonly account: number; readonly isNew: boolean }> {
     const key = this.needKey();
@@ -65,6 +67,7 @@ export class DepositAddresses {
       await tx.query(BEGIN_ALONE);
       const [added] = await tx.query(INSERT_ACCOUNT, [key.account, key.addressAt(0)]);
       await this.lock(tx, key);
+      await this.tokens.assertSetting(tx);
       const [accounts] = await tx.query<{ count: number }>(COUNT_ACCOUNTS);
       if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);
       if (added === undefined) return { account: key.account, isNew: false };

@@ -18,6 +18,7 @@ import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { CREDITS_MAX, PEG_MIN, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
 import { SmallSums, newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
@@ -82,6 +83,7 @@ export class DepositBook {
     private readonly cursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
+    private readonly tokens: DepositTokens,
     private readonly config: Config,
   ) {}
 
@@ -126,6 +128,7 @@ export class DepositBook {
 
   /** The operator's decision on a held deposit. Throws OperatorError. */
   async resolve(id: bigint, isCredited: boolean, author: Author): Promise<Credits | undefined> {
+    await this.tokens.assertSetting();
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<sql.DepositRow>(sql.LOCK_ONE, [id]);
       if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
@@ -169,11 +172,8 @@ export class DepositBook {
   /** Returns how many deposits were not known before. Of a rescan what was counted before is not counted again. */
   private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
     const payments = await atRecordedPlaces(tx, block.payments);
-    const { counting, ignored, movements } = await paymentsIn(
-      tx,
-      { ...block, payments },
-      this.config.chain.tokenContract,
-    );
+    const token = (await this.tokens.history(tx)).contractAt(block.number);
+    const { counting, ignored, movements } = await paymentsIn(tx, { ...block, payments }, token);
     if (!isRescan) await countIgnored(tx, block, ignored);
     const takings = new Takings(tx);
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];

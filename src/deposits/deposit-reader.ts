@@ -5,6 +5,7 @@ import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Database, type Transaction } from '../store/database.js';
 import { DepositBook } from './deposit-book.js';
 import { ADDRESSES } from './deposit-sql.js';
+import { DepositTokens } from './deposit-tokens.js';
 import { HeadSightings } from './head-sightings.js';
 import { RateRecorder } from './rate-recorder.js';
 
@@ -17,6 +18,7 @@ export class DepositReader implements BlockConsumer {
     private readonly book: DepositBook,
     private readonly sightings: HeadSightings,
     private readonly rates: RateRecorder,
+    private readonly tokens: DepositTokens,
     private readonly database: Database,
   ) {}
 
@@ -31,9 +33,14 @@ export class DepositReader implements BlockConsumer {
     await this.book.decideWaiting(fence);
   }
 
-  /** All addresses, when there are more than before: they are only ever added. */
+  /**
+   * Loads all addresses when there are more than before: they are only ever added. Throws StartError when deposits were
+   * never paid in the token of the settings.
+   */
   async watch(): Promise<void> {
     const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
+    // Also of an account that was begun since this worker started.
+    if (row?.in_use === true && !this.isInUse) await this.tokens.assertKnown();
     this.isInUse = row?.in_use ?? false;
     if (row?.count === this.addresses.size) return;
     const rows = await this.database.query<{ address: string }>(ADDRESSES);

@@ -13,6 +13,7 @@ import { Database, type Queryable } from '../store/database.js';
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { Holdings } from './holdings.js';
 import { OWN_SENDERS } from './deposit-sql.js';
+import { DepositTokens } from './deposit-tokens.js';
 import { creditsOfWorth } from './judgement.js';
 import { Sweeps, type PlannedTransfer } from './sweeps.js';
 
@@ -80,10 +81,15 @@ export class DepositReturns {
     private readonly ledger: Ledger,
     private readonly holdings: Holdings,
     private readonly sweeps: Sweeps,
+    private readonly tokens: DepositTokens,
   ) {}
 
-  /** Throws OperatorError, ApiError INSUFFICIENT_CREDITS when they are spent, ChainUnavailableError. */
+  /**
+   * Throws OperatorError, StartError for another TOKEN_CONTRACT than that of the deposits, ApiError INSUFFICIENT_CREDITS
+   * when they are spent, ChainUnavailableError.
+   */
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
+    await this.tokens.assertSetting();
     await this.assertForeign(to);
     const terms = await this.sweeps.buildTerms();
     const { address } = await find(this.database, id);

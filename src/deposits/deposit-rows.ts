@@ -41,5 +41,6 @@ export async function insertDeposits(
     column(({ outcome }) => outcome.rateE8),
     column(({ outcome }) => outcome.entryKey),
     column(({ outcome }) => outcome.credits),
+    column(({ payment }) => payment.contract ?? null),
   ]);
 }

@@ -36,10 +36,10 @@ export const ROOM = {
  */
 export const INSERT_MOVEMENTS = {
   name: 'insert_deposit_movements',
-  text: `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
-    SELECT v.txid, v.kind, v.place, v.address, v.asset, v.amount, v.counterparty, $1, $2
-      FROM unnest($3::bytea[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::numeric[], $9::text[])
-        AS v(txid, kind, place, address, asset, amount, counterparty)
+  text: `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, contract, block_number, block_at)
+    SELECT v.txid, v.kind, v.place, v.address, v.asset, v.amount, v.counterparty, v.contract, $1, $2
+      FROM unnest($3::bytea[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::numeric[], $9::text[], $10::text[])
+        AS v(txid, kind, place, address, asset, amount, counterparty, contract)
      WHERE (v.amount < 0 OR NOT EXISTS (SELECT FROM deposit d
          WHERE d.txid = v.txid AND d.kind = v.kind AND d.place = v.place AND NOT (${UNSOLID})))
        AND NOT (v.kind = 'fee' AND v.place > 0 AND EXISTS (SELECT FROM deposit_movement m
@@ -81,17 +81,17 @@ export interface InternalRow {
 export const INSERT = {
   name: 'insert_deposits',
   text: `INSERT INTO deposit AS d (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
-      block_at, status, reason, rate_e8, entry_key, credits)
+      block_at, status, reason, rate_e8, entry_key, credits, contract)
     SELECT v.txid, v.kind, v.place, v.project_id, v.address, v.from_address, v.asset, v.amount, $1, $2, $3,
-           v.status, v.reason, v.rate_e8, v.entry_key, v.credits
+           v.status, v.reason, v.rate_e8, v.entry_key, v.credits, v.contract
       FROM unnest($4::bytea[], $5::text[], $6::integer[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::numeric[],
-                  $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[])
-        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits)
+                  $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[], $17::text[])
+        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits, contract)
     ON CONFLICT (txid, kind, place) DO UPDATE SET project_id = excluded.project_id, address = excluded.address,
       from_address = excluded.from_address, asset = excluded.asset, amount = excluded.amount,
       block_number = excluded.block_number, block_id = excluded.block_id, block_at = excluded.block_at,
       status = excluded.status, reason = excluded.reason, rate_e8 = excluded.rate_e8, entry_key = excluded.entry_key,
-      credits = excluded.credits, changed_at = clock_timestamp()
+      credits = excluded.credits, contract = excluded.contract, changed_at = clock_timestamp()
       WHERE ${UNSOLID}`,
 };
 

@@ -6,6 +6,7 @@ import type { DepositAsset } from '../domain/deposit-state.js';
 import { SUN_PER_TRX } from '../domain/units.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { Database } from '../store/database.js';
+import { DepositTokens } from './deposit-tokens.js';
 import type { AcceptedAsset } from './deposits.dto.js';
 
 /**
@@ -26,6 +27,7 @@ const READ_TO = {
 export class DepositTerms {
   constructor(
     private readonly database: Database,
+    private readonly tokens: DepositTokens,
     private readonly config: Config,
   ) {}
 
@@ -47,7 +49,7 @@ export class DepositTerms {
     const minimum = (asset: DepositAsset): string => trxOf(this.minimumOf(asset));
     return [
       { asset: 'TRX', minimum: minimum('TRX'), from_contracts: row?.sees === true },
-      { asset: 'USDT', contract: this.config.chain.tokenContract, minimum: minimum('USDT') },
+      { asset: 'USDT', contract: await this.tokens.payable(), minimum: minimum('USDT') },
     ];
   }
 }

@@ -6,13 +6,23 @@ import { DepositBook } from './deposit-book.js';
 import { DepositGauges } from './deposit-gauges.js';
 import { DepositReader } from './deposit-reader.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 import { HeadSightings } from './head-sightings.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
 
 @Module({
   imports: [BillingModule, BlocksModule],
-  providers: [DepositBook, DepositGauges, DepositReader, DepositTerms, HeadSightings, RateHistory, RateRecorder],
-  exports: [DepositGauges, DepositReader],
+  providers: [
+    DepositBook,
+    DepositGauges,
+    DepositReader,
+    DepositTerms,
+    DepositTokens,
+    HeadSightings,
+    RateHistory,
+    RateRecorder,
+  ],
+  exports: [DepositGauges, DepositReader, DepositTokens],
 })
 export class DepositsWorkerModule {}

@@ -5,11 +5,11 @@
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../blocks/block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
-import { Config } from '../config/config.js';
 import { Database } from '../store/database.js';
 import { paymentsIn } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 
 /** TRON: a block is solid after 19 others; with more than this between them the chain stands, and nothing is to be seen. */
 const BLOCKS_MAX = 60;
@@ -25,7 +25,7 @@ export class HeadSightings {
     private readonly cursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
-    private readonly config: Config,
+    private readonly tokens: DepositTokens,
   ) {}
 
   /**
@@ -57,7 +57,8 @@ export class HeadSightings {
       if (readTo === undefined) return false;
       // Taken in as a solid one meanwhile.
       if (readTo >= BigInt(block.number)) return true;
-      const { counting } = await paymentsIn(tx, block, this.config.chain.tokenContract);
+      const token = (await this.tokens.history(tx)).contractAt(block.number);
+      const { counting } = await paymentsIn(tx, block, token);
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
       await insertDeposits(
         tx,

@@ -9,6 +9,7 @@ import { Database } from '../store/database.js';
 import { ADDRESSES } from './deposit-sql.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 
 /** A month and a day of blocks every three seconds. */
 const RESCAN_BLOCKS_MAX = 31 * 28_800;
@@ -26,13 +27,15 @@ export class Rescan {
   constructor(
     private readonly database: Database,
     private readonly terms: DepositTerms,
+    private readonly tokens: DepositTokens,
     private readonly blocks: WitnessedBlocks,
     private readonly book: DepositBook,
   ) {}
 
   /**
    * From one block to another, both included. `onProgress` is called with each block up to which all is done; ends with
-   * `signal`. Throws OperatorError, ChainUnavailableError; what was done by then stays.
+   * `signal`. Throws OperatorError, StartError for another TOKEN_CONTRACT than that of the deposits,
+   * ChainUnavailableError; what was done by then stays.
    */
   async run(
     { from, to }: { readonly from: number; readonly to: number },
@@ -43,6 +46,7 @@ export class Rescan {
       throw new OperatorError(`From one block to a later one, at most ${RESCAN_BLOCKS_MAX.toString()} of them.`, 2);
     }
     const readTo = await this.terms.needReadTo();
+    await this.tokens.assertSetting();
     const last = Math.min(to, Number(readTo));
     const rows = await this.database.query<{ address: string }>(ADDRESSES);
     const addresses = new Set(rows.map(({ address }) => address));

@@ -13,6 +13,7 @@ import { SUN_PER_TRX } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { DepositTerms } from './deposit-terms.js';
+import { DepositTokens } from './deposit-tokens.js';
 import { Holdings, type DepositPlace } from './holdings.js';
 
 export interface PlannedTransfer extends UnsignedTransfer {
@@ -69,14 +70,17 @@ export class Sweeps {
     private readonly holdings: Holdings,
     private readonly client: TronClient,
     private readonly terms: DepositTerms,
+    private readonly tokens: DepositTokens,
     private readonly config: Config,
   ) {}
 
   /**
    * Plans transfers of everything that is worth a deposit, by what the chain holds now. With the first plan what `to` sends
-   * is no deposit any more. Throws OperatorError, ChainUnavailableError.
+   * is no deposit any more. Throws OperatorError, StartError for another TOKEN_CONTRACT than that
+   * of the deposits, ChainUnavailableError.
    */
   async plan(options: SweepOptions, author: Author): Promise<PlannedTransfer[]> {
+    await this.tokens.assertSetting();
     await this.assertUsable(options.to);
     const planned = await this.transfers(options);
     if (planned.length > 0) await this.keepAddress(options.to, author);

@@ -25,16 +25,23 @@ const LOOK = `SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, bl
     (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor
    WHERE EXISTS (SELECT FROM deposit_account)`;
 
+/** Which token deposits are paid in, by the records and by the settings. */
+interface TokenSettings {
+  readonly recorded: string | undefined;
+  readonly configured: string;
+}
+
 /** Nothing where deposits are not in use. */
 export async function lookAtDeposits(
   database: Database,
   addresses: DerivedAddresses,
+  token: TokenSettings,
   { pool }: TronClient,
 ): Promise<DoctorFinding[]> {
   const [cursor] = await database.query<CursorLook>(LOOK);
   if (cursor === undefined) return [];
   const probes = await Promise.all(pool.agreement.witnesses.map(probe));
-  return [await lookAtKey(addresses), ...lookAtReader(cursor), ...probes];
+  return [await lookAtKey(addresses), ...lookAtSetting(token), ...lookAtReader(cursor), ...probes];
 }
 
 async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
@@ -51,6 +58,17 @@ async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
     const todo = 'Set DEPOSIT_XPUB to the key of the account; until then the API names no address.';
     return fault('deposit key', `It cannot be compared: ${messageOf(error)}`, todo);
   }
+}
+
+function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[] {
+  if (recorded === undefined || recorded === configured) return [];
+  return [
+    fault(
+      'deposit token',
+      `TOKEN_CONTRACT is ${configured}, but deposits are paid in ${recorded}.`,
+      `Set TOKEN_CONTRACT=${recorded}: no worker starts without it. \`deposits accept-successor\` changes the token of deposits.`,
+    ),
+  ];
 }
 
 function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {

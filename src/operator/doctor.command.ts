@@ -23,6 +23,7 @@ import {
 import { lookAtDeposits } from '../diagnostics/doctor-deposits.js';
 import { lookAtDatabase, lookAtRedis } from '../diagnostics/doctor-stores.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import { DepositTokens } from '../deposits/deposit-tokens.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { fault, warning, type DoctorFinding } from '../diagnostics/doctor-finding.js';
 import { KeyRewrap } from './key-rewrap.js';
@@ -82,6 +83,11 @@ function refusedStart(error: unknown): DoctorFinding[] {
   return [fault(error.code === 'WRONG_KEY' ? 'master key' : 'start', says, todo.join(' '))];
 }
 
+async function tokenOf(parts: INestApplicationContext) {
+  const { current } = await parts.get(DepositTokens).history();
+  return { recorded: current, configured: parts.get(Config).chain.tokenContract };
+}
+
 async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding[]> {
   const config = parts.get(Config);
   const tron = parts.get(TronClient);
@@ -96,6 +102,6 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtHeldRate(parts.get(HeldRates))),
     ...(await lookAtSignatures(parts.get(Database))),
     ...(await lookAtWork(parts.get(Database))),
-    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), tron)),
+    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), await tokenOf(parts), tron)),
   ];
 }

@@ -13,6 +13,7 @@ import { CreditEntry } from './entities/credit-entry.entity.js';
 import { CreditRequest } from './entities/credit-request.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
 import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
+import { DepositToken } from './entities/deposit-token.entity.js';
 import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
@@ -101,6 +102,7 @@ import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
 import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.js';
 import { Archive1760000000068 } from './migrations/0068-archive.js';
 import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
+import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -122,6 +124,7 @@ const ENTITIES = [
   DepositMovement,
   DepositReturn,
   DepositSweepAddress,
+  DepositToken,
   Event,
   EventNumbering,
   EventPosition,
@@ -218,6 +221,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ArchivedColumn1760000000067,
   Archive1760000000068,
   ArchiveGuards1760000000069,
+  DepositToken1760000000073,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -56,7 +56,7 @@ export const AUTO_DELEGATION_PURCHASES = [
 export const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
 /** What is only known of a deposit once its block is solid. */
 export const DEPOSIT_TERMS = [
-  ...['project_id', 'address', 'from_address', 'asset', 'amount', 'block_number', 'block_id', 'block_at'],
+  ...['project_id', 'address', 'from_address', 'asset', 'contract', 'amount', 'block_number', 'block_id', 'block_at'],
 ] as const;
 export const PERSON_SECRETS = ['password_hash', 'totp_sealed'] as const;
 /** What a reset of the second factor changes. */

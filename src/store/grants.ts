@@ -168,6 +168,13 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     reports: READ,
   },
+  deposit_token: {
+    api: READ,
+    worker: { select: 'all', insert: 'all' },
+    cli: { select: 'all', insert: 'all', update: { only: ['from_block'] } },
+    console_operator: READ,
+    reports: READ,
+  },
   event: {
     api: READ,
     // Written by triggers, with the rights of whoever makes the change; numbered by the worker.
@@ -197,7 +204,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   ignored_transfer: {
-    worker: { select: 'all', insert: 'all', update: { only: ['transfers'] } },
+    worker: { select: 'all', insert: 'all', update: { only: ['transfers', 'amount', 'last_txid', 'last_block'] } },
     cli: READ,
     console_operator: READ,
     reports: READ,

@@ -30,6 +30,22 @@ const ADDRESS: RecordCheck = {
      WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
 };
 
+/** A deposit without a contract is older than that column: it was paid in the first token. */
+const TOKEN: RecordCheck = {
+  check: 'deposit-token',
+  rule: 'I14',
+  says: 'Every deposit of the last two days in USDT was paid in the token that counts in its block.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.contract, d.block_number::text AS block_number, t.contract AS counting
+      FROM deposit d
+      LEFT JOIN deposit_token f ON f.replaces IS NULL
+      LEFT JOIN LATERAL (SELECT contract FROM deposit_token WHERE from_block <= d.block_number
+                          ORDER BY from_block DESC LIMIT 1) t ON true
+     WHERE d.asset = 'USDT' AND (d.status <> 'pending' OR d.reason <> 'not_solid') AND d.status <> 'dropped'
+       AND coalesce(d.contract, f.contract) IS DISTINCT FROM t.contract
+       AND d.changed_at >= clock_timestamp() - interval '2 days'`,
+};
+
 /** They are few: an operator makes each by hand. */
 const RETURNS: RecordCheck = {
   check: 'deposit-returns',
@@ -74,6 +90,11 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     says: 'Every deposit was paid to an address of its project.',
     text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
   },
+  {
+    ...TOKEN,
+    says: 'Every deposit in USDT was paid in the token that counts in its block.',
+    text: TOKEN.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
+  },
   RETURNS,
   OUTFLOWS,
 ];
@@ -85,6 +106,7 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
     text: [ENTRIES, NEWER, DIFFER].join(''),
   },
   ADDRESS,
+  TOKEN,
   RETURNS,
   OUTFLOWS,
 ];

@@ -7,6 +7,7 @@ import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { Config, readSealKeys } from '../../src/config/config.js';
 import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
+import { DepositTokens } from '../../src/deposits/deposit-tokens.js';
 import { credits } from '../../src/domain/units.js';
 import { DepositAddress } from '../../src/store/entities/deposit-account.entity.js';
 import { seedCanaries } from '../../src/store/migrate.js';
@@ -40,6 +41,7 @@ beforeAll(async () => {
     new BlockCursor(database),
     app.get(Config),
     database.source.getRepository(DepositAddress),
+    new DepositTokens(database, app.get(Config)),
   );
   await addresses.useAccount({ number: 100n, id: 'ab'.repeat(32), timestampMs: Date.now() } as never, AUTHOR);
   admin = await operators.signedIn('admin');

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runToEnd, type Ended } from '../ended-process.js';
 import { deriveSettings } from '../../src/config/config.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { openAsOwner } from '../factory.js';
 import { cliWith, settings } from '../operator.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -86,6 +88,16 @@ describe.each(['api', 'worker'])('the %s', (name) => {
   it.each([...STORES, ...LISTENERS])('%s', async (_what, extra, printed) => {
     expect(lineOf(await runToEnd(program(name), [], { ...env, ...extra() }))).toMatch(printed);
   });
+});
+
+it('the worker: deposits are paid in another token than that of its settings', async () => {
+  const others = await openAsOwner(test.url);
+  const paid = newChainAccount().address;
+  await others.query(`INSERT INTO deposit_account (account, first_address) VALUES (0, $1)`, [paid]);
+  await others.query(`INSERT INTO deposit_token (contract, from_block) VALUES ($1, 0)`, [paid]);
+  await others.source.destroy();
+  const said = lineOf(await runToEnd(program('worker'), [], env));
+  expect(said).toMatch(new RegExp(`^TOKEN_CONTRACT is \\w+, but deposits are paid in ${paid}: set it back\\. `));
 });
 
 describe('the sender', () => {

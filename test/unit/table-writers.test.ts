@@ -24,6 +24,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   deposit_movement: ['deposits'],
   deposit_return: ['deposits'],
   deposit_sweep_address: ['deposits'],
+  deposit_token: ['deposits'],
   event: ['events', 'projects', 'store/functions'],
   event_numbering: ['events'],
   event_position: ['events', 'store/functions'],

@@ -10,7 +10,7 @@ export class DepositMovement {
   txid!: Buffer;
 
   @PrimaryColumn({ type: 'text' })
-  kind!: 'native' | 'log' | 'internal' | 'fee';
+  kind!: 'native' | 'log' | 'internal' | 'fee' | 'destroyed';
 
   @PrimaryColumn({ type: 'integer' })
   place!: number;
@@ -21,11 +21,15 @@ export class DepositMovement {
   @Column({ type: 'text' })
   asset!: DepositAsset;
 
+  /** The contract of a token; null for TRX, and for the first token in rows older than this column. */
+  @Column({ type: 'text', nullable: true })
+  contract!: string | null;
+
   /** Negative when it left; as text, since a log's value has 256 bits. */
   @Column({ type: 'numeric' })
   amount!: string;
 
-  /** Nobody's of what was burnt. */
+  /** Null for what was burnt, and for what the token's owner destroyed. */
   @Column({ type: 'text', nullable: true })
   counterparty!: string | null;
 

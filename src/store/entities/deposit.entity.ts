@@ -30,6 +30,10 @@ export class Deposit {
   @Column({ type: 'text' })
   asset!: DepositAsset;
 
+  /** The token contract that was paid in; null for TRX, and for the first token in rows older than this column. */
+  @Column({ type: 'text', nullable: true })
+  contract!: string | null;
+
   /** In the smallest unit; as text, since a log's value has 256 bits. */
   @Column({ type: 'numeric' })
   amount!: string;
@@ -69,7 +73,7 @@ export class Deposit {
   changedAt!: Date;
 }
 
-/** Transfers of other tokens to an address of ours, counted by contract and UTC day. */
+/** Transfers of tokens that were not accepted then, to an address of ours, summed up by contract and UTC day. */
 @Entity('ignored_transfer')
 export class IgnoredTransfer {
   @PrimaryColumn({ type: 'text' })
@@ -83,6 +87,17 @@ export class IgnoredTransfer {
 
   @Column(BIGINT)
   transfers!: bigint;
+
+  /** In the token's smallest unit; what was counted before this column was is missing. */
+  @Column({ type: 'numeric', default: 0 })
+  amount!: string;
+
+  /** The newest of them. */
+  @Column({ type: 'bytea', name: 'last_txid', nullable: true })
+  lastTxid!: Buffer | null;
+
+  @Column({ ...BIGINT, name: 'last_block', nullable: true })
+  lastBlock!: bigint | null;
 }
 
 /** The newest solid block that was read for deposits, and who reads on. One row, once there is an account. */

@@ -20,15 +20,21 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
    BEGIN
      IF NOT (NEW.kind IN ('native', 'log', 'internal') AND NEW.place >= 0 AND (NEW.kind <> 'native' OR NEW.place = 0)
        AND NEW.asset IN (${ASSETS}) AND (NEW.asset = 'USDT') = (NEW.kind = 'log') AND NEW.amount > 0
+       AND (NEW.kind = 'log' OR NEW.contract IS NULL)
        AND NEW.status IN (${STATUSES})
        AND (NEW.status IN ('credited', 'dropped') OR NEW.reason IS NOT NULL)) THEN
        RAISE EXCEPTION 'deposit %: no such deposit', NEW.id USING ERRCODE = 'check_violation';
      END IF;
+     -- Only before there was a successor can the version before leave out which token was paid.
+     IF TG_OP = 'INSERT' AND NEW.kind = 'log' AND NEW.contract IS NULL
+       AND EXISTS (SELECT FROM deposit_token WHERE replaces IS NOT NULL) THEN
+       RAISE EXCEPTION 'deposit %: paid in no token', NEW.id USING ERRCODE = 'check_violation';
+     END IF;
      IF TG_OP = 'UPDATE' THEN
        -- What was only seen at the head is nothing that is known: its solid block says what it is.
        IF (OLD.txid, OLD.kind, OLD.place, OLD.seen_at) IS DISTINCT FROM (NEW.txid, NEW.kind, NEW.place, NEW.seen_at)
-         OR (OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount)
-           IS DISTINCT FROM (NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount)
+         OR (OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount, OLD.contract)
+           IS DISTINCT FROM (NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount, NEW.contract)
          AND NOT (OLD.status = 'dropped' OR OLD.status = 'pending' AND OLD.reason = 'not_solid') THEN
          RAISE EXCEPTION 'deposit %: its terms never change', OLD.id USING ERRCODE = 'check_violation';
        END IF;
@@ -50,7 +56,7 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
      END IF;
      -- A small one whose sum is held names the deposit that it is held with.
      IF NEW.status <> 'credited' AND (NEW.credits IS NOT NULL OR NEW.entry_key IS NOT NULL AND NOT (NEW.status = 'pending'
-       AND NEW.reason IN ('one_node', 'auto_max', 'amount') AND NEW.rate_e8 IS NOT NULL AND NEW.entry_key <> ${OWN_KEY})) THEN
+       AND NEW.reason IN ('one_node', 'auto_max', 'amount', 'blacklisted', 'destroyed') AND NEW.rate_e8 IS NOT NULL AND NEW.entry_key <> ${OWN_KEY})) THEN
        RAISE EXCEPTION 'deposit %: % with a ledger entry', NEW.id, NEW.status USING ERRCODE = 'check_violation';
      END IF;
      RETURN NEW;
