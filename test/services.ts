@@ -30,7 +30,7 @@ export const projectsOn = (database: Database, app: INestApplicationContext): Pr
   );
 
 /** Without a key in its settings it assigns nothing. */
-const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
+export const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
   new DepositAddresses(
     database,
     new BlockCursor(database),

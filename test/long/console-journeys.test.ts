@@ -2,20 +2,17 @@
 // history of an order with its proof, why one was refunded, a price changed after a preview of what it does.
 import { createHash, randomBytes } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
-import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
-import { Config, readSealKeys } from '../../src/config/config.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositTokens } from '../../src/deposits/deposit-tokens.js';
+import { readSealKeys } from '../../src/config/config.js';
 import { credits } from '../../src/domain/units.js';
-import { DepositAddress } from '../../src/store/entities/deposit-account.entity.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../console.js';
 import { AUTHOR } from '../factory.js';
 import { TEST_MASTER_KEY } from '../operator.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { depositsOn } from '../services.js';
 
 const XPUB = HDKey.fromMasterSeed(randomBytes(64)).derive("m/44'/195'/3'").publicExtendedKey;
 const RECEIVER = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';
@@ -36,13 +33,7 @@ beforeAll(async () => {
   operators = await openConsole(store.url, 'operator', { DEPOSIT_XPUB: XPUB });
   merchants = await openConsole(store.url, 'merchant', { DEPOSIT_XPUB: XPUB });
   const { database, app } = operators;
-  const addresses = new DepositAddresses(
-    database,
-    new BlockCursor(database),
-    app.get(Config),
-    database.source.getRepository(DepositAddress),
-    new DepositTokens(database, app.get(Config)),
-  );
+  const addresses = depositsOn(database, app);
   await addresses.useAccount({ number: 100n, id: 'ab'.repeat(32), timestampMs: Date.now() } as never, AUTHOR);
   admin = await operators.signedIn('admin');
   [project, other] = [await makeProject('=Shop, "one"'), await makeProject('Other')];
