@@ -1,9 +1,10 @@
 // A small local chain for tests of orders: a staked pool wallet, an activation wallet, receivers, the reference token.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addressOfKey, signWithKey } from '../src/chain/keys.js';
+import { localUsdtContracts } from '../packages/local/src/local-usdt.js';
 import { startNode } from '../packages/local/src/processes.js';
 
 export interface Owner {
@@ -41,7 +42,6 @@ export async function startOrderChain(): Promise<OrderChain> {
   const [pool, activation, tokenOwner] = [newOwner(), newOwner(), newOwner()];
   const receivers = Array.from({ length: RECEIVERS }, () => newOwner().address);
   const token = newOwner().address;
-  const { bytecode } = JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string };
   const genesis = {
     accounts: [
       { address: pool.address, balance: ((STAKED_TRX + LIQUID_TRX) * TRX).toString() },
@@ -49,7 +49,7 @@ export async function startOrderChain(): Promise<OrderChain> {
       { address: tokenOwner.address, balance: TRX.toString() },
       ...receivers.map((address) => ({ address, balance: TRX.toString() })),
     ],
-    contracts: [{ address: token, origin: tokenOwner.address, name: 'Token', bytecode }],
+    contracts: localUsdtContracts({ address: token, holder: tokenOwner.address, owner: tokenOwner }),
   };
   const dir = await mkdtemp(join(tmpdir(), 'energy-order-chain-'));
   const file = join(dir, 'genesis.json');

@@ -33,6 +33,7 @@ import type { ReadRows } from '../webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { Depositors } from './depositors.js';
 import { ChaosReceivers } from './receivers.js';
+import { Spenders } from './spenders.js';
 import { Supplied } from './supplied.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
@@ -59,6 +60,7 @@ const WALLETS_TRX = [90_000, 90_000, 90_000];
 const CREDITS = 1_000_000_000_000_000n as Credits;
 const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const QUIET_LIMIT_MS = 10_000;
+const DAY_MS = 86_400_000;
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
 /** A service that lets nobody wait long, so that a round of half a minute sees every wait end. */
 const SETTINGS = {
@@ -95,6 +97,8 @@ export class Arena {
   readonly broke: readonly Merchant[];
   /** The chain past every fault, for those who act beside the service. */
   readonly hand: Wallet;
+  /** Customers that use what they rented. */
+  readonly spenders: Spenders;
   /** Transactions that owners of our wallets made beside the service. */
   readonly handTxids = new Set<string>();
   /** Transactions of orders that a failover lost: nobody can know them any more. */
@@ -164,6 +168,7 @@ export class Arena {
     this.poor = at(projects.poor);
     this.broke = at(projects.broke);
     this.hand = new Wallet(world.controlUrl);
+    this.spenders = new Spenders(world, this.hand);
     this.clearRedis = new Redis(redis.url, { maxRetriesPerRequest: 1, lazyConnect: true, retryStrategy: () => 500 });
     this.clearRedis.on('error', () => undefined);
   }
@@ -249,6 +254,17 @@ export class Arena {
     const answer = (await response.json()) as Record<string, unknown>;
     if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
     return answer;
+  }
+
+  /** Addresses that are kept supplied, and customers, use their energy until told to stop. */
+  async keepUsing(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.supplied.keepUsing(signal), this.spenders.keepSpending(signal)]);
+  }
+
+  /** Lets a day of chain time pass, in which all used energy recovers: the pool has as much for each round. */
+  async passDay(): Promise<void> {
+    const timestamp = (await this.hand.headTime()) + DAY_MS;
+    await this.control('mine', { blocks: [{ timestamp }] });
   }
 
   /** An act of a wallet's owner, in the very next block. */

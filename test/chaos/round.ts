@@ -107,12 +107,13 @@ class Round {
       options.log('chaos', `lost orders: ${[...orders].join(' ')}; transactions without one: ${[...txids].join(' ')}`);
       this.customers.forget(orders);
     };
+    await arena.passDay();
     await resumeWallets(arena);
     await this.waitForService();
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
     const paying = arena.depositors.keepPaying(this.over.signal);
     await arena.supplied.keep(this.read);
-    const using = arena.supplied.keepUsing(this.over.signal);
+    const using = arena.keepUsing(this.over.signal);
     const watching = this.watchMetrics();
     const doing = Promise.all([...options.plan.map(async (fault) => this.perform(fault)), this.doBeside()]);
     if (options.hunt !== undefined) await this.watch(options.hunt.judgesCapacity);
@@ -129,6 +130,7 @@ class Round {
     for (const wrong of await arena.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
       this.violations.push(`I17 ${wrong}`);
     options.log('chaos', `${arena.supplied.uses.toString()} uses of addresses that are kept supplied`);
+    options.log('chaos', arena.spenders.summary);
     await this.waitUntilOver(performance.now());
     await this.waitUntilSent();
     const healedMs = performance.now() - healedAt;

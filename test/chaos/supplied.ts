@@ -6,7 +6,8 @@ import type { World } from '../../packages/local/src/world.js';
 import type { ReadRows } from '../webhook-judge.js';
 
 const USERS = 3;
-const KEEP = 90_000;
+/** Two transfers to a holder. */
+const KEEP = 130_000;
 const BELOW = 70_000;
 const DURATION_SEC = 60;
 const DAILY_CAP_CREDITS = 1_000_000_000_000;

@@ -3,7 +3,7 @@ import { NodeError } from '../../src/chain/errors.js';
 import { executedBlockOf } from '../../src/chain/executed-block.js';
 import { TronNode } from '../../src/chain/node.js';
 import { newChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
-import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../packages/local/src/test-token.js';
+import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { openSpyNode, type SpyNode } from '../spy-node.js';
 
@@ -32,9 +32,7 @@ beforeAll(async () => {
     solidLag: 1,
     genesis: {
       accounts: [{ address: payer.address, balance: 10_000_000_000 }],
-      contracts: [
-        { address: token, origin: payer.address, name: 'T', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI },
-      ],
+      contracts: localUsdtContracts({ address: token, holder: payer.address }),
     },
   });
   solid = await openSpyNode(chain.solidUrl);

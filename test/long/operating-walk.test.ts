@@ -21,7 +21,7 @@ import { newChainAccount, Wallet, type ChainAccount } from '../../packages/local
 import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { Merchant } from '../../packages/local/src/merchant.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
-import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../packages/local/src/test-token.js';
+import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { limited, until } from '../../packages/local/src/wait.js';
 import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
 import { asAdmin } from '../setup/admin.js';
@@ -93,9 +93,7 @@ beforeAll(async () => {
           ...[rich(cold, 5_300_000), rich(second, 200_000), rich(activator, 1000), rich(bank, 90_000_000_000)],
           ...receivers.map((account) => rich(account, 1)),
         ],
-        contracts: [
-          { address: token, origin: bank.address, name: 'Token', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI },
-        ],
+        contracts: localUsdtContracts({ address: token, holder: bank.address }),
       },
     }),
   ]);

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { HDKey } from '@scure/bip32';
-import { namedChainAccount, newChainAccount, Wallet, type ChainAccount } from './chain-account.js';
+import { namedChainAccount, newChainAccount, transferParameter, Wallet, type ChainAccount } from './chain-account.js';
+import { localUsdtContracts, localUsdtOwner } from './local-usdt.js';
 import { startNode, type NodeProcess } from './processes.js';
 import { startPostgres } from './postgres.js';
 import { startRedis } from './redis.js';
-import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from './test-token.js';
 
 export interface WorldOptions {
   /** Real milliseconds per block of 3 s chain time. */
@@ -64,6 +64,9 @@ const POOL_STAKE_TRX = 5_000_000;
 const POOL_BANDWIDTH_TRX = 200_000;
 const SPENDING_TRX = 20_000;
 const TOKEN_ADDRESS_NAME = 'local-token';
+/** A thousand tokens. */
+const SHARE = 1_000_000_000n;
+const SHARE_FEE_LIMIT_SUN = 100_000_000;
 /** Operations an active permission allows: delegate and undelegate; or create accounts. */
 export const POOL_OPERATIONS = '0000000000000006'.padEnd(64, '0');
 const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
@@ -337,6 +340,7 @@ export class World {
     this.stops.push(() => rm(dir, { recursive: true, force: true }));
     const genesis = join(dir, 'genesis.json');
     const [alice] = this.accounts;
+    if (alice === undefined) throw new Error('a local chain needs an account that holds the tokens');
     const rich = (account: ChainAccount, trx: number) => ({ address: account.address, balance: trx * SUN });
     await writeFile(
       genesis,
@@ -347,19 +351,12 @@ export class World {
             rich(wallet, this.stakeOf(index) + POOL_BANDWIDTH_TRX + SPENDING_TRX),
           ),
           rich(this.activationWallet, SPENDING_TRX),
+          rich(localUsdtOwner, SPENDING_TRX),
           ...this.accounts.map((account) => rich(account, SPENDING_TRX)),
           ...(this.options.past?.accounts ?? []).map(({ address, trx }) => ({ address, balance: trx * SUN })),
         ],
         ...(this.options.past && { timestamp: this.options.past.fromMs }),
-        contracts: [
-          {
-            address: this.token,
-            origin: alice?.address,
-            name: 'TestToken',
-            bytecode: TEST_TOKEN_BYTECODE,
-            abi: TEST_TOKEN_ABI,
-          },
-        ],
+        contracts: localUsdtContracts({ address: this.token, holder: alice.address }),
       }),
     );
     const { blockMs, solidLag, secondNode } = this.options;
@@ -383,12 +380,27 @@ export class World {
     return this.poolStakesTrx[index] ?? POOL_STAKE_TRX;
   }
 
+  /** Sends some of the tokens to the other accounts, and to the token itself, which holds some on the main net too. */
+  private async shareTokens(): Promise<readonly string[]> {
+    const [alice, ...others] = this.accounts;
+    if (alice === undefined) return [];
+    return Promise.all(
+      [...others.map(({ address }) => address), this.token].map((to) => {
+        const call = { contract_address: this.token, function_selector: 'transfer(address,uint256)' };
+        const parameter = transferParameter(to, SHARE);
+        const body = { owner_address: alice.address, ...call, parameter, fee_limit: SHARE_FEE_LIMIT_SUN };
+        return this.wallet.send('triggersmartcontract', body, alice);
+      }),
+    );
+  }
+
   /** The pool stakes and gives the worker's hot key what it needs and no more. */
   private async stakePool(): Promise<void> {
     const { wallet } = this;
     const { bandwidthTrx } = this.options;
     const freeze = (account: ChainAccount, trx: number, resource: string) =>
       wallet.send('freezebalancev2', { owner_address: account.address, frozen_balance: trx * SUN, resource }, account);
+    const shares = await this.shareTokens();
     const sent = await Promise.all([
       freeze(this.bank, BANK_STAKE_TRX, 'ENERGY'),
       ...(bandwidthTrx === undefined ? [] : [freeze(this.bank, bandwidthTrx, 'BANDWIDTH')]),
@@ -399,7 +411,7 @@ export class World {
       ]),
       this.permit(this.activationWallet, ACTIVATION_OPERATIONS),
     ]);
-    await Promise.all(sent.map((txid) => wallet.receipt(txid)));
+    await Promise.all([...shares, ...sent].map((txid) => wallet.receipt(txid)));
     this.options.onStep?.('the pool has staked; its hot keys may delegate and undelegate, nothing else');
   }
 

@@ -1,0 +1,47 @@
+// Customers whose wallets send tokens while rentals of theirs overlap and end, so that rented energy is really used.
+import { sleep } from '../../src/base/clock.js';
+import type { ChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
+import type { World } from '../../packages/local/src/world.js';
+
+const SPEND_MS = 3000;
+/** Pays for a transfer to a holder when nothing is rented. */
+const FEE_LIMIT_SUN = 20_000_000;
+
+export class Spenders {
+  /** Transfers that are in a block. */
+  private transfers = 0;
+  /** What they used of rented energy, in all. */
+  private rentedEnergy = 0;
+
+  constructor(
+    private readonly world: World,
+    /** The chain past every fault. */
+    private readonly hand: Wallet,
+  ) {}
+
+  get summary(): string {
+    return `${this.transfers.toString()} transfers of customers used ${this.rentedEnergy.toString()} rented energy`;
+  }
+
+  /** Each wallet that customers rent for sends to the next one, again and again, until told to stop. */
+  async keepSpending(signal: AbortSignal): Promise<void> {
+    const { accounts } = this.world;
+    await Promise.all(
+      accounts.map((account, index) => this.spend(account, accounts[(index + 1) % accounts.length]!, signal)),
+    );
+  }
+
+  private async spend(from: ChainAccount, to: ChainAccount, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // A fork may drop the transaction, or leave its reference in no chain.
+      const sent = await this.hand
+        .transferToken(this.world.token, from, to.address, 1n, FEE_LIMIT_SUN)
+        .catch(() => undefined);
+      if (sent !== undefined) {
+        this.transfers += 1;
+        this.rentedEnergy += (sent['receipt'] as { energy_usage?: number } | undefined)?.energy_usage ?? 0;
+      }
+      await sleep(SPEND_MS, signal);
+    }
+  }
+}
