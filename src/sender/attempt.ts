@@ -1,17 +1,17 @@
 /**
  * One attempt: the name is resolved once, every address of it must be allowed, and the connection goes to one that was
- * judged, under the name's certificate. Nothing is followed, reused or read beyond 4 KB, and one deadline is over all of it.
+ * judged, under the name's certificate. Nothing is followed, reused or read without bound, and one deadline is over all
+ * of it. The status line decides: whatever goes wrong after it changes nothing.
  */
 import { promises as dns } from 'node:dns';
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { monotonicMs, nowMs } from '../base/clock.js';
+import { invariant } from '../domain/errors.js';
 import type { AddressRules, Destination } from '../webhooks/address-rules.js';
+import { AnswerReader, type ReadAnswer } from './answer-reader.js';
 import { retryAfterSecOf } from './schedule.js';
 
-const ANSWER_BYTES_MAX = 4096;
-const HEADER_BYTES_MAX = 8192;
 const KEPT_BYTES = 256;
 const DNS_TRY_MS = 2500;
 const DNS_TRIES = 2;
@@ -56,11 +56,7 @@ export interface Turns {
 }
 
 class AttemptFault extends Error {
-  constructor(
-    readonly fault: Fault,
-    readonly status?: number,
-    readonly answer?: string,
-  ) {
+  constructor(readonly fault: Fault) {
     super(fault);
   }
 }
@@ -72,6 +68,13 @@ interface AttemptOptions {
   readonly dnsServers: readonly string[];
   /** Certificates of one's own authority, beside those that everybody trusts. */
   readonly ca: string | undefined;
+}
+
+interface Exchange {
+  readonly deadline: AbortSignal;
+  /** Every connection that was opened, to be ended with the attempt. */
+  readonly sockets: Socket[];
+  readonly reader: AnswerReader;
 }
 
 export class Attempts {
@@ -92,25 +95,20 @@ export class Attempts {
     const deadline = AbortSignal.timeout(this.options.timeoutMs);
     const tookMs = (): number => Math.round(monotonicMs() - startedMs);
     const sockets: Socket[] = [];
+    const reader = new AnswerReader();
     try {
-      const answered = await limited(this.exchange(message, turns, deadline, sockets), deadline);
-      return { ...answered, durationMs: tookMs() };
+      await limited(this.exchange(message, turns, { deadline, sockets, reader }), deadline);
+      return { ...judge(reader.answer), durationMs: tookMs() };
     } catch (error) {
       if (!(error instanceof AttemptFault)) throw error;
-      const { fault, status, answer } = error;
-      return { fault, status, answer, retryAfterSec: undefined, durationMs: tookMs() };
+      return { ...judge(reader.answer, error.fault), durationMs: tookMs() };
     } finally {
       // The last first: a TLS connection whose socket is destroyed under it as it opens crashes Node 20.
       for (const socket of sockets.reverse()) socket.destroy();
     }
   }
 
-  private async exchange(
-    message: Message,
-    turns: Turns,
-    deadline: AbortSignal,
-    sockets: Socket[],
-  ): Promise<Omit<Answered, 'durationMs'>> {
+  private async exchange(message: Message, turns: Turns, { deadline, sockets, reader }: Exchange): Promise<void> {
     const destination = this.options.rules.destinationOf(message.url);
     if (destination === undefined) throw new AttemptFault('ADDRESS_NOT_ALLOWED');
     const address = await this.addressOf(destination, deadline);
@@ -119,10 +117,8 @@ export class Attempts {
     const socket = await this.connect(destination, address, sockets);
     await turns.beforeWriting();
     requireTime(deadline);
-    const request = requestOver(socket, destination, message);
-    const response = responseTo(request);
-    request.end(message.body, turns.onWritten);
-    return judge(await response);
+    socket.write(requestText(destination, message), turns.onWritten);
+    await readAnswer(socket, reader);
   }
 
   /** One of the name's addresses, when all of them are allowed. Asked once: what is connected to is what was judged. */
@@ -195,67 +191,51 @@ async function limited<T>(work: Promise<T>, deadline: AbortSignal): Promise<T> {
   return Promise.race([work, over]);
 }
 
-function requestOver(socket: Socket, { host, port, isTls, path }: Destination, message: Message): ClientRequest {
+/** The whole request. Throws for a header that would end its line: none of ours does. */
+function requestText({ host, port, isTls, path }: Destination, { body, headers }: Message): string {
   const name = host.includes(':') ? `[${host}]` : host;
   const isUsual = port === (isTls ? 443 : 80);
-  return httpRequest({
-    createConnection: () => socket,
-    method: 'POST',
-    path,
-    setHost: false,
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headers: {
-      Host: isUsual ? name : `${name}:${port.toString()}`,
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(message.body),
-      'User-Agent': USER_AGENT,
-      Connection: 'close',
-      ...message.headers(),
-    },
-  });
+  const lines = Object.entries({
+    Host: isUsual ? name : `${name}:${port.toString()}`,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body).toString(),
+    'User-Agent': USER_AGENT,
+    Connection: 'close',
+    ...headers(),
+  }).map(([key, value]) => `${key}: ${value}`);
+  const head = [`POST ${path} HTTP/1.1`, ...lines];
+  invariant(
+    head.every((line) => /^[\x20-\x7e]*$/.test(line)),
+    'a line of a request is printable ASCII',
+  );
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-interface ReadAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  readonly bytes: Buffer;
-}
-
-/** The status and the beginning of the body; more of it is left unread. */
-async function responseTo(request: ClientRequest): Promise<ReadAnswer> {
-  return new Promise((resolve, reject) => {
+/** Resolves when the answer has been read as far as it is kept; BAD_ANSWER when the connection ends before. */
+async function readAnswer(socket: Socket, reader: AnswerReader): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
     const fail = (): void => reject(new AttemptFault('BAD_ANSWER'));
-    request.on('error', fail);
-    request.on('close', fail);
-    // What wants to speak another protocol is cut off.
-    request.on('upgrade', (_response, socket) => socket.destroy());
-    request.on('response', (response: IncomingMessage) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      const done = (): void => {
-        const { statusCode = 0, headers } = response;
-        resolve({ status: statusCode, retryAfter: headers['retry-after'], bytes: Buffer.concat(chunks) });
-      };
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk.subarray(0, ANSWER_BYTES_MAX - length));
-        length += chunk.length;
-        if (length < ANSWER_BYTES_MAX) return;
-        done();
-        response.destroy();
-      });
-      response.on('error', fail);
-      response.on('end', done);
+    for (const event of ['error', 'end', 'close']) socket.once(event, fail);
+    socket.on('data', (chunk: Buffer) => {
+      reader.take(chunk);
+      if (!reader.isDone) return;
+      socket.pause();
+      resolve();
     });
   });
 }
 
-function judge({ status, retryAfter, bytes }: ReadAnswer): Omit<Answered, 'durationMs'> {
+/** An answer with a status goes by it; without one the attempt failed by `fault`. */
+function judge(read: ReadAnswer | undefined, fault: Fault = 'BAD_ANSWER'): Omit<Answered, 'durationMs'> {
+  if (read === undefined) return { fault, status: undefined, answer: undefined, retryAfterSec: undefined };
+  const { status, retryAfter, bytes } = read;
   const answer = bytes.length === 0 ? undefined : textOf(bytes);
   return { fault: faultOf(status), status, answer, retryAfterSec: retryAfterSecOf(retryAfter, nowMs()) };
 }
 
 function faultOf(status: number): Fault | undefined {
   if (status >= 200 && status < 300) return undefined;
+  if (status < 200) return 'BAD_ANSWER';
   if (status === 410) return 'GONE';
   return status >= 300 && status < 400 ? 'REDIRECT' : 'STATUS';
 }

@@ -154,16 +154,18 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     name: 'a redirect is followed',
     changes: [
       {
-        file: ATTEMPT,
-        find: `resolve({ status: statusCode, retryAfter: headers['retry-after'],`,
-        put: `resolve({ location: headers.location, status: statusCode, retryAfter: headers['retry-after'],`,
+        file: 'sender/answer-reader.ts',
+        find: `    if (name === 'retry-after')`,
+        put: `    if (name === 'location') this.location = value;\n    if (name === 'retry-after')`,
       },
       {
         file: ATTEMPT,
-        find: '    return judge(await response);',
-        put: `    const answer = await response;
-    if (answer.location !== undefined) return this.exchange({ ...message, url: answer.location }, turns, deadline, sockets);
-    return judge(answer);`,
+        find: '    await readAnswer(socket, reader);',
+        put: `    await readAnswer(socket, reader);
+    const { location } = reader;
+    if (location === undefined) return;
+    Object.assign(reader, new AnswerReader(), { location: undefined });
+    await this.exchange({ ...message, url: location }, turns, { deadline, sockets, reader });`,
       },
     ],
     test: REDIRECTED,

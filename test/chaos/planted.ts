@@ -25,6 +25,7 @@ import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIZING } from './planted-sizing.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
+import { PLANTED_WEBHOOKS } from './planted-webhooks.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -47,6 +48,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_STATEMENTS,
   ...PLANTED_TEST_PROJECTS,
   ...PLANTED_SDK,
+  ...PLANTED_WEBHOOKS,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

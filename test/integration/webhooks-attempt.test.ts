@@ -238,8 +238,8 @@ it('reads 4 KB of megabytes, keeps 256 bytes, and shows no control characters', 
 describe('one deadline is over everything', () => {
   it.each<[string, (socket: Socket) => void]>([
     ['a receiver that takes the connection and says nothing', () => undefined],
-    ['one that answers byte by byte', (socket) => socket.once('data', () => drip(socket, 'HTTP/1.1 200 OK\r\nX: '))],
-    ['one whose body never ends', (socket) => socket.once('data', () => drip(socket, 'HTTP/1.1 200 OK\r\n\r\n'))],
+    ['one that answers byte by byte', (socket) => socket.once('data', () => drip(socket, 'HTTP/1.1 200 '))],
+    ['one that sends interim answers alone', (socket) => socket.once('data', () => drip(socket, CONTINUE, CONTINUE))],
   ])('%s', async (_what, onConnection) => {
     leadsTo('127.0.0.1');
     const port = await rawReceiver(onConnection);
@@ -260,16 +260,84 @@ describe('one deadline is over everything', () => {
   });
 });
 
-function drip(socket: Socket, head: string): void {
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+function drip(socket: Socket, head: string, drop = 'x'): void {
   socket.write(head);
-  const timer = setInterval(() => socket.write('x'), 20);
+  const timer = setInterval(() => socket.write(drop), 20);
   socket.on('close', () => clearInterval(timer));
 }
 
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
+const LONG = 'x'.repeat(100_000);
+
+it.each<[string, string, string | undefined]>([
+  ['headers of 100 KB', `${OK}X: ${LONG}\r\nContent-Length: 4\r\n\r\ndone`, 'done'],
+  ['a length beside chunks', `${OK}Content-Length: 3\r\n${CHUNKED}4\r\ndone\r\n0\r\n\r\n`, 'done'],
+  ['two lengths', `${OK}Content-Length: 3\r\nContent-Length: 4\r\n\r\ndone`, 'done'],
+  ['a length that is no number', `${OK}Content-Length: four\r\n\r\ndone`, 'done'],
+  ['lines that end with LF alone', 'HTTP/1.1 200 OK\nContent-Length: 4\n\ndone', 'done'],
+  ['no reason phrase', 'HTTP/1.1 200\r\nContent-Length: 4\r\n\r\ndone', 'done'],
+  ['an interim answer first', `${CONTINUE}${OK}Content-Length: 4\r\n\r\ndone`, 'done'],
+  ['a body of the length 0', `${OK}Content-Length: 0\r\n\r\ndone`, undefined],
+  ['a body cut short', `${OK}Content-Length: 100\r\n\r\nhalf`, 'half'],
+  ['a chunk cut short', `${OK}${CHUNKED}64\r\nhalf`, 'half'],
+  ['a chunk without a size', `${OK}${CHUNKED}half\r\n`, undefined],
+  ['headers cut short', `${OK}Content-Le`, undefined],
+  ['a header that is none', `${OK}\u0000 \u00e9:: \r\n\r\ndone`, 'done'],
+])('a 2xx status line is a success, whatever follows it: %s', async (_what, text, answer) => {
+  leadsTo('127.0.0.1');
+  const port = await rawReceiver((socket) => void socket.once('data', () => socket.end(text)));
+  expect(await send(port, { scheme: 'http' })).toMatchObject({ fault: undefined, status: 200, answer });
+});
+
+it.each<[string, string]>([
+  ['headers without end', `${OK}X: `],
+  ['a body without end', `${OK}Content-Length: 1000000\r\n\r\n`],
+])('reads a 2xx answer until the deadline, and no longer: %s', async (_what, head) => {
+  leadsTo('127.0.0.1');
+  const port = await rawReceiver((socket) => void socket.once('data', () => drip(socket, head)));
+  const answered = await send(port, { scheme: 'http', timeoutMs: 700 });
+  expect(answered).toMatchObject({ fault: undefined, status: 200 });
+});
+
+it.each([
+  [400, 'STATUS'],
+  [410, 'GONE'],
+  [503, 'STATUS'],
+])('an answer of %d that is cut short keeps its status and Retry-After', async (status, fault) => {
+  leadsTo('127.0.0.1');
+  const head = `HTTP/1.1 ${status.toString()} No\r\nRetry-After: 90\r\nContent-Length: 100\r\n\r\nno`;
+  const port = await rawReceiver((socket) => void socket.once('data', () => socket.end(head)));
+  expect(await send(port, { scheme: 'http' })).toMatchObject({ fault, status, retryAfterSec: 90, answer: 'no' });
+});
+
+it('stops reading headers after 256 KB, and keeps what the status line said', async () => {
+  leadsTo('127.0.0.1');
+  let written = 0;
+  const port = await rawReceiver((socket) => {
+    const more = (): void => {
+      while (written < 64 * 1024 * 1024 && !socket.destroyed) {
+        written += LONG.length;
+        if (!socket.write(`X: ${LONG}\r\n`)) return;
+      }
+    };
+    socket.on('drain', more);
+    socket.once('data', () => {
+      socket.write(OK);
+      more();
+    });
+  });
+  expect(await send(port, { scheme: 'http' })).toMatchObject({ fault: undefined, status: 200, answer: undefined });
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+});
+
 it.each<[string, (socket: Socket) => void]>([
   ['no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH\r\n')],
-  ['headers without end', (socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`)],
-  ['an end in the middle', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf')],
+  ['a status line without end', (socket) => socket.write(`HTTP/1.1 200 ${'x'.repeat(1_000_000)}`)],
+  ['a status line cut short', (socket) => socket.end('HTTP/1.1 20')],
+  ['an interim answer alone', (socket) => socket.end(CONTINUE)],
   [
     'another protocol',
     (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
