@@ -79,8 +79,15 @@ encoded() {
   done
 }
 
+# whole NAME TEXT: refuses what is no whole number; "90 000" must not become another request.
+whole() {
+  case $2 in '' | *[!0-9]*) printf '%s is no whole number: %s\n' "$1" "$2" >&2 && exit 2 ;; esac
+}
+
 case ${1-} in
   quote)
+    whole ENERGY "${3:-0}"
+    whole DURATION_SEC "${4:-0}"
     body='"receive_address":"'${2:?receiver}'"'
     if [ -n "${3-}" ] && [ "$3" != 0 ]; then body='"energy":'$3','$body; fi
     if [ -n "${4-}" ]; then body='"duration_sec":'$4','$body; fi

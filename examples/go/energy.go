@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -128,7 +129,14 @@ func call(method, path string, body map[string]any, key string) (int, string, er
 	}
 }
 
+var digits = regexp.MustCompile(`^[0-9]{1,15}$`)
+
 func quote(args []string) (int, string, error) {
+	for _, text := range args[1:] {
+		if text != "" && !digits.MatchString(text) {
+			return 0, "", fmt.Errorf("no whole number: %s", text)
+		}
+	}
 	body := map[string]any{"receive_address": args[0]}
 	if len(args) > 1 && args[1] != "" && args[1] != "0" {
 		body["energy"] = json.Number(args[1])

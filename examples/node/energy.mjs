@@ -19,18 +19,31 @@ const { BASE_URL, MERCHANT, API_KEY, SIGNATURES = 'hmac' } = process.env;
 export const connect = () =>
   new EnergyClient({ baseUrl: BASE_URL, merchant: MERCHANT, apiKey: API_KEY, signature: SIGNATURES });
 
+/** The whole number in an argument. A slip must not become a default: NaN is null in JSON. */
+function whole(name, text) {
+  if (!/^\d{1,15}$/.test(text)) {
+    console.error(`${name} is no whole number: ${text}`);
+    process.exit(2);
+  }
+  return Number(text);
+}
+
 const commands = {
   quote: (client, receiver, energy, duration) =>
     client.quotes.create({
       receive_address: receiver,
-      energy: Number(energy ?? 0) > 0 ? Number(energy) : undefined,
-      duration_sec: duration === undefined ? undefined : Number(duration),
+      // 0: sized by the service.
+      energy: whole('ENERGY', energy ?? '0') || undefined,
+      duration_sec: duration === undefined ? undefined : whole('DURATION_SEC', duration),
     }),
   order: (client, quoteRef, idempotencyKey) => client.orders.create({ quote_ref: quoteRef }, { idempotencyKey }),
   extend: (client, order, seconds, idempotencyKey) =>
-    client.orders.extend(order, { duration_sec: Number(seconds) }, { idempotencyKey }),
+    client.orders.extend(order, { duration_sec: whole('SECONDS', seconds) }, { idempotencyKey }),
   keep: (client, address, energy, dailyCap) =>
-    client.autoDelegations.set(address, { keep_energy: Number(energy), daily_cap_credits: Number(dailyCap) }),
+    client.autoDelegations.set(address, {
+      keep_energy: whole('ENERGY', energy),
+      daily_cap_credits: whole('CREDITS', dailyCap),
+    }),
   get: (client, key) => client.orders.get(key),
   balance: (client) => client.account.balance(),
   call: async (client, method, path, text, idempotencyKey) => {

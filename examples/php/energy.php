@@ -109,14 +109,25 @@ function call(string $method, string $path, ?object $body = null, string $key = 
     }
 }
 
+/** The whole number in an argument. A cast would take "90 000" for 90. */
+function whole(string $name, string $text): int
+{
+    if (preg_match('/^\d{1,15}$/D', $text) !== 1) {
+        fwrite(STDERR, "$name is no whole number: $text\n");
+        exit(2);
+    }
+    return (int) $text;
+}
+
 function quote(string $receiver, string $energy = '0', ?string $duration = null): array
 {
     $body = ['receive_address' => $receiver];
-    if ((int) $energy > 0) {
-        $body['energy'] = (int) $energy;
+    $named = whole('ENERGY', $energy);
+    if ($named > 0) {
+        $body['energy'] = $named;
     }
     if ($duration !== null) {
-        $body['duration_sec'] = (int) $duration;
+        $body['duration_sec'] = whole('DURATION_SEC', $duration);
     }
     return call('POST', '/v1/quotes', (object) $body);
 }

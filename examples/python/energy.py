@@ -16,6 +16,7 @@ import hmac
 import http.client
 import json
 import os
+import re
 import secrets
 import sys
 import time
@@ -28,7 +29,7 @@ ATTEMPTS_MAX = 3
 
 def canonical(body):
     """Keys sorted, no spaces: what is signed, and sent exactly so."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 # Seconds that the service's clock is ahead of ours, once it has said so.
@@ -91,12 +92,19 @@ def call(method, path, body=None, headers=None):
         time.sleep(pause)
 
 
+def whole(name, text):
+    """The whole number in an argument. int() takes "-5" and "9_0" too."""
+    if not re.fullmatch(r"[0-9]{1,15}", text):
+        sys.exit(f"{name} is no whole number: {text}")
+    return int(text)
+
+
 def quote(receiver, energy="0", duration=None):
     body = {"receive_address": receiver}
-    if int(energy) > 0:
+    if whole("ENERGY", energy) > 0:
         body["energy"] = int(energy)
     if duration is not None:
-        body["duration_sec"] = int(duration)
+        body["duration_sec"] = whole("DURATION_SEC", duration)
     return call("POST", "/v1/quotes", body)
 
 

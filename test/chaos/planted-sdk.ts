@@ -12,7 +12,38 @@ const webhooks = (title: string): NamedTest => ({ file: 'unit/sdk-webhooks.test.
 
 const ANY_ORDER = one(ORDERS, `'key' in body && body.key === key`, `'key' in body && key !== ''`);
 
+const waits = (title: string): NamedTest => ({ file: 'unit/sdk-waiting.test.ts', title });
+const BODIES: NamedTest = {
+  file: 'unit/sdk-bodies.test.ts',
+  title: 'is refused by its name, and nothing is sent',
+};
+
 export const PLANTED_SDK: readonly PlantedBug[] = [
+  {
+    name: 'the SDK sends NaN as null',
+    changes: one(`${SDK}/json-body.ts`, `if (typeof value === 'number') requireNumber(value, at);`, ''),
+    test: BODIES,
+  },
+  {
+    name: 'the SDK sends undefined in a list as null',
+    changes: one(`${SDK}/json-body.ts`, '/^(?:undefined|function|symbol|bigint)$/', '/^(?:function|symbol|bigint)$/'),
+    test: BODIES,
+  },
+  {
+    name: 'the SDK writes NaN into a query',
+    changes: one(TRANSPORT, 'return numberText(name, value as number);', 'return String(value);'),
+    test: { file: 'unit/sdk-bodies.test.ts', title: 'NaN is refused before anything is sent' },
+  },
+  {
+    name: 'the SDK gives up waiting when its first read fails',
+    changes: one(ORDERS, 'if (isPassed && (await', 'if (!isPassed && (await'),
+    test: waits('goes on when its first reads fail'),
+  },
+  {
+    name: 'the SDK calls an order refused that it could not read',
+    changes: one(ORDERS, 'throw new UnknownOutcomeError(key, thrown.requestId, thrown);', 'throw thrown;'),
+    test: waits('never calls an order refused that it could not read'),
+  },
   {
     name: 'the SDK repeats a purchase with a new key',
     changes: [

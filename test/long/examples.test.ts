@@ -88,6 +88,19 @@ const takeSignatures = (signatureSchemes: SignatureSchemes): Promise<void> =>
     world.api.projects.setOptions(customer.merchant, { signatureSchemes }, AUTHOR),
   );
 
+it.each(RUNNABLE)('%s refuses an amount that is no whole number, and sends nothing', async (language) => {
+  const service = await ScriptedService.open();
+  try {
+    for (const amount of ['90 000', '9e4', '-5', 'NaN', '65000.5', '65,000']) {
+      const ran = await run(language, ['quote', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', amount], service.env);
+      expect([amount, ran.code === 0, ran.err]).toEqual([amount, false, expect.stringContaining('whole number')]);
+    }
+    expect(service.asked).toEqual([]);
+  } finally {
+    service.close();
+  }
+});
+
 it('bash, Node and Python are on every machine that tests this', () => {
   expect(RUNNABLE).toEqual(expect.arrayContaining(['bash', 'node', 'python']));
 });

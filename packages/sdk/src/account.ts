@@ -1,5 +1,6 @@
 // What the project has, how it came to it, and what was refused to it. All of it is read alone.
 import type { CallOptions } from './deadline.js';
+import { numberText } from './json-body.js';
 import { Listing, type PageSize } from './listing.js';
 import type { Balance, Deposit, DepositAddress, LedgerEntry, RefusedRequest, Statement } from './model.js';
 import type { Transport } from './transport.js';
@@ -40,12 +41,12 @@ export class Account {
 
   /** Throws ApiError NOT_FOUND (404). */
   async statement(number: number, options?: CallOptions): Promise<Statement> {
-    return this.read(`/v1/statements/${number.toString()}`, options);
+    return this.read(`/v1/statements/${numberText('number', number)}`, options);
   }
 
   /** The entries of a statement as CSV (RFC 4180, UTF-8) with a heading. Throws ApiError NOT_FOUND (404). */
   async statementLines(number: number, options?: CallOptions): Promise<string> {
-    const path = `/v1/statements/${number.toString()}/lines.csv`;
+    const path = `/v1/statements/${numberText('number', number)}/lines.csv`;
     return (await this.transport.send<string>({ method: 'GET', path, kind: 'read', isText: true }, options)).body;
   }
 

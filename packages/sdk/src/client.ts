@@ -58,12 +58,17 @@ export class EnergyClient {
     if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl is an http(s) URL');
     if (!/^[\x21-\x7e]+$/.test(merchant.trim())) throw new TypeError('merchant is a Merchant ID');
     if (apiKey.trim() === '') throw new TypeError('apiKey is not empty');
+    const { timeoutMs = TIMEOUT_MS, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS, retries = RETRIES } = settings;
+    for (const [name, value] of Object.entries({ timeoutMs, attemptTimeoutMs })) {
+      if (!(value > 0)) throw new TypeError(`${name} is a positive number of milliseconds`);
+    }
+    if (!(retries >= 0)) throw new TypeError('retries is 0 or more');
     this.transport = new Transport({
       baseUrl: baseUrl.replace(/\/+$/, ''),
       signer: new Signer(merchant.trim(), apiKey, settings.signature ?? 'hmac'),
-      timeoutMs: settings.timeoutMs ?? TIMEOUT_MS,
-      attemptTimeoutMs: settings.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS,
-      retries: settings.retries ?? RETRIES,
+      timeoutMs,
+      attemptTimeoutMs,
+      retries,
       fetch: settings.fetch ?? fetch,
     });
     this.quotes = new Quotes(this.transport);

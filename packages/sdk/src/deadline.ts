@@ -1,6 +1,9 @@
 // The time that a call has over everything: all attempts, and the waits between them.
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** A timer of more fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /** What the caller of anything here may choose. */
 export interface CallOptions {
   /** Milliseconds over all attempts and waits. */
@@ -51,9 +54,12 @@ export async function within<T>(
   const abort = (): void => {
     controller.abort(signal?.reason);
   };
-  const timer = setTimeout(() => {
-    controller.abort(new Error(`no answer within ${Math.round(limitMs).toString()} ms`));
-  }, limitMs);
+  const timer = setTimeout(
+    () => {
+      controller.abort(new Error(`no answer within ${Math.round(limitMs).toString()} ms`));
+    },
+    Math.min(limitMs, TIMER_MAX_MS),
+  );
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) abort();
   try {

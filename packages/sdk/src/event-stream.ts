@@ -48,6 +48,8 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     signal?.addEventListener('abort', end, { once: true });
     if (signal?.aborted === true) end();
     this.aliveMs = performance.now();
+    const { outageLimitMs = OUTAGE_LIMIT_MS } = this.options;
+    if (!(outageLimitMs > 0)) throw new TypeError('outageLimitMs is a positive number of milliseconds');
     try {
       while (!ended.signal.aborted) yield* this.connection(ended.signal);
     } finally {

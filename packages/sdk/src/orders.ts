@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type * as Api from './api-types.js';
 import { Deadline, type CallOptions } from './deadline.js';
-import { ApiError, NetworkError, NotDeliveredError } from './errors.js';
+import { ApiError, EnergyError, NetworkError, NotDeliveredError, UnknownOutcomeError } from './errors.js';
 import { Listing, type PageSize } from './listing.js';
 import type { Order, OrderStatus } from './model.js';
 import type { Call, Transport } from './transport.js';
@@ -76,10 +76,17 @@ export class Orders {
     return this.follow(order, options.until ?? 'delivered', deadline);
   }
 
-  /** Waits for an order that was bought before; throws as `createAndWait` does, and NOT_FOUND (404). */
+  /**
+   * Waits for an order that was bought before, whatever keeps it from being read meanwhile; `timeoutMs` is over all of it
+   * (180 000 unless said).
+   *
+   * Throws NotDeliveredError with the order when it was refunded, or is still open when the time is up; ApiError NOT_FOUND
+   * (404) when there is no such order; UnknownOutcomeError when it could not be read even once: wait for it again, do not
+   * buy again.
+   */
   async wait(key: string, options: WaitOptions = {}): Promise<Order> {
     const deadline = new Deadline(options.timeoutMs ?? WAIT_TIMEOUT_MS, options);
-    const order = await this.get(key, { timeoutMs: deadline.timeoutMs, signal: options.signal });
+    const order = await this.firstRead(key, deadline);
     return this.follow(order, options.until ?? 'delivered', deadline);
   }
 
@@ -123,13 +130,30 @@ export class Orders {
     return (await this.transport.send<Order>(call, options)).body;
   }
 
+  /** The order as soon as it can be read. Only a NOT_FOUND says something of the order; no other failure is thrown as a refusal. */
+  private async firstRead(key: string, deadline: Deadline): Promise<Order> {
+    const { signal } = deadline;
+    for (let everyMs = POLL_MS; ; everyMs = Math.min(POLL_MAX_MS, everyMs * 1.2)) {
+      try {
+        return await this.get(key, { timeoutMs: Math.max(1, deadline.leftMs), signal });
+      } catch (thrown) {
+        if (deadline.isAborted || !(thrown instanceof EnergyError)) throw thrown;
+        if (thrown instanceof ApiError && thrown.code === 'NOT_FOUND') throw thrown;
+        const isPassed = thrown instanceof NetworkError || isPassing(thrown);
+        if (isPassed && (await deadline.sleep(jittered(everyMs)))) continue;
+        signal?.throwIfAborted();
+        throw new UnknownOutcomeError(key, thrown.requestId, thrown);
+      }
+    }
+  }
+
   /** Reads the order until it has come as far as wanted. */
   private async follow(first: Order, until: 'delivered' | 'settled', deadline: Deadline): Promise<Order> {
     let order = first;
     for (let everyMs = POLL_MS; ; everyMs = Math.min(POLL_MAX_MS, everyMs * 1.2)) {
       if (order.status === 'refunded') throw new NotDeliveredError(order);
       if (order.status === 'delivered' && (until === 'delivered' || order.settled)) return order;
-      if (!(await deadline.sleep(everyMs * (0.5 + Math.random() / 2)))) break;
+      if (!(await deadline.sleep(jittered(everyMs)))) break;
       const { signal } = deadline;
       try {
         order = await this.get(order.key, { timeoutMs: Math.max(1, deadline.leftMs), signal });
@@ -142,6 +166,8 @@ export class Orders {
     throw new NotDeliveredError(order, deadline.isAborted ? deadline.signal?.reason : undefined);
   }
 }
+
+const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 
 const isPassing = (thrown: unknown): boolean =>
   thrown instanceof ApiError && (thrown.status >= 500 || thrown.status === 429 || thrown.status === 408);

@@ -16,15 +16,6 @@ export interface SignedRequest {
   readonly idempotencyKey: string;
 }
 
-/** The body as JSON with the keys of every object sorted and undefined members left out, as both schemes take it. */
-export function bodyText(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
-}
-
 /** Signs for one project; knows how far the clock of the service is from ours, once it has said so. */
 export class Signer {
   private offsetSec = 0;

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { bodyOf, lost, refused, unreadable, type Answer, type Failure } from './attempt.js';
 import { Deadline, within, type CallOptions } from './deadline.js';
 import { ApiError, UnknownOutcomeError } from './errors.js';
-import { bodyText, type Signer } from './signature.js';
+import { bodyText, numberText, requireNumber } from './json-body.js';
+import type { Signer } from './signature.js';
 
 /** What the methods of this package hand over. */
 export interface Call {
@@ -56,6 +57,7 @@ export class Transport {
 
   /** Throws ApiError, NetworkError, UnknownOutcomeError, or the reason of the caller's signal where nothing was sent. */
   async send<T>(call: Call, options: CallOptions = {}): Promise<Answer<T>> {
+    if (call.heldSec !== undefined) requireNumber(call.heldSec, 'waitSec');
     const deadline = new Deadline(options.timeoutMs ?? this.settings.timeoutMs, options);
     options.signal?.throwIfAborted();
     let mayBeDone = false;
@@ -119,7 +121,7 @@ export class Transport {
     // A URL writes some characters of a query in another way than whoever made it.
     const url = new URL(baseUrl + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, value.toString());
+      if (value !== undefined) url.searchParams.set(name, queryText(name, value));
     }
     const { method, path } = call;
     const body = call.body === undefined ? undefined : bodyText(call.body);
@@ -148,6 +150,12 @@ export class Transport {
     this.settings.signer.setClock(error.serverTime);
     return true;
   }
+}
+
+/** Throws TypeError for what is neither text nor a number: a Date would be written in words. */
+function queryText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  return numberText(name, value as number);
 }
 
 /** Full jitter, on top of what the service asks for. */

@@ -1,6 +1,7 @@
 // Where events are sent, and every delivery. Changes have no key: they are repeated only where they were surely not taken.
 import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
+import { numberText } from './json-body.js';
 import { Listing, type PageSize } from './listing.js';
 import type { WebhookEvent, Webhook, WebhookDelivery, WebhookWithSecret } from './model.js';
 import type { Transport } from './transport.js';
@@ -66,7 +67,7 @@ export class Webhooks {
 
   /** Sends a delivery now if it waits, else as a new one. */
   async resend(id: string, delivery: number, options?: CallOptions): Promise<WebhookDelivery> {
-    return this.change(`/${part(id)}/deliveries/${delivery.toString()}/resend`, undefined, options);
+    return this.change(`/${part(id)}/deliveries/${numberText('delivery', delivery)}/resend`, undefined, options);
   }
 
   /** As `verifyWebhook`, which needs no client. */

@@ -1,0 +1,59 @@
+// The body of a request as JSON. What JSON would change without a word is refused: it writes NaN, Infinity, and a hole in a
+// list as null, which the service would take for a default, and leaves a function out.
+
+const DEPTH_MAX = 100;
+
+/**
+ * Returns the body as JSON with the keys of every object sorted and undefined members left out, as both schemes sign it.
+ * Throws TypeError, by the name of the member, for a value that JSON cannot hold.
+ */
+export function bodyText(body: unknown): string {
+  return JSON.stringify(jsonValue(body, '', 0));
+}
+
+/** Returns a number as it goes into a path, a query or a header. Throws TypeError for what is none. */
+export function numberText(name: string, value: number): string {
+  requireNumber(value, name);
+  return value.toString();
+}
+
+/** Throws TypeError unless the value is a number that is finite and exact. */
+export function requireNumber(value: unknown, name: string): void {
+  if (typeof value !== 'number') throw new TypeError(`${name} is no number`);
+  if (!Number.isFinite(value)) throw new TypeError(`${name} is ${value.toString()}, which is no amount`);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new TypeError(`${name} is beyond 2^53 - 1, where numbers are not exact`);
+  }
+}
+
+function jsonValue(given: unknown, name: string, depth: number): unknown {
+  const value = unboxed(given, name);
+  const at = name === '' ? 'the body' : name;
+  if (depth > DEPTH_MAX) throw new TypeError(`${at} is nested too deeply`);
+  if (typeof value === 'number') requireNumber(value, at);
+  if (/^(?:undefined|function|symbol|bigint)$/.test(typeof value)) {
+    throw new TypeError(`${at} is of the type ${typeof value}, which JSON cannot hold`);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value))
+    return Array.from(value, (item, index) => jsonValue(item, `${name}[${index.toString()}]`, depth + 1));
+  const tag = tagOf(value);
+  if (tag !== 'Object') throw new TypeError(`${at} is a ${tag}, which JSON cannot hold`);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => [key, jsonValue(member, name === '' ? key : `${name}.${key}`, depth + 1)] as const);
+  return Object.fromEntries(members);
+}
+
+/** What JSON takes instead of an object that says so itself. A date is none of them: the interface has no member of dates. */
+function unboxed(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const tag = tagOf(value);
+  if (tag === 'Number' || tag === 'String' || tag === 'Boolean') return value.valueOf();
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  return typeof toJSON === 'function' && tag !== 'Date' ? (toJSON.call(value, name) as unknown) : value;
+}
+
+/** Also of an object of another realm (a test runner's, say). */
+const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);
