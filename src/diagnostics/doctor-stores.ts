@@ -5,6 +5,7 @@ import { nowMs, withDeadline } from '../base/clock.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseSettings } from '../config/settings.js';
 import { reasonOf } from '../domain/errors.js';
+import { databaseFaultOf, isDatabaseBusy } from '../store/database-fault.js';
 import { DatabaseHosts } from '../store/database-hosts.js';
 import type { HostState } from '../store/host-report.js';
 import { HostsClient } from '../store/hosts-client.js';
@@ -41,6 +42,10 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
     );
     return findings;
   } catch (error) {
+    if (isDatabaseBusy(error)) {
+      const { problem, remedy } = databaseFaultOf(error);
+      return [fault('database', `${problem}.`, `${remedy}.`)];
+    }
     const todo = 'Start Postgres, or correct DATABASE_URL: host, port, user, password and database must all be right.';
     return [fault('database', `Postgres does not let us in: ${reasonOf(error)}.`, todo)];
   } finally {

@@ -132,7 +132,13 @@ export function messageOf(thrown: unknown): string {
 }
 
 export type StartCode =
-  'CONFIGURATION' | 'DATABASE_UNAVAILABLE' | 'NOT_MIGRATED' | 'PORT_UNAVAILABLE' | 'UNSECURED_ROWS' | 'WRONG_KEY';
+  | 'CONFIGURATION'
+  | 'DATABASE_BUSY'
+  | 'DATABASE_UNAVAILABLE'
+  | 'NOT_MIGRATED'
+  | 'PORT_UNAVAILABLE'
+  | 'UNSECURED_ROWS'
+  | 'WRONG_KEY';
 
 /** Why a process cannot start or a command cannot run: the message names the cause and the cure, on one line. */
 export class StartError extends Error {

@@ -5,6 +5,7 @@ import { ConsoleError } from '../domain/console-error.js';
 import { OperatorError, type ExitCode } from '../domain/operator-error.js';
 import { ApiError, InvariantError, messageOf, reasonOf, StartError } from '../domain/errors.js';
 import { isConnectionFault, sqlStateOf } from '../store/database.js';
+import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from '../store/database-fault.js';
 
 export interface CliFailure {
   readonly exitCode: ExitCode;
@@ -33,25 +34,26 @@ export function failureOf(thrown: unknown): CliFailure {
     const why = causes.length === 0 ? '' : ` (${causes.join('; ')})`;
     return { exitCode: 1, code: 'CHAIN_UNAVAILABLE', message: `${thrown.message}${why}; check TRON_FULL_NODE_URLS.` };
   }
-  return databaseFaultOf(thrown) ?? { exitCode: 1, code: 'FAILED', message: reasonOf(thrown) };
+  return faultOfDatabase(thrown) ?? { exitCode: 1, code: 'FAILED', message: reasonOf(thrown) };
 }
 
 /** What the database said, if it was the database; the platform wraps what it meets at the start. */
-function databaseFaultOf(thrown: unknown): CliFailure | undefined {
-  if (isConnectionFault(thrown)) {
-    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
-    return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
-  }
+function faultOfDatabase(thrown: unknown): CliFailure | undefined {
+  if (isConnectionFault(thrown) || isDatabaseBusy(thrown)) return unreachable(thrown);
   const sqlState = sqlStateOf(thrown);
   if (sqlState === '42P01' || sqlState === '42703') {
     const message = 'The database lacks what this version needs: run `npm run cli -- migrate` first.';
     return { exitCode: 1, code: 'NOT_MIGRATED', message };
   }
   if (sqlState === '28P01' || sqlState === '28000' || sqlState === '3D000') {
-    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
-    return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
+    return unreachable(thrown);
   }
-  return thrown instanceof Error && thrown.cause !== undefined ? databaseFaultOf(thrown.cause) : undefined;
+  return thrown instanceof Error && thrown.cause !== undefined ? faultOfDatabase(thrown.cause) : undefined;
+}
+
+function unreachable(thrown: unknown): CliFailure {
+  const fault = databaseFaultOf(thrown);
+  return { exitCode: 1, code: fault.code, message: databaseFaultText(fault) };
 }
 
 function commandLineFault(thrown: CommanderError): CliFailure {

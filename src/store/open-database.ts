@@ -1,5 +1,6 @@
 /** How every process begins with its database. */
 import type { DataSource } from 'typeorm';
+import { monotonicMs, sleep } from '../base/clock.js';
 import type { Sealers } from '../base/sealers.js';
 import { reasonOf, StartError } from '../domain/errors.js';
 import type { DatabaseSettings } from '../config/settings.js';
@@ -8,6 +9,7 @@ import { createDataSource } from './data-source.js';
 import { DatabaseHosts, type TimelineRecord } from './database-hosts.js';
 import { checkSchema } from './database-checks.js';
 import { Database } from './database.js';
+import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from './database-fault.js';
 import { checkKeys } from './key-canaries.js';
 
 interface Opening {
@@ -16,12 +18,32 @@ interface Opening {
   readonly sealers: Sealers;
   readonly log: Log;
   readonly lockTimeoutMs?: number;
+  /** How long to wait for a database that answers and has no connection free; 30 s unless said. */
+  readonly busyLimitMs?: number;
   /** What other processes have seen of the hosts. */
   readonly record?: TimelineRecord | undefined;
 }
 
 /** The longest wait for a connection to a replica: the primary answers otherwise. */
 const REPLICA_CONNECTION_MS = 2000;
+
+const BUSY_LIMIT_MS = 30_000;
+const BUSY_RETRY_MS = 500;
+
+/** Connects; again and again for a while where the database answers and lets nobody in just now. Throws the last failure. */
+async function connect(source: DataSource, log: Log, limitMs: number): Promise<void> {
+  const startedMs = monotonicMs();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await source.initialize();
+      return;
+    } catch (error) {
+      if (!isDatabaseBusy(error) || monotonicMs() - startedMs >= limitMs) throw error;
+      if (attempt === 1) log.warn({ fault: reasonOf(error) }, 'failed to get a database connection; will retry');
+      await sleep(BUSY_RETRY_MS);
+    }
+  }
+}
 
 /** Of DATABASE_READ_URL, not yet connected: a process starts while its replica is away. */
 export function replicaSource(
@@ -42,7 +64,7 @@ export function replicaSource(
 /** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
 export async function openDatabase(
   settings: DatabaseSettings,
-  { role, sealers, log, lockTimeoutMs, record }: Opening,
+  { role, sealers, log, lockTimeoutMs, busyLimitMs = BUSY_LIMIT_MS, record }: Opening,
 ): Promise<DataSource> {
   const { url, directUrl, namedStatements, poolMax, readLagMaxSec } = settings;
   const onChange = (text: string, fields: Readonly<Record<string, unknown>>): void => log.warn(fields, text);
@@ -61,11 +83,11 @@ export async function openDatabase(
     ...(lockTimeoutMs !== undefined && { lockTimeoutMs }),
   });
   try {
-    await source.initialize();
+    await connect(source, log, busyLimitMs);
   } catch (error) {
-    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(error)}): start it, or correct DATABASE_URL.`;
     await hosts.stop();
-    throw new StartError('DATABASE_UNAVAILABLE', message, error);
+    const fault = databaseFaultOf(error);
+    throw new StartError(fault.code, databaseFaultText(fault), error);
   }
   try {
     const database = new Database(source);
