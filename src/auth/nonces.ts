@@ -61,7 +61,7 @@ export class Nonces {
 
   /**
    * Uses the nonce of a request whose signature was found good. Throws 401 SIGNATURE_REPLAYED when it was used before,
-   * 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE when that is not known of so early a request, 503 AUTH_UNAVAILABLE.
+   * 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE when that is unknown of so early a request, 503 AUTH_UNAVAILABLE.
    */
   async use(projectId: string, nonce: string, timestampSec: number): Promise<void> {
     const remembered = await this.inRedis(projectId, nonce);
@@ -70,7 +70,7 @@ export class Nonces {
       await this.inPostgres(projectId, nonce);
     }
     const sinceSec = remembered?.sinceSec ?? this.awaySinceSec;
-    if (timestampSec <= sinceSec) throw outOfRange(Math.max(secondNow(), sinceSec + 1));
+    if (timestampSec <= sinceSec) throw beforeMemory(timestampSec, sinceSec);
   }
 
   private async inRedis(projectId: string, nonce: string): Promise<Remembered | undefined> {
@@ -133,6 +133,14 @@ export function nonceOf({ nonce, project }: Caller): Witness {
 export function outOfRange(serverTime: number): ApiError {
   const words = `X-CC-Timestamp is too far from server_time; sign again with a time within ${WINDOW_SEC.toString()} s of it.`;
   return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime });
+}
+
+/** Refuses a timestamp from before the service began to remember nonces: one of then may have been used. */
+function beforeMemory(timestampSec: number, sinceSec: number): ApiError {
+  const words =
+    `X-CC-Timestamp ${timestampSec.toString()} is not after ${sinceSec.toString()}, when the service began to remember nonces: ` +
+    'its store of them was emptied, or is new. Nothing was done; sign again with server_time.';
+  return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime: Math.max(secondNow(), sinceSec + 1) });
 }
 
 /** Whole Unix seconds by this machine's clock. */
