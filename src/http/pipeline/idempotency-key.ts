@@ -28,6 +28,9 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
     throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
   // The length is checked first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
+  if (key === '.' || key === '..') {
+    throw invalidField(HEADER, 'must not be . or ..: no URL can carry them as a part of its path');
+  }
   if (!mayBeSent(key))
     throw invalidField(HEADER, 'must not begin with ext_, nonce_ or auto_: those keys the service makes');
   return key;
