@@ -25,6 +25,7 @@ const usualDefault = (): number => DEFAULT_DURATION_SEC;
 export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: DurationRule = {}) =>
   Member({
     name: 'isDuration',
+    isNumber: true,
     faultOf: (value, { sales: { durationMinSec }, sale: { longestSec } }) => {
       const most = (isLongJudged ? longestSec : undefined) ?? Number.MAX_SAFE_INTEGER;
       if (typeof value === 'number' && value >= durationMinSec && value <= most) return undefined;

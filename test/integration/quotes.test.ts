@@ -141,10 +141,14 @@ describe('sizing', () => {
     expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD, needs_activation: true });
   });
 
-  test('null is as good as absent', async () => {
-    const { body } = await quote({ receive_address: WHO.bob, energy: null, duration_sec: null });
-    expect(body).toMatchObject({ recipient_state: 'warm', duration_sec: 3600 });
-  });
+  test.each(['energy', 'duration_sec'])(
+    'null is refused for %s, which a caller’s NaN becomes in JSON',
+    async (member) => {
+      const { status, body } = await quote({ receive_address: WHO.bob, [member]: null });
+      expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
+      expect(body.details).toEqual([{ field: member, msg: 'must not be null' }]);
+    },
+  );
 
   test('a named energy is not simulated: the chain is asked nothing', async () => {
     const before = world.node.asked.get('wallet/getaccount') ?? 0;

@@ -61,6 +61,14 @@ describe('a call that succeeds', () => {
     expect(status).toBe(200);
   });
 
+  test.each(['call_value', 'duration_sec'])(
+    'null is refused for %s, which a caller’s NaN becomes in JSON',
+    async (member) => {
+      const { status, body } = await call({ function_selector: 'pay()', [member]: null });
+      expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
+    },
+  );
+
   test('the dynamic part is in the figure and shown', async () => {
     await world.chain.setEnergyFactor(2000);
     try {

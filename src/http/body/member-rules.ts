@@ -5,7 +5,14 @@
  */
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsOptional, ValidateBy, ValidationTypes, getMetadataStorage, type ValidationArguments } from 'class-validator';
+import {
+  IsOptional,
+  ValidateBy,
+  ValidateIf,
+  ValidationTypes,
+  getMetadataStorage,
+  type ValidationArguments,
+} from 'class-validator';
 import { isAddress } from '../../chain/address.js';
 import type { Config } from '../../config/config.js';
 import { invariant } from '../../domain/errors.js';
@@ -31,13 +38,18 @@ interface MemberRule {
   /** What is wrong with a value that was sent ("must be …"), or nothing. */
   readonly faultOf: (value: unknown, limits: RequestLimits) => string | undefined;
   readonly openApi: (limits: RequestLimits) => JsonSchema;
+  /** The member is a number: null is refused also where it may be left out. */
+  readonly isNumber?: boolean;
 }
+
+/** The members of each request class that are numbers. */
+const NUMBERS = new WeakMap<object, Set<string | symbol>>();
 
 /** What each request is judged by: class-validator gives a constraint no access to the application it is in. */
 export const LIMITS = new WeakMap<object, RequestLimits>();
 
 /** The decorator of a rule; a member without `Optional` must be there and not null. */
-export function Member({ name, faultOf, openApi }: MemberRule): PropertyDecorator {
+export function Member({ name, faultOf, openApi, isNumber = false }: MemberRule): PropertyDecorator {
   const judge = (args?: ValidationArguments): string | undefined => {
     if (args?.value === undefined) return 'is required';
     if (args.value === null) return 'must not be null';
@@ -46,18 +58,26 @@ export function Member({ name, faultOf, openApi }: MemberRule): PropertyDecorato
     return faultOf(args.value, limits);
   };
   const validate = (_: unknown, args?: ValidationArguments) => judge(args) === undefined;
-  return ValidateBy(
+  const rule = ValidateBy(
     { name, validator: { validate, defaultMessage: (args) => judge(args) ?? '' } },
-    { context: { openApi } },
+    { context: { openApi, isNumber } },
   );
+  return (target, member) => {
+    if (isNumber) NUMBERS.set(target, (NUMBERS.get(target) ?? new Set()).add(member));
+    rule(target, member);
+  };
 }
 
-/** May be left out, or null, which is the same. */
-export const Optional = () =>
-  applyDecorators(
-    IsOptional(),
-    Transform(({ value }: { value: unknown }) => value ?? undefined),
-  );
+/**
+ * May be left out, or null, which is the same; but null is refused for a number. JavaScript writes NaN and Infinity as null,
+ * so that a slip of the caller would be taken for the default.
+ */
+export const Optional = (): PropertyDecorator => (target, member) => {
+  const isLeftOut = (value: unknown): boolean =>
+    value === undefined || (value === null && NUMBERS.get(target)?.has(member) !== true);
+  ValidateIf((_request: object, value: unknown) => !isLeftOut(value))(target, member);
+  Transform(({ value }: { value: unknown }) => (isLeftOut(value) ? undefined : value))(target, member);
+};
 
 /** A non-negative integer written as one; any other number comes as NaN. */
 export const IsInteger = (
@@ -66,6 +86,7 @@ export const IsInteger = (
 ) =>
   Member({
     name: 'isInteger',
+    isNumber: true,
     faultOf: (value, limits) => {
       const { min, max } = boundsOf(limits);
       if (typeof value === 'number' && value >= min && value <= max) return undefined;
@@ -192,6 +213,8 @@ export const Parameter = ({ name, faultOf, openApi }: MemberRule) =>
 
 interface DescribedMember {
   readonly isOptional: boolean;
+  /** Null is as good as absent. */
+  readonly isNullable: boolean;
   readonly schema: JsonSchema;
 }
 
@@ -203,8 +226,10 @@ export function membersOf(type: Type, limits: RequestLimits): ReadonlyMap<string
   );
   return new Map(
     rules.flatMap(({ propertyName: name, context }) => {
-      const { openApi } = (context ?? {}) as Partial<MemberRule>;
-      return openApi === undefined ? [] : [[name, { isOptional: optional.has(name), schema: openApi(limits) }]];
+      const { openApi, isNumber } = (context ?? {}) as Partial<MemberRule>;
+      const isOptional = optional.has(name);
+      const isNullable = isOptional && isNumber !== true;
+      return openApi === undefined ? [] : [[name, { isOptional, isNullable, schema: openApi(limits) }]];
     }),
   );
 }

@@ -302,9 +302,9 @@ function requestSchema({ type, forms }: NonNullable<Operation['request']>, limit
     additionalProperties: false,
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries(
-      members.map(([name, { isOptional, schema }]) => [
+      members.map(([name, { isNullable, schema }]) => [
         name,
-        isOptional ? { ...schema, type: [schema['type'], 'null'] } : schema,
+        isNullable ? { ...schema, type: [schema['type'], 'null'] } : schema,
       ]),
     ),
     ...(forms !== undefined && { oneOf: forms }),
