@@ -59,8 +59,8 @@ export class DeliveryAttempts {
 
   /** Throws DestinationBusy, and what the database throws; then nothing is recorded. */
   async attempt(sender: EndpointSender, endpoint: HeldEndpoint, delivery: DueDelivery): Promise<void> {
-    // Replays have their places behind what is new.
-    const isInOrder = delivery.attempts === 0 && delivery.cause !== 'test';
+    // Replays have their places behind what is new. One that was requested waits for no other.
+    const isInOrder = delivery.attempts === 0 && delivery.cause !== 'test' && !delivery.isRequested;
     const place = isInOrder ? sender.nextPlace() : undefined;
     try {
       const { payload } = delivery;

@@ -10,41 +10,49 @@ import { Database } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import type { Answered } from './attempt.js';
+import { SLOWING_STATUSES, verdictOf } from './schedule.js';
 
 const FRESH_BATCH = 1000;
 const DROP_BATCH = 1000;
 /** Between two requests to one host or address: twenty a second. */
 const SPACING = `interval '50 milliseconds'`;
 
-/** How long an endpoint that fails rests after a probe: one that is down is spared, one that is back soon found out. */
+/** How long an endpoint that is slowed down rests after a probe: one that is down is spared, one that is back soon found out. */
 const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
     ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
 
-/** Of an endpoint that fails only the oldest is tried, but where that comes again so much later, no other waits for it. */
-const FAR = `interval '2 minutes'`;
 const OLDEST_FIRST = `(d.cause = 'replay'), d.position, d.id`;
 
 /**
- * What waits for an endpoint, in two parts, each in an index of its own: a first attempt is due from when it is written; what
- * comes again is found by its time. A receiver that refuses much has tens of thousands that come again in hours.
+ * What waits for an endpoint, in three parts, each in an index of its own: a first attempt is due from when it is written;
+ * what comes again is found by its time; what its owner asked for again goes before both. A receiver that refuses much has
+ * tens of thousands that come again in hours.
  */
 const FIRST = `d.status = 'pending' AND d.attempts = 0`;
 const AGAIN = `d.status = 'pending' AND d.attempts > 0 AND (d.cause = 'replay') = part.is_replay`;
+const REQUESTED = `d.status = 'pending' AND d.is_requested`;
 const PARTS = `(VALUES (false), (true)) part(is_replay)`;
 
-/** What was written since the last look: its endpoints are due. Rows in one order, so that senders never cross. */
+/**
+ * Makes the endpoints due of deliveries that were written since the last look: one that is slowed down when it has rested, or
+ * immediately for a request of the owner. Rows are locked in one order, so that senders never cross.
+ */
 const TAKE_FRESH = {
   name: 'take_fresh_deliveries',
   text: `WITH fresh AS (
       SELECT id FROM webhook_delivery WHERE is_fresh ORDER BY id LIMIT ${FRESH_BATCH.toString()} FOR UPDATE SKIP LOCKED),
-    seen AS (UPDATE webhook_delivery d SET is_fresh = false FROM fresh WHERE d.id = fresh.id RETURNING d.endpoint_id),
-    woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM seen)
+    seen AS (UPDATE webhook_delivery d SET is_fresh = false FROM fresh WHERE d.id = fresh.id
+       RETURNING d.endpoint_id, d.is_requested),
+    by_endpoint AS (SELECT endpoint_id, bool_or(is_requested) AS is_requested FROM seen GROUP BY endpoint_id),
+    woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM by_endpoint)
        ORDER BY endpoint_id FOR NO KEY UPDATE)
-    UPDATE webhook_state s SET due_at = least(s.due_at, clock_timestamp() + ${PROBE_REST}) FROM woken
+    UPDATE webhook_state s SET due_at = least(s.due_at,
+        clock_timestamp() + CASE WHEN b.is_requested THEN interval '0' ELSE ${PROBE_REST} END)
+      FROM woken JOIN by_endpoint b USING (endpoint_id)
      WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
 };
 
-/** $1 holder, $2 lease, $3 most, $4 those that fail. One of ours that is due again keeps its fence. */
+/** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
 const CLAIM = {
   name: 'claim_endpoints',
   text: `WITH due AS (
@@ -77,70 +85,96 @@ const ENDPOINTS = {
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence JOIN webhook_endpoint e ON e.id = v.id`,
 };
 
-const SENT = `d.id, d.event_key, d.event_id, d.cause, d.attempts, d.payload, d.next_at, d.position`;
+const SENT = `d.id, d.event_key, d.event_id, d.cause, d.attempts, d.payload, d.next_at, d.position, d.is_requested`;
 
 /**
- * $1 endpoints, $2 fences, $3 how many each, $4 whether it fails, $5 what is under way. In order of position; of what comes
- * again those that have been due for longest. Of one that fails the oldest, or what has been due for longest while that one is far.
+ * $1 endpoints, $2 fences, $3 the most each, $4 whether it is slowed down, $5 the deliveries under way, $6 whether it rests. Requested
+ * ones come first, then first attempts and due retries in order of position, replays last. An endpoint that is slowed down is
+ * probed with an event that was never tried, and only without one by the retry that has been due for longest: an event that
+ * cannot be delivered would else hold up all others.
  */
 const DUE = {
   name: 'due_deliveries',
   text: `SELECT d.id, v.id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
-      coalesce(d.payload, e.payload) AS payload, d.next_at::text AS "dueAt", extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
-    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_failing)
+      coalesce(d.payload, e.payload) AS payload, d.next_at::text AS "dueAt", d.is_requested AS "isRequested",
+      extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
+    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[], $6::boolean[]) AS v(id, fence, room, is_failing, is_resting)
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
-    LEFT JOIN LATERAL (
-      SELECT d.id, d.next_at > statement_timestamp() + ${FAR} AS is_far FROM webhook_delivery d
-       WHERE v.is_failing AND d.endpoint_id = v.id AND d.status = 'pending' ORDER BY ${OLDEST_FIRST} LIMIT 1) oldest ON true
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN v.is_failing THEN 1 ELSE v.room END AS unasked, v.is_resting OR v.is_failing AND EXISTS (
+        SELECT FROM webhook_delivery d WHERE d.endpoint_id = v.id AND ${REQUESTED}) AS is_resting) r
     CROSS JOIN LATERAL (
       SELECT * FROM (
         (SELECT ${SENT} FROM webhook_delivery d
-          WHERE (NOT v.is_failing OR oldest.is_far) AND d.endpoint_id = v.id AND ${FIRST} AND d.id <> ALL ($5::bigint[])
-          ORDER BY ${OLDEST_FIRST} LIMIT v.room)
+          WHERE d.endpoint_id = v.id AND ${REQUESTED} AND d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
+          ORDER BY d.id LIMIT v.room)
         UNION ALL
-        SELECT again.* FROM ${PARTS} CROSS JOIN LATERAL (
-          SELECT ${SENT} FROM webhook_delivery d
-           WHERE (NOT v.is_failing OR oldest.is_far) AND d.endpoint_id = v.id AND ${AGAIN}
-             AND d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
-           ORDER BY d.next_at LIMIT v.room) again
-        UNION ALL
-        SELECT ${SENT} FROM webhook_delivery d
-         WHERE d.id = oldest.id AND NOT oldest.is_far AND d.status = 'pending' AND d.next_at <= statement_timestamp()) d
-       ORDER BY (d.cause = 'replay'), CASE WHEN v.is_failing THEN d.next_at END, d.position, d.id LIMIT v.room) d
+        (SELECT * FROM (
+          (SELECT ${SENT} FROM webhook_delivery d
+            WHERE NOT r.is_resting AND d.endpoint_id = v.id AND ${FIRST} AND NOT d.is_requested AND d.id <> ALL ($5::bigint[])
+            ORDER BY ${OLDEST_FIRST} LIMIT r.unasked)
+          UNION ALL
+          SELECT again.* FROM ${PARTS} CROSS JOIN LATERAL (
+            SELECT ${SENT} FROM webhook_delivery d
+             WHERE NOT r.is_resting AND d.endpoint_id = v.id AND ${AGAIN} AND NOT d.is_requested
+               AND d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
+             ORDER BY d.next_at LIMIT r.unasked) again) d
+          ORDER BY (v.is_failing AND d.attempts > 0), (d.cause = 'replay'),
+            CASE WHEN v.is_failing AND d.attempts > 0 THEN d.next_at END, d.position, d.id
+          LIMIT r.unasked)) d
+       ORDER BY NOT d.is_requested LIMIT v.room) d
     LEFT JOIN event e ON e.id = d.event_id
-    ORDER BY v.id, ${OLDEST_FIRST}`,
+    ORDER BY v.id, NOT d.is_requested, ${OLDEST_FIRST}`,
 };
 
+/** Whether the last attempt at a delivery was refused by an answer about its event (`verdictOf`). */
+const WAS_REFUSED = `(d.answer_status BETWEEN 400 AND 499 AND d.answer_status NOT IN (${SLOWING_STATUSES.join(', ')}))`;
+
+/** How long after a success a refusal is taken for a refusal of its own event alone. */
+const TAKING = `interval '1 hour'`;
+
 /**
- * The delivery's row first, as by everybody who locks both. One that was made due meanwhile, by whoever had it resent, stays
- * so: $12 since when it was due. $5 whether it says nothing of how the endpoint does. An event that is refused again and again is one failure in a row, so
- * that it alone never has the endpoint probed.
+ * Since when an endpoint that refuses has taken nothing: the first refusal of a type that was last taken before, or never.
+ * A type that was refused already when another was taken is refused for its own sake, and says nothing of the endpoint.
+ */
+const REFUSING_SINCE = `CASE WHEN s.taken_at BETWEEN clock_timestamp() - ${TAKING} AND clock_timestamp() THEN NULL
+    ELSE (SELECT min(r.since::timestamptz) FROM
+        jsonb_each_text(jsonb_build_object(tried.type, clock_timestamp()) || s.refused_since) AS r(type, since)
+       WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END`;
+
+/**
+ * Records an attempt and its verdict ($5) on the endpoint. The delivery's row is locked first, as by every statement that
+ * locks both. One that was requested meanwhile stays due: $11 since when it was due. An event that fails again and again is one
+ * failure in a row, so that it alone never slows its endpoint down.
  */
 const RECORD = {
   name: 'record_attempt',
   text: `WITH tried AS (
-      SELECT d.id, d.endpoint_id, d.next_at IS DISTINCT FROM $12::timestamptz AS is_resent FROM webhook_delivery d
+      SELECT d.id, d.endpoint_id, d.type, d.next_at IS DISTINCT FROM $11::timestamptz AS is_requested,
+          CASE WHEN NOT ${WAS_REFUSED} IS TRUE THEN d.attempted_at END AS slowed_at FROM webhook_delivery d
        WHERE d.id = $3 AND d.endpoint_id = $1 AND d.status = 'pending' FOR NO KEY UPDATE),
     held AS (
       UPDATE webhook_state s SET
-          failures = CASE WHEN $5 THEN s.failures WHEN $6 THEN 0
-            WHEN (SELECT d.attempted_at FROM webhook_delivery d WHERE d.id = $3) >= s.failing_since THEN s.failures
-            ELSE s.failures + 1 END,
-          failing_since = CASE WHEN $5 THEN s.failing_since WHEN $6 THEN NULL
-            ELSE coalesce(s.failing_since, clock_timestamp()) END
-        FROM tried WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING s.endpoint_id, tried.is_resent)
+          failures = CASE WHEN $5 = 'none' THEN s.failures WHEN $5 <> 'slowing' THEN 0
+            WHEN tried.slowed_at >= s.failing_since THEN s.failures ELSE s.failures + 1 END,
+          failing_since = CASE $5 WHEN 'none' THEN s.failing_since WHEN 'taken' THEN NULL WHEN 'refused' THEN ${REFUSING_SINCE}
+            ELSE coalesce(s.failing_since, clock_timestamp()) END,
+          taken_at = CASE $5 WHEN 'taken' THEN clock_timestamp() ELSE s.taken_at END,
+          refused_since = CASE $5 WHEN 'taken' THEN s.refused_since - tried.type
+            WHEN 'refused' THEN jsonb_build_object(tried.type, clock_timestamp()) || s.refused_since ELSE s.refused_since END
+        FROM tried WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING s.endpoint_id, tried.is_requested)
     UPDATE webhook_delivery d SET attempts = d.attempts + 1, status = $4, attempted_at = clock_timestamp(),
-        is_fresh = $4 = 'pending' AND held.is_resent,
-        next_at = CASE WHEN $4 <> 'pending' THEN NULL WHEN held.is_resent THEN d.next_at
-          ELSE clock_timestamp() + $7 * interval '1 millisecond' END,
+        is_fresh = $4 = 'pending' AND held.is_requested, is_requested = $4 = 'pending' AND held.is_requested,
+        next_at = CASE WHEN $4 <> 'pending' THEN NULL WHEN held.is_requested THEN d.next_at
+          ELSE clock_timestamp() + $6 * interval '1 millisecond' END,
         ended_at = CASE WHEN $4 = 'pending' THEN NULL ELSE clock_timestamp() END,
-        answer_status = $8, answer = $9, fault = $10, duration_ms = $11
+        answer_status = $7, answer = $8, fault = $9, duration_ms = $10
       FROM held WHERE d.id = $3 AND d.endpoint_id = held.endpoint_id RETURNING d.id`,
 };
 
 /**
- * Given back with the time when it is due next: at once where something new came meanwhile, by which due_at is earlier than
- * the lease's end, but not before it has rested. $3 how long nothing may be sent.
+ * Releases endpoints with the time when they are due next: immediately where something new came meanwhile, by which due_at is
+ * earlier than the lease's end, but not before it has rested. A request of the owner waits for no rest. $3 how long nothing may be sent.
  */
 const RELEASE = {
   name: 'release_endpoints',
@@ -150,18 +184,17 @@ const RELEASE = {
        ORDER BY s.endpoint_id FOR NO KEY UPDATE OF s)
     UPDATE webhook_state s SET holder = NULL, lease_until = NULL,
         due_at = (SELECT CASE WHEN n.at IS NOT NULL THEN greatest(n.at,
-              clock_timestamp() + greatest(${PROBE_REST}, held.rest_ms * interval '1 millisecond')) END
+              clock_timestamp() + greatest(CASE WHEN n.is_requested THEN interval '0' ELSE ${PROBE_REST} END,
+                held.rest_ms * interval '1 millisecond')) END
             FROM (SELECT CASE
                 WHEN s.due_at < s.lease_until THEN s.due_at
                 WHEN EXISTS (SELECT FROM webhook_endpoint e WHERE e.id = s.endpoint_id AND e.disabled_at IS NOT NULL
                   AND e.deleted_at IS NULL) THEN NULL
-                WHEN s.failures >= ${FAILURES_MAX.toString()} AND oldest.next_at <= clock_timestamp() + ${FAR} THEN oldest.next_at
                 ELSE least(
                   (SELECT clock_timestamp() FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND ${FIRST} LIMIT 1),
                   (SELECT min((SELECT min(d.next_at) FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND ${AGAIN}))
-                    FROM ${PARTS})) END AS at
-              FROM (SELECT (SELECT d.next_at FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending'
-                      ORDER BY ${OLDEST_FIRST} LIMIT 1) AS next_at) oldest) n)
+                    FROM ${PARTS})) END AS at,
+                EXISTS (SELECT FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND ${REQUESTED}) AS is_requested) n)
       FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,
 };
 
@@ -211,15 +244,20 @@ export interface DueDelivery {
   readonly attempts: number;
   /** Null: the event is too old to be read. */
   readonly payload: string | null;
+  /** Asked for by the owner: sent immediately, before and beside everything else. */
+  readonly isRequested: boolean;
   readonly lateSec: number;
   /** Since when it is due, as the database writes it; null where it ended meanwhile. */
   readonly dueAt: string | null;
 }
 
-/** An endpoint for which something is wanted. */
+/** How many deliveries of an endpoint are wanted. */
 export interface Wanted extends Claimed {
   readonly room: number;
+  /** Slowed down: one at most, beside requested ones. */
   readonly isFailing: boolean;
+  /** Nothing but requested ones. */
+  readonly isResting?: boolean;
 }
 
 export interface Outcome {
@@ -269,15 +307,16 @@ export class DeliveryClaims {
       wanted.map(({ room }) => room),
       wanted.map(({ isFailing }) => isFailing),
       underWay,
+      wanted.map(({ isResting = false }) => isResting),
     ]);
   }
 
   /** False when the endpoint is another sender's by now, which attempts the delivery again. */
   async record(held: Claimed, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
     const { fault, status: answerStatus, answer, durationMs } = answered;
-    const saysNothing = delivery.cause === 'test' || status === 'dropped';
+    const isOfEndpoint = delivery.cause !== 'test' && status !== 'dropped';
     const rows = await this.database.query(RECORD, [
-      ...[held.id, held.fence, delivery.id, status, saysNothing, status === 'delivered', delayMs],
+      ...[held.id, held.fence, delivery.id, status, isOfEndpoint ? verdictOf(answered) : 'none', delayMs],
       ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs, delivery.dueAt],
     ]);
     return rows.length > 0;

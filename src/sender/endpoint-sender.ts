@@ -39,13 +39,13 @@ export class EndpointSender implements Claimed {
     return !this.isPostponed || this.open.size === 0;
   }
 
-  /** What to ask for. Of an endpoint that fails one, once: it rests when it is given back. */
-  wanted(failures: number): Wanted[] {
+  /** What to ask for. Of an endpoint that is slowed down one, once, beside requested ones: it rests when it is released. */
+  wanted(failures: number): Wanted {
     const { id, fence, room } = this;
-    if (failures < FAILURES_MAX) return [{ id, fence, room, isFailing: false }];
-    if (this.hasProbed || this.underWay.size > 0) return [];
-    this.hasProbed = true;
-    return [{ id, fence, room: 1, isFailing: true }];
+    if (failures < FAILURES_MAX) return { id, fence, room, isFailing: false };
+    const mayProbe = !this.hasProbed && this.underWay.size === 0;
+    this.hasProbed ||= mayProbe;
+    return { id, fence, room, isFailing: true, isResting: !mayProbe };
   }
 
   /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */

@@ -1,4 +1,4 @@
-/** Says of endpoints that they fail, disables those that have failed for days, and deletes what was delivered long ago. */
+/** Says of endpoints that they changed or fail, disables those that have failed for days, and deletes what was delivered long ago. */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
@@ -16,6 +16,11 @@ const BATCHES_MAX = 50;
 const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_timestamp() FROM webhook_state s
   WHERE s.endpoint_id = e.id AND s.failing_since < clock_timestamp() - interval '1 hour'
     AND e.failing_told_at IS NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
+
+/** Writes the event of changes within seconds of another one (webhooks/webhooks.ts), as the endpoint is now. */
+const SAY_CHANGED = `UPDATE webhook_endpoint SET change_reported_at = clock_timestamp()
+  WHERE changed_at > change_reported_at AND deleted_at IS NULL
+    AND change_reported_at NOT BETWEEN clock_timestamp() - interval '20 seconds' AND clock_timestamp()`;
 
 /** So that the next time is said again. */
 const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FROM webhook_state s
@@ -52,7 +57,7 @@ export class EndpointWatch implements BeforeApplicationShutdown {
   ) {
     this.failing = new Gauge({
       name: 'webhook_endpoints_failing',
-      help: 'Enabled endpoints whose last attempt failed.',
+      help: 'Enabled endpoints that take no event.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({
@@ -79,7 +84,9 @@ export class EndpointWatch implements BeforeApplicationShutdown {
   /** All of it, whatever fails. Throws the last failure, and at once when the database is away. */
   async look(): Promise<void> {
     const parts = [
-      ...[FORGET_FAILING, SAY_FAILING, DISABLE, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
+      ...[SAY_CHANGED, FORGET_FAILING, SAY_FAILING, DISABLE, PRUNE_DESTINATIONS].map(
+        (text) => () => this.database.query(text),
+      ),
       () => this.prune(),
       () => this.countFailing(),
     ];

@@ -1,4 +1,4 @@
-/** When a delivery that failed is attempted again (docs/interface.md §27). Pure. */
+/** What an attempt says of its endpoint, and when a failed delivery is attempted again (docs/interface.md §27). Pure. */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -9,6 +9,24 @@ const DELAYS_SEC = [
 export const ATTEMPTS_MAX = DELAYS_SEC.length + 1;
 const JITTER = 0.2;
 const RETRY_AFTER_SEC_MAX = 24 * HOUR;
+
+/** Statuses below 500 by which a receiver asks for less, and says nothing of the event. */
+export const SLOWING_STATUSES: readonly number[] = [408, 425, 429];
+
+/** `refused`: the receiver is reachable and refuses this event. `slowing`: it should get less until it takes something. */
+export type Verdict = 'taken' | 'refused' | 'slowing';
+
+/** Returns what an attempt says of its endpoint. */
+export function verdictOf({
+  fault,
+  status = 0,
+}: {
+  readonly fault: unknown;
+  readonly status: number | undefined;
+}): Verdict {
+  if (fault === undefined) return 'taken';
+  return status >= 400 && status < 500 && !SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing';
+}
 
 /**
  * Milliseconds until the next attempt when `attempts` have failed; undefined when there is none. What the receiver asks

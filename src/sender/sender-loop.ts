@@ -127,7 +127,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
         const endpoint = endpoints.get(sender.id);
         if (endpoint === undefined || endpoint.isDisabled || endpoint.isDeleted || sender.restUntilMs > now) return [];
         sender.isFailing = endpoint.failures > 0;
-        return sender.wanted(endpoint.failures);
+        return [sender.wanted(endpoint.failures)];
       });
       const underWay = wanting.flatMap((sender) => [...sender.underWay.keys()]);
       let begun = 0;

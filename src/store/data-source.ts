@@ -42,6 +42,7 @@ import { SalesStop } from './entities/sales-stop.entity.js';
 import { SignInGuess } from './entities/sign-in-guess.entity.js';
 import { LedgerStatement, StatementMonth } from './entities/statement.entity.js';
 import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
+import { WebhookAct } from './entities/webhook-act.entity.js';
 import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
 import { WebhookDestination } from './entities/webhook-destination.entity.js';
 import { WebhookEndpoint } from './entities/webhook-endpoint.entity.js';
@@ -103,6 +104,7 @@ import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.j
 import { Archive1760000000068 } from './migrations/0068-archive.js';
 import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
 import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
+import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -159,6 +161,7 @@ const ENTITIES = [
   SignInGuess,
   StatementMonth,
   UnsearchedBlock,
+  WebhookAct,
   WebhookDelivery,
   WebhookDestination,
   WebhookEndpoint,
@@ -222,6 +225,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Archive1760000000068,
   ArchiveGuards1760000000069,
   DepositToken1760000000073,
+  BoundedWebhooks1760000000075,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

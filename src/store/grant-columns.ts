@@ -30,6 +30,8 @@ export const DELIVERY_TERMS = [
   ...['id', 'endpoint_id', 'cause', 'event_id', 'event_key', 'type', 'position', 'payload', 'created_at'],
 ] as const;
 export const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as const;
+/** What is set when the owner of a webhook says that it is mended. */
+export const STATE_AS_NEW = ['due_at', 'failures', 'failing_since', 'taken_at', 'refused_since'] as const;
 export const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
 /** Whose stake is used and which key signs for it: an operator's act. */
 export const WALLET_IDENTITY = [
@@ -62,3 +64,9 @@ export const PERSON_SECRETS = ['password_hash', 'totp_sealed'] as const;
 /** What a reset of the second factor changes. */
 export const SECOND_FACTOR = ['totp_sealed', 'totp_since', 'totp_step', 'credentials'] as const;
 export const SESSION_SECRETS = ['token_hash', 'pending_totp_sealed'] as const;
+/** Counts what a project asks of its webhooks, and forgets it a day later. */
+export const WEBHOOK_ACTS: Access = {
+  select: 'all',
+  insert: { only: ['project_id', 'act', 'count'] },
+  delete: 'all',
+};

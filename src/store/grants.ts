@@ -17,6 +17,8 @@ import {
   PERSON_SECRETS,
   SECOND_FACTOR,
   SESSION_SECRETS,
+  STATE_AS_NEW,
+  WEBHOOK_ACTS,
   WALLET_IDENTITY,
   type Access,
 } from './grant-columns.js';
@@ -370,11 +372,12 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     reports: READ,
   },
+  webhook_act: { api: WEBHOOK_ACTS, cli: WEBHOOK_ACTS, reports: READ },
   webhook_delivery: {
     // Of an event they are written by the trigger that numbers it.
-    api: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    api: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
     worker: READ,
-    cli: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    cli: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
     sender: { select: 'all', update: { but: DELIVERY_TERMS }, delete: 'all' },
     reports: READ,
   },
@@ -384,13 +387,16 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     worker: { select: { but: ENDPOINT_SECRETS } },
     cli: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
     // Opens its secrets, and says that it fails.
-    sender: { select: 'all', update: { only: ['failing_told_at', 'disabled_at', 'disabled_reason'] } },
+    sender: {
+      select: 'all',
+      update: { only: ['failing_told_at', 'change_reported_at', 'disabled_at', 'disabled_reason'] },
+    },
     reports: { select: { but: ENDPOINT_SECRETS } },
   },
   webhook_state: {
-    api: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    api: { select: 'all', insert: 'all', update: { only: STATE_AS_NEW } },
     worker: READ,
-    cli: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    cli: { select: 'all', insert: 'all', update: { only: STATE_AS_NEW } },
     sender: { select: 'all', update: { but: ['endpoint_id'] } },
     reports: READ,
   },

@@ -8,6 +8,8 @@ import {
   AUTO_DELEGATION_TURNS,
   ENDPOINT_TERMS,
   EVENT_AS_WRITTEN,
+  STATE_AS_NEW,
+  WEBHOOK_ACTS,
 } from './grant-columns.js';
 import type { Access } from './grant-columns.js';
 
@@ -145,8 +147,9 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
   receiver_energy: { access: { select: 'all' }, rows: through('orders', 'receiver_energy.order_id') },
   refused_request: { access: { select: 'all' }, rows: PROJECT_ROWS },
   statement: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  webhook_act: { access: WEBHOOK_ACTS, rows: PROJECT_ROWS },
   webhook_delivery: {
-    access: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    access: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
     rows: through('webhook_endpoint', 'webhook_delivery.endpoint_id'),
   },
   webhook_endpoint: {
@@ -158,7 +161,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     rows: PROJECT_ROWS,
   },
   webhook_state: {
-    access: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    access: { select: 'all', insert: 'all', update: { only: STATE_AS_NEW } },
     rows: through('webhook_endpoint', 'webhook_state.endpoint_id'),
   },
 };

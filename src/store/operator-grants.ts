@@ -2,7 +2,7 @@
  * What an operators' console writes through the services that commands use, beside reading nearly everything. It seals
  * secrets that it can neither read nor open, and changes nothing of orders, legs or the pool.
  */
-import type { Access } from './grant-columns.js';
+import { STATE_AS_NEW, WEBHOOK_ACTS, type Access } from './grant-columns.js';
 
 const KEY_SECRETS = ['sealed', 'previous_sealed'];
 const ENDPOINT_SECRETS_UNREAD = ['secret_sealed', 'previous_secret_sealed'];
@@ -39,11 +39,12 @@ export const OPERATOR_TABLES: Readonly<Record<string, Access>> = {
     insert: 'all',
     update: { but: ['id', 'test', 'created_at'] },
   },
-  webhook_delivery: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+  webhook_act: WEBHOOK_ACTS,
+  webhook_delivery: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
   webhook_endpoint: {
     select: { but: ENDPOINT_SECRETS_UNREAD },
     insert: 'all',
     update: { but: ['id', 'project_id', 'made_by_key', 'created_at'] },
   },
-  webhook_state: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+  webhook_state: { select: 'all', insert: 'all', update: { only: STATE_AS_NEW } },
 };

@@ -6,6 +6,7 @@ import { ApiError, invalidField } from '../domain/errors.js';
 import { Database, type Statement, type Transaction } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import type { Witness } from '../store/audit-log.js';
+import { countAct, requireAct } from './webhook-acts.js';
 import { lockEndpoint, requireId } from './webhooks.js';
 
 const REPLAY_EVENTS_MAX = 10_000;
@@ -53,8 +54,8 @@ const LIST_IN: Readonly<Record<DeliveryStatus, Statement>> = {
 };
 const ID_MAX = 2n ** 63n - 1n;
 
-const INSERT_TEST = `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload)
-  VALUES ($1, 'test', $2, 'webhook.test', $3) RETURNING id`;
+const INSERT_TEST = `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload, is_requested)
+  VALUES ($1, 'test', $2, 'webhook.test', $3, true) RETURNING id`;
 
 const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM min(d.created_at) + interval '1 minute' - clock_timestamp())), 1)::int AS wait_sec
   FROM webhook_delivery d WHERE d.endpoint_id = $1 AND d.cause = 'test' AND d.created_at > clock_timestamp() - interval '1 minute'`;
@@ -80,11 +81,11 @@ const REPLAY = `WITH wanted AS (
   SELECT count(*)::int AS events, coalesce(max(position), $2) AS "lastPosition" FROM made`;
 
 /** One that still waits is due now; one that ended comes again as a new one. */
-const RESEND_PENDING = `UPDATE webhook_delivery SET next_at = clock_timestamp(), is_fresh = true
+const RESEND_PENDING = `UPDATE webhook_delivery SET next_at = clock_timestamp(), is_fresh = true, is_requested = true
   WHERE id = $2 AND endpoint_id = $1 AND status = 'pending' RETURNING id`;
 const CAUSE = `SELECT cause FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1`;
-const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position, payload)
-  SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload
+const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position, payload, is_requested)
+  SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload, true
     FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1 AND status <> 'pending' RETURNING id`;
 
 /** By a statement of its own, after the lock was had. */
@@ -120,8 +121,9 @@ export class WebhookDeliveries {
   }
 
   /**
-   * Sends what came after a position again, behind what is new. Throws 404, 403, 400, 409 while one is under way, and 429
-   * within a minute after a webhook of the project was deleted or disabled.
+   * Sends what came after a position again, behind what is new. Throws 404, 403, 400, 409 while one is under way or when the
+   * project had as many events replayed as it may in a day, and 429 within a minute after a webhook of the project was deleted
+   * or disabled.
    */
   async replay(projectId: string, webhookId: string, after: bigint, witness: Witness): Promise<Replay> {
     requireId(webhookId);
@@ -136,16 +138,24 @@ export class WebhookDeliveries {
           'A webhook of this project was deleted or disabled a moment ago, and what waited for it is being ended.';
         throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, broken.wait_sec) });
       }
+      const left = await requireAct(tx, projectId, 'replay');
       await witness(tx, 'webhook.replay', projectId, { webhook: webhookId, after });
-      const [replay] = await tx.query<Replay>(REPLAY, [webhookId, after, REPLAY_EVENTS_MAX]);
-      return replay ?? { events: 0, lastPosition: after };
+      const most = Math.min(left, REPLAY_EVENTS_MAX);
+      const [replay = { events: 0, lastPosition: after }] = await tx.query<Replay>(REPLAY, [webhookId, after, most]);
+      await countAct(tx, projectId, 'replay', replay.events);
+      return replay;
     });
   }
 
-  /** Sends one delivery again, or now if it waits. Throws 404, 403, 400, and 429 for a seventh test a minute. */
+  /**
+   * Sends one delivery again, or now if it waits, also while its endpoint is slowed down. Throws 404, 403, 400, 409 for too
+   * many in a day, and 429 for a seventh test a minute.
+   */
   async resend(projectId: string, webhookId: string, deliveryId: bigint, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx) => {
+      await requireAct(tx, projectId, 'resend');
       await witness(tx, 'webhook.resend', projectId, { webhook: webhookId, delivery: deliveryId });
+      await countAct(tx, projectId, 'resend');
       const now = await tx.query<{ id: bigint }>(RESEND_PENDING, [webhookId, deliveryId]);
       if (now.length > 0) return now;
       const [ended] = await tx.query<{ cause: string }>(CAUSE, [webhookId, deliveryId]);

@@ -183,7 +183,8 @@ export function describeWebhookChange(): Operation {
     tag: 'Webhooks',
     summary: 'Change, enable or disable a webhook',
     description:
-      'Members that are absent stay as they are. What happened while it was disabled is not sent: use `replay`.',
+      'Members that are absent stay as they are. What happened while it was disabled is not sent: use `replay`. At most ' +
+      '100 changes in 24 hours over all webhooks of the project; disabling and deleting are always possible.',
     parameters: [WEBHOOK_ID],
     request: {
       schemaName: 'WebhookChangeRequest',
@@ -191,7 +192,7 @@ export function describeWebhookChange(): Operation {
       examples: { enable: { enabled: true } },
     },
     answers: { 200: webhookAnswer('The webhook as it is now.', WEBHOOK) },
-    errors: ['ADDRESS_NOT_ALLOWED', 'NOT_FOUND'],
+    errors: ['ADDRESS_NOT_ALLOWED', 'NOT_FOUND', 'LIMIT_REACHED'],
   };
 }
 
@@ -224,7 +225,8 @@ export function describeWebhookRotate(): Operation {
     tag: 'Webhooks',
     summary: 'Make a new secret',
     description:
-      'Until the secret before expires both sign, so that a receiver may take either. The body may be left out.',
+      'Until the secret before expires both sign, so that a receiver may take either. At most 100 rotations in 24 hours over ' +
+      'all webhooks of the project. The body may be left out.',
     parameters: [WEBHOOK_ID],
     request: {
       schemaName: 'WebhookRotateRequest',
@@ -238,7 +240,7 @@ export function describeWebhookRotate(): Operation {
         secret: SECRET,
       }),
     },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
   };
 }
 
@@ -261,7 +263,8 @@ export function describeWebhookReplay(): Operation {
     tag: 'Webhooks',
     summary: 'Send events again',
     description:
-      'Those after a position, at most 10 000, with the ids that they had, behind whatever is new. One at a time.',
+      'Those after a position, at most 10 000, with the ids that they had, behind whatever is new. One at a time, and at ' +
+      'most 100 000 events in 24 hours over all webhooks of the project.',
     parameters: [WEBHOOK_ID],
     request: { schemaName: 'WebhookReplayRequest', type: WebhookReplayRequest, examples: { all: { after: 0 } } },
     answers: {
@@ -270,7 +273,7 @@ export function describeWebhookReplay(): Operation {
         schemaName: 'WebhookReplay',
         schema: answerSchema<ReplayBody>({
           events: always(integerSchema('How many.', 17)),
-          last_position: always(integerSchema('Up to where; go on after it when there were 10 000.', 42)),
+          last_position: always(integerSchema('Up to where; go on after it while there are more.', 42)),
         }),
         examples: { replay: { events: 17, last_position: 42 } },
       },
@@ -307,10 +310,12 @@ export function describeResend(): Operation {
     operationId: 'resendWebhookDelivery',
     tag: 'Webhooks',
     summary: 'Send one delivery again',
-    description: 'One that still waits is sent now; one that ended comes again as a new one. The body may be left out.',
+    description:
+      'Immediately, also while the webhook is slowed down. One that still waits is sent now; one that ended comes again as a ' +
+      'new one. At most 1 000 in 24 hours over all webhooks of the project. The body may be left out.',
     parameters: [WEBHOOK_ID, pathId('delivery', 'The id of the delivery.')],
     request: NOTHING,
     answers: { 202: deliveryAnswer('It is sent within a second.') },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
   };
 }

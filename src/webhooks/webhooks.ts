@@ -18,6 +18,7 @@ import { WebhookEndpoint, type DisabledReason } from '../store/entities/webhook-
 import { WebhookState } from '../store/entities/webhook-state.entity.js';
 import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { AddressRules } from './address-rules.js';
+import { countChange, isReportedNow, lockCounts } from './webhook-acts.js';
 
 /** Of one project at once. */
 const WEBHOOKS_MAX = 10;
@@ -29,8 +30,6 @@ const DAY_MS = 86_400_000;
 const PENDING_MAX = 10_000;
 /** As Standard Webhooks wants it: 24 to 64. */
 const SECRET_BYTES = 32;
-/** The first number of the advisory locks by which a project's endpoints are counted. */
-const COUNTING = 4202;
 
 /** An endpoint as its owner sees it: everything but its secrets. */
 export interface WebhookView {
@@ -44,7 +43,7 @@ export interface WebhookView {
   readonly changed_at: Date;
   readonly disabled_at: Date | null;
   readonly disabled_reason: DisabledReason | null;
-  /** Since when nothing was taken; null while the last attempt was a success, or there was none. */
+  /** Since when it takes nothing; null while it takes events, or got none. */
   readonly failing_since: Date | null;
   /** Until when the secret before the last rotation still signs; null when it does not. */
   readonly previous_until: Date | null;
@@ -71,8 +70,15 @@ const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_b
     webhook_pending(e.id, ${PENDING_MAX.toString()}) AS pending
   FROM webhook_endpoint e JOIN webhook_state s ON s.endpoint_id = e.id WHERE e.project_id = $1 AND e.deleted_at IS NULL`;
 
-/** What was failing begins anew: its owner says that it is mended. */
-const BEGIN_ANEW = `UPDATE webhook_state SET failures = 0, failing_since = NULL, due_at = clock_timestamp() WHERE endpoint_id = $1`;
+/** Forgets how the endpoint has answered: its owner enables it, or gives it another URL. */
+const FORGET_ANSWERS = `UPDATE webhook_state SET failures = 0, failing_since = NULL, taken_at = NULL, refused_since = '{}',
+    due_at = clock_timestamp() WHERE endpoint_id = $1`;
+
+/** Marks an endpoint as changed. Without `isReported` the sender writes the event, of this and further changes (sender/endpoint-watch.ts). */
+const changedColumns = (isReported: boolean) => ({
+  changedAt: () => 'statement_timestamp()',
+  changeReportedAt: () => (isReported ? 'statement_timestamp()' : `coalesce(change_reported_at, created_at)`),
+});
 
 /** A trigger keeps the secret in use as the one before (store/functions/previous-secrets.ts). */
 const KEEP_PREVIOUS = `UPDATE webhook_endpoint
@@ -130,7 +136,7 @@ export class Webhooks {
     const columns = this.columnsOf(options);
     const secretSealed = await this.seal(id, secret);
     await this.database.transaction(async (tx) => {
-      await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
+      await lockCounts(tx, projectId);
       const endpoints = tx.repository(WebhookEndpoint);
       if ((await endpoints.countBy({ projectId, deletedAt: IsNull() })) >= WEBHOOKS_MAX) {
         throw new ApiError(
@@ -152,14 +158,18 @@ export class Webhooks {
     return { id, secret };
   }
 
-  /** What changes nothing is no event. Throws as `create` does, and 404. */
+  /** What changes nothing is no event. Throws as `create` does, 404, and 409 LIMIT_REACHED; disabling is always possible. */
   async change(projectId: string, id: string, options: WebhookOptions, witness: Witness): Promise<void> {
     const columns = this.columnsOf(options);
     await this.act(projectId, id, async (tx, before) => {
       await witness(tx, 'webhook.change', projectId, { webhook: id, ...shown(options) });
-      if (options.isEnabled === true) await tx.query(BEGIN_ANEW, [id]);
+      const isMoved = options.url !== undefined && options.url !== before.url;
+      if (options.isEnabled === true || isMoved) await tx.query(FORGET_ANSWERS, [id]);
       if (!isChange(before, options)) return;
-      await tx.repository(WebhookEndpoint).update({ id }, { ...columns, changedAt: () => 'clock_timestamp()' });
+      // Each disabling needs an enabling before it, which is counted.
+      if (!isDeepStrictEqual(options, { isEnabled: false })) await countChange(tx, projectId, 'change');
+      const changed = changedColumns(await isReportedNow(tx, projectId));
+      await tx.repository(WebhookEndpoint).update({ id }, { ...columns, ...changed });
     });
   }
 
@@ -175,14 +185,17 @@ export class Webhooks {
     });
   }
 
-  /** A new secret; the one before signs beside it for `expireSec` more. Throws 404. */
+  /** A new secret; the one before signs beside it for `expireSec` more. Throws 404, and 409 LIMIT_REACHED. */
   async rotate(projectId: string, id: string, expireSec: number, witness: Witness): Promise<string> {
     const secret = newSecret();
     const secretSealed = await this.seal(id, secret);
     await this.act(projectId, id, async (tx) => {
       await witness(tx, 'webhook.rotate', projectId, { webhook: id, expireSec });
+      await countChange(tx, projectId, 'rotate');
       await tx.query(KEEP_PREVIOUS, [id, expireSec]);
-      await tx.repository(WebhookEndpoint).update({ id }, { secretSealed, changedAt: () => 'clock_timestamp()' });
+      await tx
+        .repository(WebhookEndpoint)
+        .update({ id }, { secretSealed, ...changedColumns(await isReportedNow(tx, projectId)) });
     });
     return secret;
   }

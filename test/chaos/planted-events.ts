@@ -197,7 +197,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   },
   {
     name: 'what is resent while it is tried waits for its turn',
-    changes: one(CLAIMS, 'WHEN held.is_resent THEN d.next_at', 'WHEN false THEN d.next_at'),
+    changes: one(CLAIMS, 'WHEN held.is_requested THEN d.next_at', 'WHEN false THEN d.next_at'),
     test: sender('what is resent while it is being tried is due at once'),
   },
   {

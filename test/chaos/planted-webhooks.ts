@@ -3,6 +3,11 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const attempt = (title: string): NamedTest => ({ file: 'integration/webhooks-attempt.test.ts', title });
 
+const failing = (title: string): NamedTest => ({ file: 'integration/webhooks-failing.test.ts', title });
+const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks-waiting.test.ts', title });
+const acts = (title: string): NamedTest => ({ file: 'integration/webhooks-bounds.test.ts', title });
+const CLAIMS = 'sender/delivery-claims.ts';
+
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'a fault behind the status line undoes a success',
@@ -26,5 +31,67 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       `const crlf = bytes.indexOf('\\r\\n'); const end = crlf < 0 ? -1 : crlf + 1;`,
     ),
     test: attempt('a 2xx status line is a success, whatever follows it'),
+  },
+  {
+    name: 'a refusal slows its endpoint down',
+    changes: one(
+      'sender/schedule.ts',
+      `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
+      `status === 0 ? 'refused' : 'slowing'`,
+    ),
+    test: failing('an answer of %d delays its own event alone'),
+  },
+  {
+    name: 'a receiver that asks for less is sent as much as before',
+    changes: one(
+      'sender/schedule.ts',
+      'const SLOWING_STATUSES: readonly number[] = [408, 425, 429];',
+      'const SLOWING_STATUSES: readonly number[] = [0];',
+    ),
+    test: failing('an answer of %d slows its endpoint down'),
+  },
+  {
+    name: 'an endpoint that is slowed down is tried with its retries first',
+    changes: one(CLAIMS, 'ORDER BY (v.is_failing AND d.attempts > 0),', 'ORDER BY (v.is_failing AND d.attempts = 0),'),
+    test: waiting('is probed with an event never tried'),
+  },
+  {
+    name: 'a resend rests with its endpoint',
+    changes: one(
+      CLAIMS,
+      `CASE WHEN b.is_requested THEN interval '0' ELSE`,
+      `CASE WHEN b.is_requested AND false THEN interval '0' ELSE`,
+    ),
+    test: failing('a resend goes to an endpoint that is slowed down'),
+  },
+  {
+    name: 'an endpoint that takes all but one type is disabled for that one',
+    changes: one(CLAIMS, 'WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END', ') END'),
+    test: failing('an endpoint that refuses one type for ever while it takes another does not fail'),
+  },
+  {
+    name: 'an endpoint that refuses everything never fails',
+    changes: one(CLAIMS, "WHEN 'refused' THEN ${REFUSING_SINCE}", `WHEN 'refused' THEN NULL`),
+    test: failing('an endpoint that refuses everything for five days is disabled'),
+  },
+  {
+    name: 'webhooks are changed as often as one likes',
+    changes: one('webhooks/webhook-acts.ts', 'if (left > 0) return left;', 'if (left > -Infinity) return left;'),
+    test: acts('take at most a hundred changes in 24 hours'),
+  },
+  {
+    name: 'every change of a webhook is an event at once',
+    changes: one('webhooks/webhook-acts.ts', '<= REPORTED_PER_MINUTE', '>= 0'),
+    test: acts('changes in quick succession are a few events'),
+  },
+  {
+    name: 'changes in quick succession are lost to the log',
+    changes: one('sender/endpoint-watch.ts', '[SAY_CHANGED, FORGET_FAILING,', '[FORGET_FAILING,'),
+    test: acts('changes in quick succession are a few events'),
+  },
+  {
+    name: 'null is the default of a number',
+    changes: one('http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
+    test: { file: 'integration/quotes.test.ts', title: 'null is refused for %s' },
   },
 ];

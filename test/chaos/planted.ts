@@ -21,6 +21,7 @@ import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
+import { PLANTED_STARTS } from './planted-starts.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIZING } from './planted-sizing.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
@@ -49,6 +50,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_TEST_PROJECTS,
   ...PLANTED_SDK,
   ...PLANTED_WEBHOOKS,
+  ...PLANTED_STARTS,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -188,6 +188,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Archive1760000000068: '19ed493eb677a78e',
   ArchiveGuards1760000000069: '939765977de527f9',
   DepositToken1760000000073: 'b0b6d4df4475d834',
+  BoundedWebhooks1760000000075: 'd2e61d327c839b5a',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

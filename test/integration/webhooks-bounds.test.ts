@@ -1,8 +1,11 @@
 // What a project may do with its webhooks over and over: bounded where it keeps rows for ever, or keeps the sender busy.
+import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
+import { ACTS_PER_DAY } from '../../src/webhooks/webhook-acts.js';
 import { WEBHOOKS_PER_DAY } from '../../src/webhooks/webhooks.js';
 import { expectError } from '../answers.js';
 import type { Answer, HmacCustomer } from '../client.js';
 import type { TestApi } from '../factory.js';
+import { openSender } from '../webhook-sender.js';
 import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
 
 let world: WebhookWorld;
@@ -78,4 +81,92 @@ it('a test that is sent again is a test', async () => {
   expectError(await test(), 'RATE_LIMITED');
   await ageDeliveries(id);
   expect([(await resend()).status, (await test()).status]).toEqual([202, 202]);
+});
+
+/** As if a day had passed since the project's acts. */
+const ageActs = (customer: HmacCustomer, time = '1 day') =>
+  api.database.query(`UPDATE webhook_act SET created_at = created_at - $2::interval WHERE project_id = $1`, [
+    customer.merchant,
+    time,
+  ]);
+
+const eventsOf = async (customer: HmacCustomer): Promise<string[]> => {
+  const rows = await api.database.query<{ type: string }>(
+    `SELECT type FROM event WHERE project_id = $1 AND type LIKE 'webhook.%' ORDER BY id`,
+    [customer.merchant],
+  );
+  return rows.map(({ type }) => type);
+};
+
+it('webhooks of a project take at most a hundred changes in 24 hours, and can be disabled and deleted after them', async () => {
+  const customer = await world.newCustomer();
+  const [one, other] = [await world.newWebhook(customer), await world.newWebhook(customer)];
+  for (let made = 0; made < ACTS_PER_DAY.change; made += 1) {
+    const { id } = made % 2 === 0 ? one : other;
+    expect((await post(customer, `/${id}`, { description: `change ${made.toString()}` })).status).toBe(200);
+  }
+  const refused = await post(customer, `/${one.id}`, { description: 'one more' });
+  expectError(refused, 'LIMIT_REACHED');
+  expect(refused.body.msg).toMatch(/100 times in 24 hours/);
+  // What changes nothing is no change.
+  expect((await post(customer, `/${one.id}`, { description: 'change 98' })).status).toBe(200);
+  expect((await post(customer, `/${one.id}`, { enabled: false })).status).toBe(200);
+  expectError(await post(customer, `/${one.id}`, { enabled: true }), 'LIMIT_REACHED');
+  expect((await customer.request('DELETE', `/v1/webhooks/${other.id}`)).status).toBe(200);
+  await ageActs(customer);
+  expect((await post(customer, `/${one.id}`, { enabled: true })).status).toBe(200);
+  const kept = await api.database.query(`SELECT act FROM webhook_act WHERE project_id = $1`, [customer.merchant]);
+  expect(kept).toEqual([{ act: 'change' }]);
+});
+
+it.each(['rotate', 'resend', 'replay'] as const)('the acts of a project are bounded in 24 hours: %s', async (act) => {
+  const customer = await world.newCustomer();
+  const { id } = await world.newWebhook(customer);
+  await world.happen(customer);
+  const [{ id: delivery } = { id: 0n }] = await api.database.query<{ id: bigint }>(
+    `SELECT id FROM webhook_delivery WHERE endpoint_id = $1 LIMIT 1`,
+    [id],
+  );
+  const path = { rotate: 'rotate', resend: `deliveries/${delivery.toString()}/resend`, replay: 'replay' }[act];
+  const ask = () =>
+    act === 'replay'
+      ? post(customer, `/${id}/${path}`, { after: 0 })
+      : customer.request('POST', `/v1/webhooks/${id}/${path}`);
+  await api.database.query(`INSERT INTO webhook_act (project_id, act, count) VALUES ($1, $2, $3)`, [
+    ...[customer.merchant, act, ACTS_PER_DAY[act] - 1],
+  ]);
+  const last = await ask();
+  expect(last.status).toBeLessThan(300);
+  // A replay stops at what is left of the day.
+  if (act === 'replay') expect(last.body.events).toBe(1);
+  await end(id, 'failed');
+  expectError(await ask(), 'LIMIT_REACHED');
+  await ageActs(customer);
+  expect((await ask()).status).toBeLessThan(300);
+});
+
+it('changes in quick succession are a few events: the last one shows what all came to', async () => {
+  const customer = await world.newCustomer();
+  const { id } = await world.newWebhook(customer);
+  for (let made = 0; made < 20; made += 1) await post(customer, `/${id}`, { description: `change ${made.toString()}` });
+  expect(await eventsOf(customer)).toEqual(['webhook.created', ...Array<string>(5).fill('webhook.changed')]);
+  const sender = await openSender(world.env);
+  const watch = sender.app.get(EndpointWatch);
+  await watch.look();
+  expect(await eventsOf(customer)).toHaveLength(6);
+  await api.database.query(
+    `UPDATE webhook_endpoint SET change_reported_at = change_reported_at - interval '20 seconds', changed_at = changed_at - interval '19 seconds'
+      WHERE id = $1`,
+    [id],
+  );
+  const before = (await eventsOf(customer)).length;
+  await watch.look();
+  await watch.look();
+  expect(await eventsOf(customer)).toHaveLength(before + 1);
+  const [said] = await api.database.query<{ snapshot: { webhook: { description: string } } }>(
+    `SELECT snapshot FROM event WHERE project_id = $1 ORDER BY id DESC LIMIT 1`,
+    [customer.merchant],
+  );
+  expect(said!.snapshot.webhook.description).toBe('change 19');
+  await sender.app.close();
 });

@@ -78,7 +78,7 @@ it('a 410 from where it was sent before disables nothing, and the event goes to 
   expect(scene.at('/moved-to')).toHaveLength(1);
 });
 
-it('tries the oldest alone after three failures in a row, until one succeeds', async () => {
+it('slows down after three failures in a row: one at a time, events that were never tried first', async () => {
   const { customer, id } = await scene.setUp('/down');
   scene.receivers.answers.set('/down', failWith(500));
   await scene.world.happen(customer);
@@ -86,11 +86,20 @@ it('tries the oldest alone after three failures in a row, until one succeeds', a
   const sender = await scene.openSender();
   await sender.run(async () => (await scene.rowsOf(id)).reduce((sum, { attempts }) => sum + attempts, 0) >= 4);
   await scene.world.happen(customer);
-  for (let round = 1; round <= 3; round += 1) {
+  for (const tried of [
+    [1, 1, 1, 1, 1, 0],
+    [1, 1, 1, 1, 1, 1],
+    [2, 1, 1, 1, 1, 1],
+  ]) {
     await scene.hurry(id);
-    await sender.run(async () => (await scene.heldBy(id)) === null && (await scene.rowsOf(id))[0]!.attempts > round);
+    const total = tried.reduce((sum, each) => sum + each);
+    const attempts = async () => (await scene.rowsOf(id)).map((row) => row.attempts);
+    await sender.run(async () => {
+      const made = (await attempts()).reduce((sum, each) => sum + each);
+      return made >= total && (await scene.heldBy(id)) === null;
+    });
+    expect(await attempts()).toEqual(tried);
   }
-  expect((await scene.rowsOf(id)).map(({ attempts }) => attempts)).toEqual([4, 1, 1, 1, 0, 0]);
   scene.receivers.answers.delete('/down');
   await scene.hurry(id);
   await sender.run(() => scene.areAll(id, 'delivered'));
@@ -98,35 +107,170 @@ it('tries the oldest alone after three failures in a row, until one succeeds', a
   expect([...new Set(positions.slice(-6))]).toHaveLength(6);
 });
 
-/** As if what failed came again in hours. */
-const putOff = (id: string): Promise<unknown> =>
-  scene.database.query(
-    `WITH d AS (UPDATE webhook_delivery SET next_at = now() + interval '10 hours' WHERE endpoint_id = $1 AND status = 'pending')
-     UPDATE webhook_state SET due_at = now() + interval '10 hours' WHERE endpoint_id = $1`,
+interface State {
+  readonly failures: number;
+  readonly is_failing: boolean;
+}
+
+async function stateOf(id: string): Promise<State> {
+  const [state] = await scene.database.query<State>(
+    `SELECT failures, failing_since IS NOT NULL AS is_failing FROM webhook_state WHERE endpoint_id = $1`,
     [id],
   );
+  return state!;
+}
 
-it.each([1, 3])('refused for ever, the first %i hold up nothing that comes later', async (count) => {
-  const path = `/refused-${count.toString()}`;
-  const { customer, id } = await scene.setUp(path, { types: ['project.frozen'] });
-  scene.receivers.answers.set(path, failWith(400));
-  for (let each = 0; each < count; each += 1) await scene.world.happen(customer);
+/** As if so much time had passed since everything that is known of the endpoint's answers. */
+const age = (id: string, time: string): Promise<unknown> =>
+  scene.database.query(
+    `UPDATE webhook_state s SET failing_since = s.failing_since - $2::interval, taken_at = s.taken_at - $2::interval,
+        refused_since = (SELECT coalesce(jsonb_object_agg(key, value::timestamptz - $2::interval), '{}') FROM jsonb_each_text(s.refused_since))
+      WHERE endpoint_id = $1`,
+    [id, time],
+  );
+
+/** Refuses events of the types named. */
+const refuse =
+  (status: number, ...types: readonly string[]): Answer =>
+  (taken, response) => {
+    const { type } = JSON.parse(taken.body) as { type: string };
+    response.writeHead(types.includes(type) ? status : 204).end();
+  };
+
+const FREEZES = 'project.frozen';
+const UNFREEZES = 'project.unfrozen';
+
+it.each([400, 401, 404, 413, 422])('an answer of %d delays its own event alone', async (status) => {
+  const path = `/refuses-${status.toString()}`;
+  const { customer, id } = await scene.setUp(path);
+  scene.receivers.answers.set(path, refuse(status, FREEZES));
+  for (let each = 0; each < 12; each += 1) await scene.world.happen(customer);
+  const sender = await scene.openSender();
+  await sender.run(async () => (await scene.rowsOf(id)).every(({ attempts }) => attempts === 1));
+  const statuses = (await scene.rowsOf(id)).map((row) => row.status);
+  expect(statuses.filter((each) => each === 'delivered')).toHaveLength(12);
+  expect(await stateOf(id)).toEqual({ failures: 0, is_failing: false });
+});
+
+it.each([408, 425, 429, 500, 503, 301])('an answer of %d slows its endpoint down', async (status) => {
+  const path = `/slows-${status.toString()}`;
+  const { customer, id } = await scene.setUp(path);
+  scene.receivers.answers.set(path, failWith(status));
+  await scene.world.happen(customer);
+  await scene.world.happen(customer);
+  const sender = await scene.openSender();
+  await sender.run(async () => (await stateOf(id)).failures >= 3);
+  expect((await stateOf(id)).is_failing).toBe(true);
+});
+
+it('an answer ends the slowing down, also when it refuses the event', async () => {
+  const { customer, id } = await scene.setUp('/back', { types: [FREEZES] });
+  scene.receivers.answers.set('/back', failWith(503));
+  for (let each = 0; each < 3; each += 1) await scene.world.happen(customer);
+  const sender = await scene.openSender();
+  await sender.run(async () => (await stateOf(id)).failures === 3);
+  scene.receivers.answers.set('/back', failWith(400));
+  await scene.hurry(id);
+  await sender.run(async () => (await stateOf(id)).failures === 0);
+  expect(await stateOf(id)).toEqual({ failures: 0, is_failing: true });
+});
+
+it('refused for ever, events hold up nothing that comes later', async () => {
+  const { customer, id } = await scene.setUp('/refused');
+  scene.receivers.answers.set('/refused', refuse(400, FREEZES));
+  for (let each = 0; each < 3; each += 1) await scene.world.happen(customer);
   const sender = await scene.openSender();
   for (let round = 1; round <= 4; round += 1) {
     await scene.hurry(id);
     await sender.run(async () => (await scene.rowsOf(id))[0]!.attempts >= round);
   }
-  await sender.run(async () => (await scene.heldBy(id)) === null);
-  // Each once, however often it was tried.
-  expect(await scene.database.query(`SELECT failures FROM webhook_state WHERE endpoint_id = $1`, [id])).toEqual([
-    { failures: count },
-  ]);
-  await putOff(id);
-  scene.receivers.answers.delete(path);
+  await scene.world.happen(customer);
+  await sender.run(async () => (await scene.rowsOf(id))[7]!.status === 'delivered');
+  expect((await stateOf(id)).failures).toBe(0);
+});
+
+it('an endpoint that refuses one type for ever while it takes another does not fail', async () => {
+  const { customer, id } = await scene.setUp('/one-type');
+  scene.receivers.answers.set('/one-type', refuse(400, FREEZES));
+  const sender = await scene.openSender();
+  const watch = sender.app.get(EndpointWatch);
+  for (let day = 0; day < 7; day += 1) {
+    await scene.world.happen(customer);
+    await sender.run(async () => (await scene.rowsOf(id)).every(({ attempts }) => attempts > 0));
+    await age(id, '20 hours');
+    // Only what it refuses comes again, hours after it last took anything.
+    await scene.hurry(id);
+    const tried = scene.at('/one-type').length;
+    await sender.run(async () => (await scene.heldBy(id)) === null && scene.at('/one-type').length > tried);
+    await watch.look();
+    await age(id, '4 hours');
+    await watch.look();
+    // The first day shows only that it refuses: from the next success on it is known to take others.
+    if (day > 0) expect((await stateOf(id)).is_failing).toBe(false);
+  }
+  const { body } = await customer.get(`/v1/webhooks/${id}`);
+  expect([body.enabled, body.failing_since]).toEqual([true, undefined]);
+});
+
+it.each([
+  ['never took anything', false],
+  ['took all before', true],
+])('an endpoint that refuses everything for five days is disabled: it %s', async (_what, tookBefore) => {
+  const path = `/refuses-all-${String(tookBefore)}`;
+  const { customer, id } = await scene.setUp(path);
+  const sender = await scene.openSender();
+  const watch = sender.app.get(EndpointWatch);
+  const happenings = async (): Promise<void> => {
+    await scene.world.happen(customer);
+    await sender.run(async () => (await scene.rowsOf(id)).every((row) => row.attempts > 0));
+  };
+  if (tookBefore) await happenings();
+  scene.receivers.answers.set(path, refuse(401, FREEZES, UNFREEZES));
+  await happenings();
+  await age(id, '2 hours');
+  await happenings();
+  expect(await stateOf(id)).toEqual({ failures: 0, is_failing: true });
+  await watch.look();
+  await age(id, '117 hours');
+  await watch.look();
+  expect((await customer.get(`/v1/webhooks/${id}`)).body.enabled).toBe(true);
+  await age(id, '2 hours');
+  await watch.look();
+  expect((await customer.get(`/v1/webhooks/${id}`)).body).toMatchObject({
+    enabled: false,
+    disabled_reason: 'failing',
+  });
+  const reported = await scene.database.query<{ type: string }>(
+    `SELECT type FROM event WHERE project_id = $1 AND type IN ('webhook.failing', 'webhook.disabled') ORDER BY id`,
+    [customer.merchant],
+  );
+  expect(reported.map(({ type }) => type)).toEqual(['webhook.failing', 'webhook.disabled']);
+});
+
+it('a resend goes to an endpoint that is slowed down, without its rest, and alone', async () => {
+  const { customer, id } = await scene.setUp('/resent');
+  scene.receivers.answers.set('/resent', failWith(503));
   await scene.world.happen(customer);
   await scene.world.happen(customer);
-  await sender.run(async () => (await scene.rowsOf(id)).slice(count).every(({ status }) => status === 'delivered'));
-  expect((await scene.rowsOf(id)).slice(0, count).map(({ status }) => status)).toEqual(Array(count).fill('pending'));
+  const sender = await scene.openSender();
+  await sender.run(
+    async () => (await scene.heldBy(id)) === null && (await scene.rowsOf(id)).every((row) => row.attempts > 0),
+  );
+  await scene.database.query(
+    `WITH d AS (UPDATE webhook_delivery SET next_at = now() + interval '10 hours' WHERE endpoint_id = $1)
+     UPDATE webhook_state SET failing_since = now() - interval '1 hour', due_at = now() + interval '1 minute' WHERE endpoint_id = $1`,
+    [id],
+  );
+  await scene.world.happen(customer);
+  const before = scene.at('/resent').length;
+  const [, second] = await scene.rowsOf(id);
+  const resend = () => customer.request('POST', `/v1/webhooks/${id}/deliveries/${second!.id.toString()}/resend`);
+  expect((await resend()).status).toBe(202);
+  await sender.run(async () => (await scene.heldBy(id)) === null && scene.at('/resent').length > before);
+  expect((await scene.rowsOf(id)).map(({ attempts }) => attempts)).toEqual([1, 2, 1, 1, 0, 0]);
+  scene.receivers.answers.delete('/resent');
+  expect((await resend()).status).toBe(202);
+  await sender.run(async () => (await scene.rowsOf(id)).slice(4).every(({ status }) => status === 'delivered'));
 });
 
 it('spares a receiver that is down: one at a time, and then a rest of up to a minute, whatever else happens', async () => {

@@ -123,13 +123,49 @@ it('a look at an endpoint takes what is due in order of position, replays behind
   ]);
 });
 
-it('an endpoint that fails while its oldest comes again in hours is tried with what has been due for longest', async () => {
-  const { claims, held, id } = await refusing('/far');
-  await keep(id, { position: 90, dueSec: -5 });
-  await keep(id, { position: 91, dueSec: -60 });
-  const due = await claims.due([{ ...held, room: 1, isFailing: true }], []);
-  const [tried] = await scene.database.query(`SELECT position FROM webhook_delivery WHERE id = $1`, [due[0]!.id]);
-  expect([due.length, tried]).toEqual([1, { position: 91n }]);
+const slowDown = (id: string): Promise<unknown> =>
+  scene.database.query(
+    'UPDATE webhook_state SET failures = 3, failing_since = clock_timestamp() WHERE endpoint_id = $1',
+    [id],
+  );
+
+const positionsOf = async (due: readonly { readonly id: bigint }[]): Promise<number[]> => {
+  const rows = await scene.database.query<{ position: bigint }>(
+    `SELECT position FROM webhook_delivery WHERE id = ANY ($1::bigint[]) ORDER BY array_position($1::bigint[], id)`,
+    [due.map(({ id }) => id)],
+  );
+  return rows.map(({ position }) => Number(position));
+};
+
+it('an endpoint that is slowed down is probed with an event never tried, else with the retry that is due for longest', async () => {
+  const { sender, claims, held, id } = await refusing('/slow');
+  await slowDown(id);
+  await keep(id, { position: MANY * 2, attempts: 0 });
+  await keep(id, { position: MANY * 3, dueSec: -5 });
+  await keep(id, { position: MANY * 4, dueSec: -60 });
+  const wanted = [{ ...held, room: 10, isFailing: true }];
+  const never = await claims.due(wanted, []);
+  expect(await positionsOf(never)).toEqual([MANY * 2]);
+  const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
+    expect(await positionsOf(await claimsOn(sender, on).due(wanted, [never[0]!.id]))).toEqual([MANY * 4]);
+  });
+  expect(read).toBeLessThan(FEW);
+});
+
+it('deliveries that an owner requested come first, and alone while their endpoint is slowed down', async () => {
+  const { sender, claims, held, id } = await refusing('/requested');
+  await keep(id, { position: MANY * 2, attempts: 0 });
+  await scene.database.query(
+    `UPDATE webhook_delivery SET is_requested = true, next_at = clock_timestamp() WHERE endpoint_id = $1 AND position = $2`,
+    [id, MANY],
+  );
+  const wanted = { ...held, room: 10 };
+  expect(await positionsOf(await claims.due([{ ...wanted, isFailing: false }], []))).toEqual([MANY, MANY * 2]);
+  await slowDown(id);
+  const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
+    expect(await positionsOf(await claimsOn(sender, on).due([{ ...wanted, isFailing: true }], []))).toEqual([MANY]);
+  });
+  expect(read).toBeLessThan(FEW);
 });
 
 it.each([false, true])(
@@ -137,10 +173,7 @@ it.each([false, true])(
   async (isFailing) => {
     const { sender, held, id } = await refusing(`/given-back-${String(isFailing)}`);
     await keep(id, { position: 20, dueSec: 60 });
-    if (isFailing) {
-      const fail = 'UPDATE webhook_state SET failures = 3, failing_since = clock_timestamp() WHERE endpoint_id = $1';
-      await scene.database.query(fail, [id]);
-    }
+    if (isFailing) await slowDown(id);
     const read = await readBy(sender.app.get(Database), 'webhook_delivery', (on) =>
       claimsOn(sender, on).release([{ ...held, restMs: 0 }]),
     );

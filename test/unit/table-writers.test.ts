@@ -63,6 +63,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   statement: ['statements'],
   statement_month: ['statements'],
   unsearched_block: ['reconciliation'],
+  webhook_act: ['webhooks'],
   webhook_delivery: ['sender', 'store/functions', 'webhooks'],
   webhook_destination: ['sender'],
   webhook_endpoint: ['sender', 'webhooks'],

@@ -79,15 +79,15 @@ export interface AutoDelegationRequest {
   /** What the address is to have, whatever it comes from; a refill brings it back up to this. */
   readonly keep_energy: number;
   /** A refill is bought when less than this is usable; at most `keep_energy`, and 80 % of it when absent. */
-  readonly refill_below?: number | null | undefined;
+  readonly refill_below?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
-  readonly duration_sec?: number | null | undefined;
+  readonly duration_sec?: number | undefined;
   /** Nothing dearer than so many sun for one energy is bought. */
-  readonly max_sun_per_energy?: number | null | undefined;
+  readonly max_sun_per_energy?: number | undefined;
   /** The most credits it may spend in a UTC day; 0 buys nothing. */
   readonly daily_cap_credits: number;
   /** Unused for so many seconds it lets its rentals end and sleeps; 86 400 when absent. */
-  readonly idle_after_sec?: number | null | undefined;
+  readonly idle_after_sec?: number | undefined;
   /** From then on, by the time of the chain, nothing is bought; without end when absent. */
   readonly until?: string | null | undefined;
 }
@@ -242,9 +242,9 @@ export type EnergyRentRequest = {
   /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /** Sized by the service when left out. Small amounts may not be worth renting, as with quotes. */
-  readonly energy?: number | null | undefined;
+  readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
-  readonly duration_sec?: number | null | undefined;
+  readonly duration_sec?: number | undefined;
   /** A quote to redeem, exactly once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
@@ -674,9 +674,9 @@ export type OrderRequest = {
   /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /** Sized by the service when left out. Small amounts may not be worth renting, as with quotes. */
-  readonly energy?: number | null | undefined;
+  readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
-  readonly duration_sec?: number | null | undefined;
+  readonly duration_sec?: number | undefined;
   /** A quote to redeem, exactly once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
@@ -787,9 +787,9 @@ export interface QuoteRequest {
    * The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has
    * a least price, so that small amounts are not worth renting: the refusal names the smallest that is.
    */
-  readonly energy?: number | null | undefined;
+  readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
-  readonly duration_sec?: number | null | undefined;
+  readonly duration_sec?: number | undefined;
 }
 
 export interface RefusedRequestPage {
@@ -833,9 +833,9 @@ export type SimulateRequest = {
   /** Raw calldata in hex, instead of function_selector and parameter. */
   readonly data?: string | null | undefined;
   /** Sun sent with the call; zero for a token transfer. */
-  readonly call_value?: number | null | undefined;
+  readonly call_value?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
-  readonly duration_sec?: number | null | undefined;
+  readonly duration_sec?: number | undefined;
   /** True: the answer carries a redeemable quote for energy_needed. */
   readonly quote?: boolean | null | undefined;
 } & ({ readonly data: string } | { readonly function_selector: string });
@@ -1162,7 +1162,7 @@ export interface WebhookList {
 export interface WebhookReplay {
   /** How many. */
   readonly events: number;
-  /** Up to where; go on after it when there were 10 000. */
+  /** Up to where; go on after it while there are more. */
   readonly last_position: number;
   /** Present in every answer to a test project, and in no other. */
   readonly test?: true | undefined;
@@ -1213,5 +1213,5 @@ export interface WebhookRequest {
 
 export interface WebhookRotateRequest {
   /** How long the secret before signs too; 86 400 when absent. */
-  readonly expire_old_after_sec?: number | null | undefined;
+  readonly expire_old_after_sec?: number | undefined;
 }

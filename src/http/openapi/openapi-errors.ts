@@ -27,7 +27,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   QUOTE_EXPIRED: 'The hold of the quote is over; ask for a new one',
   QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
   QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',
-  LIMIT_REACHED: 'The project has as many of these as it may, or a replay of this webhook is under way',
+  LIMIT_REACHED: 'The project has or did as much of this as it may, or a replay of this webhook is under way',
   NOT_EXTENDABLE:
     'Not a settled rental that runs, or it is being reclaimed; a rental is extended a hundred times at most',
   RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',

@@ -43,6 +43,10 @@ export class WebhookDelivery {
   @Column({ type: 'boolean', name: 'is_fresh' })
   isFresh!: boolean;
 
+  /** Its owner asked for it: it is sent before everything else, also while the endpoint is slowed down. */
+  @Column({ type: 'boolean', name: 'is_requested' })
+  isRequested!: boolean;
+
   @Column({ type: 'integer' })
   attempts!: number;
 

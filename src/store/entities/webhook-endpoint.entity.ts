@@ -42,6 +42,10 @@ export class WebhookEndpoint {
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 
+  /** Until which change `webhook.changed` was written: several changes within seconds are one event. */
+  @Column({ ...TIMESTAMPTZ, name: 'change_reported_at', nullable: true })
+  changeReportedAt!: Date | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'failing_told_at', nullable: true })
   failingToldAt!: Date | null;
 

@@ -2,7 +2,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
-/** After so many failures in a row an endpoint is only probed. */
+/** After so many failures in a row an endpoint is slowed down: it is only probed. */
 export const FAILURES_MAX = 3;
 
 @Entity('webhook_state')
@@ -23,10 +23,19 @@ export class WebhookState {
   @Column({ type: 'integer' })
   fence!: number;
 
-  /** Deliveries that have failed since the last success. */
+  /** Deliveries in a row that got no answer, or one that asks for less; 0 again as soon as the receiver answers. */
   @Column({ type: 'integer' })
   failures!: number;
 
+  /** Since when it takes nothing, whether it answers or not; null while it takes events. */
   @Column({ ...TIMESTAMPTZ, name: 'failing_since', nullable: true })
   failingSince!: Date | null;
+
+  /** The last success. */
+  @Column({ ...TIMESTAMPTZ, name: 'taken_at', nullable: true })
+  takenAt!: Date | null;
+
+  /** By type of event, the first refusal since one of it was taken. */
+  @Column({ type: 'jsonb', name: 'refused_since' })
+  refusedSince!: Readonly<Record<string, string>>;
 }

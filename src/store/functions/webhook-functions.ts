@@ -28,7 +28,10 @@ CREATE OR REPLACE FUNCTION webhook_fan_out() RETURNS trigger LANGUAGE plpgsql SE
      WITH numbered AS (SELECT NEW.*) ${FAN_OUT}
    END $$`;
 
-/** A URL is told without its query, which may hold a token of the receiver's. */
+/**
+ * Writes the events of an endpoint. Changes within seconds are one event, which `change_reported_at` stands for; a process of the
+ * version before does not set it, and then each change is one. A URL is shown without its query, which may hold a token.
+ */
 const WEBHOOK_CHANGED_SQL = `
 CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    DECLARE
@@ -38,7 +41,9 @@ CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SE
        v_type := CASE
          WHEN NEW.disabled_at IS NOT NULL AND OLD.disabled_at IS NULL THEN 'webhook.disabled'
          WHEN NEW.failing_told_at IS NOT NULL AND OLD.failing_told_at IS NULL THEN 'webhook.failing'
-         WHEN NEW.changed_at IS DISTINCT FROM OLD.changed_at THEN 'webhook.changed' END;
+         WHEN NEW.deleted_at IS NOT NULL AND OLD.deleted_at IS NULL THEN 'webhook.changed'
+         WHEN NEW.change_reported_at IS DISTINCT FROM OLD.change_reported_at THEN 'webhook.changed'
+         WHEN NEW.change_reported_at IS NULL AND NEW.changed_at IS DISTINCT FROM OLD.changed_at THEN 'webhook.changed' END;
      END IF;
      IF v_type IS NOT NULL THEN
        INSERT INTO event (project_id, type, snapshot)

@@ -1,0 +1,69 @@
+/** The bounds on what a project asks of its webhooks in 24 hours: each act writes rows, and costs it nothing. */
+import { ApiError } from '../domain/errors.js';
+import type { Transaction } from '../store/database.js';
+import type { WebhookActKind } from '../store/entities/webhook-act.entity.js';
+
+/** The first number of the advisory locks by which a project's webhooks and acts are counted. */
+const COUNTING = 4202;
+
+/** In 24 hours, over all webhooks of a project; of replays their events. */
+export const ACTS_PER_DAY: Readonly<Record<WebhookActKind, number>> = {
+  change: 100,
+  rotate: 100,
+  resend: 1000,
+  replay: 100_000,
+};
+
+const REFUSALS: Readonly<Record<WebhookActKind, string>> = {
+  change: 'A project changes its webhooks at most 100 times in 24 hours',
+  rotate: 'A project rotates the secrets of its webhooks at most 100 times in 24 hours',
+  resend: 'A project has at most 1,000 deliveries sent again in 24 hours',
+  replay: 'A project has at most 100,000 events replayed in 24 hours',
+};
+
+const FORGET = `DELETE FROM webhook_act WHERE project_id = $1 AND created_at < clock_timestamp() - interval '24 hours'`;
+
+const COUNTED = `SELECT coalesce(sum(count), 0)::int AS count,
+    greatest(1, ceil(extract(epoch FROM min(created_at) + interval '24 hours' - clock_timestamp())))::int AS wait_sec
+  FROM webhook_act WHERE project_id = $1 AND act = $2 AND created_at >= clock_timestamp() - interval '24 hours'`;
+
+/** So many changes of a project in a minute are an event each, immediately; those after them are one event together. */
+const REPORTED_PER_MINUTE = 5;
+
+const CHANGED = `SELECT count(*)::int AS count FROM webhook_act WHERE project_id = $1 AND act IN ('change', 'rotate')
+    AND created_at >= clock_timestamp() - interval '1 minute'`;
+
+const COUNT = `INSERT INTO webhook_act (project_id, act, count) VALUES ($1, $2, $3)`;
+
+/** Takes turns with everything else of the project that is counted, until the transaction ends. */
+export async function lockCounts(tx: Transaction, projectId: string): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
+}
+
+/** Returns how much of an act the project may still ask for. Throws 409 LIMIT_REACHED when that is nothing. */
+export async function requireAct(tx: Transaction, projectId: string, act: WebhookActKind): Promise<number> {
+  await lockCounts(tx, projectId);
+  await tx.query(FORGET, [projectId]);
+  const [counted] = await tx.query<{ count: number; wait_sec: number }>(COUNTED, [projectId, act]);
+  const left = ACTS_PER_DAY[act] - (counted?.count ?? 0);
+  if (left > 0) return left;
+  const hours = Math.ceil((counted?.wait_sec ?? 1) / 3600);
+  throw new ApiError('LIMIT_REACHED', `${REFUSALS[act]}; the next is possible within ${hours.toString()} h.`);
+}
+
+/** Counts an act that `requireAct` allowed, in the same transaction. */
+export async function countAct(tx: Transaction, projectId: string, act: WebhookActKind, count = 1): Promise<void> {
+  if (count > 0) await tx.query(COUNT, [projectId, act, count]);
+}
+
+/** Counts a change or a rotation. Throws 409 LIMIT_REACHED. */
+export async function countChange(tx: Transaction, projectId: string, act: 'change' | 'rotate'): Promise<void> {
+  await requireAct(tx, projectId, act);
+  await countAct(tx, projectId, act);
+}
+
+/** Whether a change that was just counted is an event of its own. */
+export async function isReportedNow(tx: Transaction, projectId: string): Promise<boolean> {
+  const [changed] = await tx.query<{ count: number }>(CHANGED, [projectId]);
+  return (changed?.count ?? 0) <= REPORTED_PER_MINUTE;
+}
