@@ -101,6 +101,11 @@ export class CliContext {
   }
 }
 
+/** JSON in a format that others fixed, such as a node's transaction: printed with exactly its own members. */
+export class ForeignJson {
+  constructor(readonly value: unknown) {}
+}
+
 /**
  * JSON as programs read it: members in snake_case like the interface's, bytes in hex, bigints as integers, or as texts
  * where a JSON reader would round them.
@@ -110,6 +115,7 @@ function toJson(value: unknown): string {
 }
 
 function plain(value: unknown): unknown {
+  if (value instanceof ForeignJson) return value.value;
   if (typeof value === 'bigint') {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : value.toString();

@@ -4,6 +4,7 @@ import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { durationText, trxText, timeText } from '../domain/text.js';
+import { ForeignJson } from './cli-context.js';
 import { creditsText, fields, grouped, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
 import { standing } from '../orders/order-standing.js';
@@ -179,7 +180,7 @@ export function detailsJson(history: OrderDetails): Record<string, unknown> {
   const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
   return {
     standing: standing(history),
-    order,
+    order: Object.assign({}, order, { metadata: new ForeignJson(order.metadata) }),
     legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),
     transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),
     broadcasts,

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
-import type { CliContext } from './cli-context.js';
+import { ForeignJson, type CliContext } from './cli-context.js';
 import { usageError } from '../domain/operator-error.js';
 import { trxText } from '../domain/text.js';
 import { fields } from './format.js';
@@ -178,7 +178,11 @@ async function permissions(context: CliContext, address: string, options: Permis
       'Then:',
       `  npm run cli -- pool add --role ${role} --address ${address} --permission-id ${id} --key-file FILE`,
     ];
-    context.print(human.join('\n'), { permission_id: permissionId, replaces: isReplacing, update });
+    context.print(human.join('\n'), {
+      permission_id: permissionId,
+      replaces: isReplacing,
+      update: new ForeignJson(update),
+    });
   });
 }
 
