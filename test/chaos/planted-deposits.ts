@@ -7,12 +7,16 @@ const BLOCKS = 'blocks/witnessed-blocks.ts';
 const EXECUTED = 'chain/executed-block.ts';
 const TRANSFERS = 'chain/transfers.ts';
 const RETURNS = 'deposits/deposit-returns.ts';
+const DRAFT = 'deposits/sweep-draft.ts';
+const COSTS = 'deposits/transfer-costs.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
 const guards = (title: string): NamedTest => ({ file: 'integration/deposits-guards.test.ts', title });
 const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
+const sweeps = (title: string): NamedTest => ({ file: 'integration/sweeps.test.ts', title });
+const acts = (title: string): NamedTest => ({ file: 'integration/sweeps-acts.test.ts', title });
 const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
 
 export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
@@ -166,5 +170,94 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'an account is begun without who is being made',
     changes: one('deposits/deposit-addresses.ts', 'await tx.query(MAKE_BESIDE);', ''),
     test: guards('also of one that is being made while the account is begun'),
+  },
+  {
+    name: "a sweep's minimum is judged before what is kept behind",
+    changes: one(DRAFT, 'planned.transfer.amount < minimums.TRX) return;', 'trxSun < minimums.TRX) return;'),
+    test: sweeps('judges the minimum of a deposit after what is kept behind'),
+  },
+  {
+    name: 'a sweep takes all of the token',
+    changes: one('deposits/sweeps.ts', 'this.config.deposits.sweepLeavesToken ? KEPT_TOKEN : 0n', '0n'),
+    test: sweeps('leaves the smallest amount of the token behind'),
+  },
+  {
+    name: 'a planned transfer knows nothing of the tokens that the one before it brings its receiver',
+    changes: one(DRAFT, 'this.receiver = { ...this.receiver, holdsToken: true };', ''),
+    test: sweeps('followed step by step arrives, and uses the energy that was rented and no more'),
+  },
+  {
+    name: 'a planned transfer of TRX ignores what the token transfer before it burns',
+    changes: one(DRAFT, 'const burntSun = before.trxSun - leftSun;', 'const burntSun = purse.trxSun - leftSun;'),
+    test: sweeps('without rented energy leaves TRX for what the token transaction burns'),
+  },
+  {
+    name: 'a plan creates the account of its receiver for nothing',
+    changes: one(COSTS, 'createsAccount ? prices.systemContractFeeSun : 0n', '0n'),
+    test: sweeps('without rented energy leaves TRX for what the token transaction burns'),
+  },
+  {
+    name: 'the fee limit of a sweep is fixed',
+    changes: one(
+      COSTS,
+      'return (withMargin > nextStep ? withMargin : nextStep) * prices.energyFeeSun;',
+      'return withMargin > nextStep ? 30_000_000n : 30_000_000n;',
+    ),
+    test: sweeps('has fee limits by the price of the moment'),
+  },
+  {
+    name: 'an address without an account is planned as if it had one',
+    changes: one(
+      'deposits/deposit-transfers.ts',
+      `needsActivation: !purse.isOnChain,
+      createsReceiver: false,`,
+      `needsActivation: false,
+      createsReceiver: false,`,
+    ),
+    test: sweeps('followed step by step arrives, and uses the energy that was rented and no more'),
+  },
+  {
+    name: 'a transaction that no bandwidth is left for is planned',
+    changes: one(DRAFT, 'if (transfer.missingSun > 0n) {', 'if (transfer.missingSun < 0n) {'),
+    test: sweeps('leaves out a transaction that bandwidth is missing for, and says so'),
+  },
+  {
+    name: 'the members of a transaction are renamed where it is printed',
+    changes: one('operator/cli-context.ts', 'if (value instanceof ForeignJson) return value.value;', ''),
+    test: sweeps('printed as JSON is signed with tronweb as it is, and broadcast'),
+  },
+  {
+    name: 'a sweep goes to an address from which the token can never leave',
+    changes: one(
+      'deposits/transfer-trials.ts',
+      "return (await this.isBlacklisted(to)) ? 'receiver_blacklisted' : undefined;",
+      'return undefined;',
+    ),
+    test: acts('the receiver is blacklisted'),
+  },
+  {
+    name: 'a return of a paused token is booked',
+    changes: one('deposits/transfer-trials.ts', "if (await this.isTrue('paused()')) return 'paused';", ''),
+    test: acts('the token is paused'),
+  },
+  {
+    name: 'the fee that the token keeps of a sweep looks like theft',
+    changes: one('deposits/block-payments.ts', 'return isTokenFee === true ?', 'return isTokenFee === undefined ?'),
+    test: acts('a sweep says what arrives, its fee is a fee and no theft, and the audit agrees'),
+  },
+  {
+    name: 'anything that leaves beside a transfer is a fee of the token',
+    changes: one(TRANSFERS, ' || fee.amount + arrived.amount !== ordered.amount) return logged;', ') return logged;'),
+    test: transfers('is none that is more than what is missing'),
+  },
+  {
+    name: 'a return of which the token kept a fee is made again when its record is lost',
+    changes: one(RETURNS, "AND f.kind = 'fee')", "AND f.kind = 'none')"),
+    test: acts('a return says what arrives, is paid by it, and is never made twice though its record is lost'),
+  },
+  {
+    name: 'tokens that are gone without a record are named by no plan',
+    changes: one('deposits/sweeps.ts', 'draft.addMissing(place, least - held);', ''),
+    test: acts('the funds of a deposit address are destroyed'),
   },
 ];
