@@ -5,6 +5,7 @@ import { pbkdf2Sync } from 'node:crypto';
 import { Module, type DynamicModule, type INestApplicationContext, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { HDKey } from '@scure/bip32';
+import { addressToHex } from '../src/chain/address.js';
 import { signWithKey } from '../src/chain/keys.js';
 import { signedTransactionHex } from '../src/chain/signed-transaction.js';
 import { solidHeadOf, TronClient } from '../src/chain/tron.client.js';
@@ -21,6 +22,7 @@ import { Projects } from '../src/projects/projects.js';
 import { ProjectsModule } from '../src/projects/projects.module.js';
 import { Database } from '../src/store/database.js';
 import { newChainAccount, Wallet } from '../packages/local/src/chain-account.js';
+import { localUsdtContracts, localUsdtOwner } from '../packages/local/src/local-usdt.js';
 import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../packages/local/src/test-token.js';
 import { AUTHOR, openAsOwner } from './factory.js';
 import { openLog } from './log.js';
@@ -89,9 +91,12 @@ export async function openStage(genesisMs = GENESIS_MS): Promise<void> {
       second: { behind: 0, solidLag: 2 },
       genesis: {
         timestamp: genesisMs,
-        accounts: [{ address: payer.address, balance: '9000000000000000' }],
+        accounts: [
+          { address: payer.address, balance: '9000000000000000' },
+          { address: localUsdtOwner.address, balance: '1000000000000' },
+        ],
         contracts: [
-          { ...contract, address: token },
+          ...localUsdtContracts({ address: token, holder: payer.address }),
           { ...contract, address: otherToken },
         ],
       },
@@ -180,19 +185,51 @@ export const wallet = () => new Wallet(chain.fullUrl);
 export const payTrx = (to: Shop, amount: number) =>
   wallet().send('createtransaction', { owner_address: payer.address, to_address: to.address, amount }, payer);
 
-export async function payToken(to: Shop, amount: bigint, contract = token): Promise<void> {
+/** Returns the receipt. */
+export async function payToken(to: Shop, amount: bigint, contract = token): Promise<Json> {
   const before = await pending();
   const sent = wallet().transferToken(contract, payer, to.address, amount, FEE_LIMIT);
   while ((await pending()) === before);
   await mine(1);
-  await sent;
+  return sent;
+}
+
+/** What an address holds of the token, by the head. */
+export async function tokenOf(address: string): Promise<bigint> {
+  const answer = await wallet().post('wallet/triggerconstantcontract', {
+    owner_address: payer.address,
+    contract_address: token,
+    function_selector: 'balanceOf(address)',
+    parameter: addressToHex(address).slice(2).padStart(64, '0'),
+    visible: true,
+  });
+  return BigInt(`0x${(answer['constant_result'] as string[])[0]!}`);
+}
+
+/** Delegates energy to an address, by stake of the payer's: as much as is asked for or a little more. */
+export async function rentFor(address: string, energy: bigint): Promise<void> {
+  const network = await wallet().post('wallet/getaccountresource', { address: payer.address, visible: true });
+  const [limit, weight] = [Number(network['TotalEnergyLimit']), Number(network['TotalEnergyWeight'] ?? 0)];
+  // Staking more makes each energy dearer: twice the stake is enough where all of it is delegated by the ratio after it.
+  const staked = Math.ceil((2 * (Number(energy) * (weight + 1))) / limit) * 1_000_000 + 1_000_000;
+  const owner = { owner_address: payer.address, resource: 'ENERGY' };
+  await wallet().send('freezebalancev2', { ...owner, frozen_balance: staked }, payer);
+  await mine(1);
+  const after = await wallet().post('wallet/getaccountresource', { address: payer.address, visible: true });
+  const sun = Math.ceil((Number(energy) * 1_000_000 * Number(after['TotalEnergyWeight'])) / limit) + 1_000_000;
+  const amount = Math.min(sun, staked);
+  await wallet().send('delegateresource', { ...owner, receiver_address: address, balance: amount }, payer);
+  await mine(1);
 }
 
 const pending = async (): Promise<number> => ((await chain.control('status')) as { pending: number }).pending;
 
+/** The private key of a path, as the offline machine has it. */
+export const keyOf = (path: string): Buffer => Buffer.from(ROOT.derive(path).privateKey!);
+
 /** Signs on the offline machine what was planned, and sends it. */
 export async function signAndSend(planned: { readonly path: string; readonly rawDataHex: string }): Promise<void> {
-  const key = Buffer.from(ROOT.derive(planned.path).privateKey!);
+  const key = keyOf(planned.path);
   const rawData = Buffer.from(planned.rawDataHex, 'hex');
   const hex = signedTransactionHex(rawData, signWithKey(rawData, key));
   const sent = await wallet().post('wallet/broadcasthex', { transaction: hex });

@@ -287,6 +287,10 @@ export class DepositSettings {
   /** With one node: the dollars that are credited by themselves, for a deposit and for a day. */
   @Integer('DEPOSIT_AUTO_MAX_USD', { fallback: 500, min: 0, max: 100_000_000 })
   declare readonly autoMaxUsd: number;
+
+  /** A sweep leaves 0.000001 USDT at each address, so that the next payment there takes half the energy. */
+  @Flag('DEPOSIT_SWEEP_LEAVES_TOKEN', true)
+  declare readonly sweepLeavesToken: boolean;
 }
 
 /** Addresses that are kept supplied with energy. */

@@ -6,16 +6,19 @@ import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { isAddress } from '../chain/address.js';
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
+import { invariant } from '../domain/errors.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { credits as creditsFrom, type Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
-import { Holdings } from './holdings.js';
+import { Holdings, type DepositPlace } from './holdings.js';
 import { OWN_SENDERS } from './deposit-sql.js';
 import { DepositTokens } from './deposit-tokens.js';
 import { creditsOfWorth } from './judgement.js';
-import { Sweeps, type PlannedTransfer } from './sweeps.js';
+import { DepositTransfers, type PlannedTransfer } from './deposit-transfers.js';
+import { CONTRACT_RECEIVER } from './sweep-draft.js';
+import { FAILURES, TransferTrials, type TokenTrial } from './transfer-trials.js';
 
 interface ReturnedRow {
   readonly id: bigint;
@@ -80,9 +83,22 @@ export class DepositReturns {
     private readonly database: Database,
     private readonly ledger: Ledger,
     private readonly holdings: Holdings,
-    private readonly sweeps: Sweeps,
+    private readonly trials: TransferTrials,
+    private readonly transfers: DepositTransfers,
     private readonly tokens: DepositTokens,
   ) {}
+
+  /**
+   * What a return would take and what arrives; books nothing. Throws OperatorError, StartError for another TOKEN_CONTRACT
+   * than that of the deposits, ChainUnavailableError.
+   */
+  async preview(id: bigint, to: string): Promise<PlannedTransfer> {
+    await this.tokens.assertSetting();
+    await this.assertForeign(to);
+    const row = await find(this.database, id);
+    assertReturnable(row, to);
+    return (await this.prepare(row, to))(row, 0);
+  }
 
   /**
    * Throws OperatorError, StartError for another TOKEN_CONTRACT than that of the deposits, ApiError INSUFFICIENT_CREDITS
@@ -91,14 +107,13 @@ export class DepositReturns {
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     await this.tokens.assertSetting();
     await this.assertForeign(to);
-    const terms = await this.sweeps.buildTerms();
-    const { address } = await find(this.database, id);
-    const { held } = await this.holdings.read([address]);
+    const found = await find(this.database, id);
+    const { address } = found;
+    const transferOf = await this.prepare(found, to);
     return this.database.transaction(async (tx) => {
       await tx.query(LOCK, [id]);
       const row = await find(tx, id);
       assertReturnable(row, to);
-      const amount = BigInt(row.amount);
       const [left] = await tx.query<{ txid: string }>(LEFT_UNRECORDED, [address, row.asset, row.amount, to]);
       if (left !== undefined) {
         throw new OperatorError(
@@ -106,14 +121,7 @@ export class DepositReturns {
             'it may be one whose record a failover has lost. Take the credits back by `credits adjust` instead.',
         );
       }
-      const holds = (row.asset === 'TRX' ? held.get(address)?.trxSun : held.get(address)?.token) ?? 0n;
-      if (holds < amount) {
-        throw new OperatorError(
-          `${address} holds less than that by now: send what is missing there from a sweep address first.`,
-        );
-      }
-      const ownTerms = { ...terms, timestampMs: terms.timestampMs + Number(id % SALT_RANGE) };
-      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, ownTerms);
+      const transfer = transferOf(row, Number(id % SALT_RANGE));
       const taken = { transfer, credits: creditsTakenFor(row) };
       const made = [Buffer.from(transfer.txid, 'hex'), transfer.expiresAt];
       const act = { subject: id.toString(), detail: { to, txid: transfer.txid, credits: taken.credits ?? null } };
@@ -134,6 +142,45 @@ export class DepositReturns {
     });
   }
 
+  /**
+   * Reads and simulates what the transfer needs, before anything is locked. The result makes the transfer, and throws
+   * OperatorError where it would fail whatever is sent to the address before.
+   */
+  private async prepare(
+    found: ReturnedRow,
+    to: string,
+  ): Promise<(row: ReturnedRow, saltMs: number) => PlannedTransfer> {
+    const { address, asset } = found;
+    const amount = BigInt(found.amount);
+    const [prices, terms, receiver, { held }] = await Promise.all([
+      this.trials.prices(),
+      this.transfers.buildTerms(),
+      this.trials.receiver(to),
+      this.holdings.read([address]),
+    ]);
+    const purse = await this.trials.purseOf(address, prices);
+    const holds = (asset === 'TRX' ? held.get(address)?.trxSun : held.get(address)?.token) ?? 0n;
+    const trial = asset === 'TRX' ? undefined : await this.tried(address, to, amount);
+    return (row, saltMs) => {
+      if (asset === 'TRX' && receiver.isContract) throw new OperatorError(CONTRACT_RECEIVER);
+      if (trial?.works === false && trial.cause !== 'balance') throw new OperatorError(FAILURES[trial.cause]);
+      if (holds < amount || trial?.works === false) throw new OperatorError(holdsLess(address));
+      const step = { receiver, prices, terms: { ...terms, timestampMs: terms.timestampMs + saltMs } };
+      const place: DepositPlace = row;
+      const planned =
+        trial === undefined
+          ? this.transfers.trxStep(place, purse, () => amount, step)
+          : this.transfers.tokenStep(place, purse, { trial, need: trial, amount, isRented: false }, step);
+      invariant(planned !== undefined, 'a deposit has an amount');
+      return planned.transfer;
+    };
+  }
+
+  private async tried(from: string, to: string, amount: bigint): Promise<TokenTrial> {
+    const cause = await this.trials.obstacleTo(to);
+    return cause === undefined ? this.trials.tokenTransfer(from, to, amount) : { works: false, cause };
+  }
+
   /** What comes to a deposit address from another one is credited to nobody, and what it sends to itself is no payment. */
   private async assertForeign(to: string): Promise<void> {
     if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
@@ -143,6 +190,9 @@ export class DepositReturns {
     }
   }
 }
+
+const holdsLess = (address: string): string =>
+  `${address} holds less than that by now: send what is missing there from a sweep address first.`;
 
 async function find(tx: Queryable, id: bigint): Promise<ReturnedRow> {
   const [row] = await tx.query<ReturnedRow>(FIND, [id]);

@@ -13,11 +13,24 @@ import { Sweeps } from './sweeps.js';
 import { DepositAddressesModule } from './deposit-addresses.module.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
+import { DepositTransfers } from './deposit-transfers.js';
 import { RateHistory } from './rate-history.js';
+import { TransferTrials } from './transfer-trials.js';
 
 @Module({
   imports: [BillingModule, BlocksModule, DepositAddressesModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
-  providers: [DepositAudit, DepositBook, DepositList, DepositReturns, Holdings, RateHistory, Rescan, Sweeps],
+  providers: [
+    DepositAudit,
+    DepositBook,
+    DepositList,
+    DepositReturns,
+    DepositTransfers,
+    Holdings,
+    RateHistory,
+    Rescan,
+    Sweeps,
+    TransferTrials,
+  ],
   exports: [DepositAddressesModule, DepositAudit, DepositBook, DepositList, DepositReturns, Rescan, Sweeps],
 })
 export class DepositsModule {}

@@ -3,11 +3,12 @@ import { Option, type Command } from 'commander';
 import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
 import { DepositReturns } from '../deposits/deposit-returns.js';
 import { Rescan } from '../deposits/rescan.js';
-import { KEEP_SUN, Sweeps, type PlannedTransfer } from '../deposits/sweeps.js';
+import { KEEP_SUN, Sweeps } from '../deposits/sweeps.js';
 import { trxOf } from '../domain/conversion.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
+import { arrivalText, returnText, sweepJson, sweepText, transferJson } from './deposit-plan-text.js';
 import { creditsText, grouped, table } from './format.js';
 
 const blockArg = integerArg(0n, 2n ** 40n);
@@ -17,6 +18,13 @@ const sunArg = integerArg(0n, 10n ** 12n);
 /** A line of progress for so many blocks or addresses. */
 const PROGRESS_EACH = 1000;
 
+interface SweepCommandOptions {
+  readonly to: string;
+  readonly keepSun: bigint;
+  readonly limit: bigint;
+  readonly rented?: boolean;
+}
+
 export function addDepositsChainCommands(deposits: Command, context: CliContext): void {
   addRescan(deposits, context);
   addAudit(deposits, context);
@@ -25,17 +33,19 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
     .description('unsigned transactions that take what deposit addresses hold to an address of yours; sends nothing')
     .requiredOption('--to <address>', 'where to; from now on what it sends is no deposit')
     .addOption(
-      new Option('--keep-sun <n>', 'TRX to leave at each address, for bandwidth')
+      new Option('--keep-sun <n>', 'sun to leave at each address, for what the transactions burn')
         .argParser(sunArg)
         .default(KEEP_SUN, KEEP_SUN.toString()),
     )
+    .option('--rented', 'count on the energy that the plan names being rented before: no TRX stays for it')
     .addOption(new Option('--limit <n>', 'transactions at most').argParser(limitArg).default(1000n, '1000'))
-    .action(async (options: { to: string; keepSun: bigint; limit: bigint }) => {
+    .action(async ({ rented, limit, ...options }: SweepCommandOptions) => {
       const act = context.actor('deposits are swept');
       await context.confirm(`What ${options.to} sends to deposit addresses is no deposit from now on.`);
       await context.operate(async (parts) => {
-        const plan = await parts.get(Sweeps).plan({ ...options, limit: Number(options.limit) }, act);
-        context.print(planText(plan), { transactions: plan });
+        const wish = { ...options, limit: Number(limit), isRented: rented === true };
+        const plan = await parts.get(Sweeps).plan(wish, act);
+        context.print(sweepText(plan), sweepJson(plan));
       });
     });
   addSweepAddresses(deposits, context);
@@ -48,15 +58,16 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
     .action(async (given: string, { to }: { to: string }) => {
       const id = depositArg(given);
       const act = context.actor();
-      await context.confirm(`This takes the credits of deposit ${id.toString()} off its project, to be paid to ${to}.`);
       await context.operate(async (parts) => {
-        const { transfer, credits, isAgain } = await parts.get(DepositReturns).give(id, to, act);
+        const returns = parts.get(DepositReturns);
+        const planned = await returns.preview(id, to);
+        await context.confirm(
+          `This takes the credits of deposit ${id.toString()} off its project. ${arrivalText(planned)}`,
+        );
+        const { transfer, credits, isAgain } = await returns.give(id, to, act);
         const booked = credits === undefined ? 'It was never credited' : `${creditsText(credits)} are off the ledger`;
-        const human = [
-          `${booked}${isAgain ? ', since before' : ''}. Sign and send this before ${transfer.expiresAt.toISOString()}:`,
-          planText([transfer]),
-        ];
-        context.print(human.join('\n'), { credits: credits ?? null, isAgain, transaction: transfer });
+        const human = `${booked}${isAgain ? ', since before' : ''}. ${returnText(transfer)}`;
+        context.print(human, { credits: credits ?? null, isAgain, transaction: transferJson(transfer) });
       });
     });
 }
@@ -137,15 +148,4 @@ function auditText({ addresses, unexplained }: AuditReport): string {
   ]);
   const head = ['address', 'project', 'asset', 'on chain', 'by the records', 'unexplained'];
   return table(head, rows, `${grouped(BigInt(addresses))} addresses hold what was seen.`);
-}
-
-function planText(plan: readonly PlannedTransfer[]): string {
-  const rows = plan.map(({ path, from, to, asset, amount, txid, rawDataHex }) => [
-    ...[path, from, to, asset, trxOf(amount), txid, rawDataHex],
-  ]);
-  return table(
-    ['key', 'from', 'to', 'asset', 'amount', 'txid', 'bytes to sign'],
-    rows,
-    'Nothing is worth a transaction.',
-  );
 }

@@ -49,8 +49,10 @@ describe('what leaves a deposit address', () => {
     await settle();
     await follow();
     const treasury = newChainAccount();
-    const plan = await operator.get(Sweeps).plan({ to: treasury.address, keepSun: 2_000_000n, limit: 100 }, AUTHOR);
-    await signAndSend(plan.find(({ from }) => from === swept.address)!);
+    const { transactions } = await operator
+      .get(Sweeps)
+      .plan({ to: treasury.address, keepSun: 2_000_000n, limit: 100 }, AUTHOR);
+    await signAndSend(transactions.find(({ from }) => from === swept.address)!);
     await signAndSend((await operator.get(DepositReturns).give(await idOf(returned), payer.address, AUTHOR)).transfer);
     await settle();
     await follow();

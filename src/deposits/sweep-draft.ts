@@ -1,0 +1,150 @@
+/** A sweep plan as it grows: each transfer is planned by what those before it leave. Pure. */
+import type { DepositAsset } from '../domain/deposit-state.js';
+import type { DepositTransfers, PlannedTransfer, StepTerms } from './deposit-transfers.js';
+import type { DepositPlace } from './holdings.js';
+import type { Purse } from './transfer-costs.js';
+import { FAILURES, type FailureCause, type Receiver, type TokenTrial } from './transfer-trials.js';
+
+export interface SweepPlan {
+  /** In the order in which they are to be sent. */
+  readonly transactions: readonly PlannedTransfer[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A transfer that would fail. */
+export interface LeftOut {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: DepositAsset;
+  readonly amount: bigint;
+  readonly cause: FailureCause | 'no_bandwidth' | 'receiver_is_contract' | 'missing';
+  readonly says: string;
+}
+
+/** What an address holds by solid blocks, beyond what stays there of the token. */
+export interface SweepCandidate {
+  readonly place: DepositPlace;
+  readonly purse: Purse;
+  readonly trxSun: bigint;
+  readonly token: bigint;
+  /** Of the transfer of all of `token`, where that is worth one. */
+  readonly trial: TokenTrial | undefined;
+  /** Of the same transfer to an address that holds the token. */
+  readonly warm: TokenTrial | undefined;
+}
+
+export interface DraftLimits {
+  readonly keepSun: bigint;
+  readonly limit: number;
+  readonly isRented: boolean;
+  readonly minimums: Readonly<Record<DepositAsset, bigint>>;
+}
+
+export class SweepDraft {
+  private readonly transactions: PlannedTransfer[] = [];
+  private readonly leftOut: LeftOut[] = [];
+  /** What a sender has left after its token transfer. */
+  private readonly purses = new Map<string, Purse>();
+  private receiver: Receiver;
+  /** A deposit address that holds the token, as the receiver will after the first transfer. */
+  holder: string | undefined;
+
+  constructor(
+    private readonly transfers: DepositTransfers,
+    readonly step: StepTerms,
+    private readonly limits: DraftLimits,
+  ) {
+    this.receiver = step.receiver;
+  }
+
+  get isFull(): boolean {
+    return this.transactions.length >= this.limits.limit || this.leftOut.length >= this.limits.limit;
+  }
+
+  isTokenWorth(token: bigint): boolean {
+    return token > 0n && token >= this.limits.minimums.USDT;
+  }
+
+  /** Whether an address needs a look: what is kept behind is judged when its costs are known. */
+  isWorth({ trxSun, token }: { readonly trxSun: bigint; readonly token: bigint }): boolean {
+    return this.isTokenWorth(token) || trxSun >= this.limits.minimums.TRX;
+  }
+
+  /** `obstacle`: why no token transfer to the receiver is worth sending. */
+  addToken({ place, purse, token, trial, warm }: SweepCandidate, obstacle: FailureCause | undefined): void {
+    if (trial === undefined || this.isFull) return;
+    const order = { to: this.receiver.address, asset: 'USDT', amount: token } as const;
+    const cause = obstacle ?? (trial.works ? undefined : trial.cause);
+    if (cause !== undefined || !trial.works) {
+      this.leaveOut(place, order, cause ?? 'reverted', FAILURES[cause ?? 'reverted']);
+      return;
+    }
+    const isEased = this.receiver.holdsToken && warm?.works === true && warm.energy < trial.energy;
+    const need = isEased ? warm : trial;
+    const planned = this.transfers.tokenStep(
+      place,
+      purse,
+      { trial, need, amount: token, isRented: this.limits.isRented },
+      { ...this.step, receiver: this.receiver },
+    );
+    const { transfer, after } = planned;
+    if (transfer.missingSun > 0n) {
+      this.leaveOut(place, order, 'no_bandwidth', lacking(transfer, purse));
+      return;
+    }
+    this.transactions.push(transfer);
+    this.purses.set(place.address, after);
+    this.receiver = { ...this.receiver, holdsToken: true };
+  }
+
+  /** What it burns itself and what the token transfer before it burns are taken from what stays behind, or exceed it. */
+  addTrx({ place, purse: before, trxSun }: SweepCandidate): void {
+    const { keepSun, minimums } = this.limits;
+    if (this.isFull || trxSun < minimums.TRX) return;
+    const startSun = trxSun < before.trxSun ? trxSun : before.trxSun;
+    const purse = this.purses.get(place.address) ?? before;
+    const amountOf = (leftSun: bigint): bigint => {
+      const burntSun = before.trxSun - leftSun;
+      return startSun - (burntSun > keepSun ? burntSun : keepSun);
+    };
+    const planned = this.transfers.trxStep(place, purse, amountOf, { ...this.step, receiver: this.receiver });
+    if (planned === undefined || planned.transfer.amount < minimums.TRX) return;
+    if (this.receiver.isContract) {
+      const { to, asset, amount } = planned.transfer;
+      this.leaveOut(place, { to, asset, amount }, 'receiver_is_contract', CONTRACT_RECEIVER);
+      return;
+    }
+    this.transactions.push(planned.transfer);
+    this.receiver = { ...this.receiver, isOnChain: true };
+  }
+
+  /** An address that holds less of the token than its records say. */
+  addMissing(place: DepositPlace, missing: bigint): void {
+    if (missing < this.limits.minimums.USDT || this.isFull) return;
+    this.leaveOut(place, { to: this.receiver.address, asset: 'USDT', amount: missing }, 'missing', MISSING);
+  }
+
+  plan(): SweepPlan {
+    return { transactions: this.transactions, leftOut: this.leftOut };
+  }
+
+  private leaveOut(
+    place: DepositPlace,
+    order: Pick<LeftOut, 'to' | 'asset' | 'amount'>,
+    cause: LeftOut['cause'],
+    says: string,
+  ): void {
+    this.leftOut.push({ from: place.address, ...order, cause, says });
+  }
+}
+
+const MISSING = 'The address holds less of the token than was paid in and recorded: see `deposits audit`.';
+
+export const CONTRACT_RECEIVER = 'The receiver is a contract: the chain refuses transfers of TRX to it.';
+
+function lacking({ bandwidth, missingSun }: PlannedTransfer, { freeNet }: Purse): string {
+  return (
+    `It takes ${bandwidth.toString()} bandwidth, of which ${freeNet.toString()} are left today: ` +
+    `wait for them, or send ${missingSun.toString()} sun more to the address from a sweep address.`
+  );
+}

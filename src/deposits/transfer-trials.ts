@@ -1,0 +1,157 @@
+/** Simulations of transfers from deposit addresses: what each takes by now, or why it would fail. Sends nothing. */
+import { Injectable } from '@nestjs/common';
+import { addressToHex } from '../chain/address.js';
+import type { CallOutcome } from '../chain/contract-call.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { readTransferPrices, type TransferPrices } from '../chain/transfer-prices.js';
+import { accountOf, resourcesOf, TronClient } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import {
+  addressWord,
+  BALANCE_OF,
+  firstWord,
+  TRANSFER,
+  TRANSFER_EVENT,
+  uintWord,
+  type EventLog,
+} from '../domain/sizing.js';
+import { newPurse, type EnergyNeed, type Purse } from './transfer-costs.js';
+
+export const FAILURES = {
+  paused: 'The token is paused: no transfer of it succeeds.',
+  sender_blacklisted: 'The token has blacklisted this deposit address: nothing leaves it.',
+  receiver_blacklisted: 'The token has blacklisted the receiver: what arrives there can never leave.',
+  deprecated: 'The token is deprecated: its successor records the transfer, which this service does not read.',
+  balance: 'The address holds less of the token at the head of the chain: another transfer may be on its way.',
+  reverted: 'The transfer reverts.',
+  moves_nothing: 'The call succeeds, and no tokens arrive.',
+  not_simulated: 'No node simulated the transfer: plan it again.',
+} as const;
+
+export type FailureCause = keyof typeof FAILURES;
+
+export interface WorkingTrial extends EnergyNeed {
+  readonly works: true;
+  readonly arrives: bigint;
+  /** Kept by the token of what is sent. */
+  readonly tokenFee: bigint;
+}
+
+export type TokenTrial = WorkingTrial | { readonly works: false; readonly cause: FailureCause };
+
+/** Of a receiver, before anything is sent to it. */
+export interface Receiver {
+  readonly address: string;
+  readonly isOnChain: boolean;
+  readonly isContract: boolean;
+  readonly holdsToken: boolean;
+}
+
+@Injectable()
+export class TransferTrials {
+  private readonly token: string;
+
+  constructor(
+    private readonly client: TronClient,
+    private readonly config: Config,
+  ) {
+    this.token = config.chain.tokenContract;
+  }
+
+  /** Throws ChainUnavailableError. */
+  async prices(): Promise<TransferPrices> {
+    return readTransferPrices(this.client, this.config.market.parameterBounds);
+  }
+
+  /** What an address can pay with at the head. Throws ChainUnavailableError. */
+  async purseOf(address: string, prices: TransferPrices): Promise<Purse> {
+    return this.client.pool.ask('what a deposit address can pay with', async (node) => {
+      const account = await accountOf(node, address);
+      if (account === undefined) return newPurse(prices);
+      const resources = await resourcesOf(node, address);
+      const left = (limit: bigint, used: bigint): bigint => (limit > used ? limit - used : 0n);
+      return {
+        isOnChain: true,
+        trxSun: account.balanceSun,
+        energy: left(resources.energyLimit, resources.energyUsed),
+        freeNet: left(resources.freeNetLimit, resources.freeNetUsed),
+        stakedNet: left(resources.netLimit, resources.netUsed),
+      };
+    });
+  }
+
+  /** Throws ChainUnavailableError. */
+  async receiver(address: string): Promise<Receiver> {
+    const [account, balance] = await Promise.all([
+      this.client.account(address),
+      this.view(BALANCE_OF, addressWord(addressToHex(address))),
+    ]);
+    const isContract = account?.isContract === true;
+    return { address, isOnChain: account !== undefined, isContract, holdsToken: (balance ?? 0n) > 0n };
+  }
+
+  /** Simulates exactly this transfer. Throws ChainUnavailableError. */
+  async tokenTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
+    const outcome = await this.client.simulate({
+      ownerAddress: from,
+      contractAddress: this.token,
+      functionSelector: TRANSFER,
+      parameter: addressWord(addressToHex(to)) + uintWord(amount),
+    });
+    if (outcome.kind !== 'success') return { works: false, cause: await this.causeOf(outcome, from, amount) };
+    const sent = outcome.logs.flatMap((log) => sentBy(log, from) ?? []);
+    const arrives = sumOf(sent.filter((each) => each.to === wordOf(to)));
+    if (arrives === 0n) return { works: false, cause: 'moves_nothing' };
+    const tokenFee = sumOf(sent.filter((each) => each.to !== wordOf(to)));
+    return { works: true, energy: outcome.energyUsed, penalty: outcome.energyPenalty, arrives, tokenFee };
+  }
+
+  /** Why no transfer to this receiver is worth sending, whatever a simulation says. Throws ChainUnavailableError. */
+  async obstacleTo(to: string): Promise<FailureCause | undefined> {
+    if (await this.isTrue('paused()')) return 'paused';
+    if (await this.isTrue('deprecated()')) return 'deprecated';
+    return (await this.isBlacklisted(to)) ? 'receiver_blacklisted' : undefined;
+  }
+
+  private async causeOf(outcome: CallOutcome, from: string, amount: bigint): Promise<FailureCause> {
+    if (outcome.kind === 'refused') return 'not_simulated';
+    if (await this.isBlacklisted(from)) return 'sender_blacklisted';
+    const held = await this.view(BALANCE_OF, addressWord(addressToHex(from)));
+    return held !== undefined && held < amount ? 'balance' : 'reverted';
+  }
+
+  private async isBlacklisted(address: string): Promise<boolean> {
+    return this.isTrue('isBlackListed(address)', addressWord(addressToHex(address)));
+  }
+
+  private async isTrue(selector: string, parameter?: string): Promise<boolean> {
+    return (await this.view(selector, parameter)) === 1n;
+  }
+
+  /** A word that the token answers; undefined when it has no such function. */
+  private async view(functionSelector: string, parameter = ''): Promise<bigint | undefined> {
+    const call = { ownerAddress: this.token, contractAddress: this.token, functionSelector, parameter };
+    const outcome = await this.client.simulate(call);
+    // A contract without this function reverts. A node that ran nothing has answered nothing.
+    if (outcome.kind === 'refused') throw new ChainUnavailableError(functionSelector, [new Error(outcome.message)]);
+    return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
+  }
+}
+
+interface Sent {
+  readonly to: string;
+  readonly amount: bigint;
+}
+
+const ADDRESS_DIGITS = 40;
+const wordOf = (address: string): string => addressToHex(address).slice(2);
+
+/** Whatever contract wrote the event. */
+function sentBy({ topics: [event, from = '', to = ''], data }: EventLog, sender: string): Sent | undefined {
+  if (event !== TRANSFER_EVENT || from.slice(-ADDRESS_DIGITS) !== wordOf(sender)) return undefined;
+  return { to: to.slice(-ADDRESS_DIGITS), amount: firstWord(data) ?? 0n };
+}
+
+function sumOf(sent: readonly Sent[]): bigint {
+  return sent.reduce((sum, { amount }) => sum + amount, 0n);
+}
