@@ -258,6 +258,6 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'tokens that are gone without a record are named by no plan',
     changes: one('deposits/sweeps.ts', 'draft.addMissing(place, least - held);', ''),
-    test: acts('the funds of a deposit address are destroyed'),
+    test: sweeps('names an address that holds less of the token than its records say'),
   },
 ];

@@ -13,6 +13,7 @@ import {
   chain,
   closeStage,
   commandLine,
+  database,
   follow,
   keyOf,
   mine,
@@ -212,6 +213,19 @@ describe('a sweep plan', () => {
     const { transactions } = await planned();
     expect(fromEach({ transactions }, [trx]).map(({ amount }) => amount)).toEqual([10n * TRX]);
     expect(fromEach({ transactions }, [token]).map(({ amount }) => amount)).toEqual([5n * TRX]);
+  });
+
+  it('names an address that holds less of the token than its records say', async () => {
+    const to = await shop();
+    await follow();
+    // The chain has none of these 7 USDT.
+    await database.query(
+      `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, block_number, block_at)
+       SELECT decode($1, 'hex'), 'log', 0, $2, 'USDT', 7000000, block_number - 1, block_at FROM deposit_cursor`,
+      ['ab'.repeat(32), to.address],
+    );
+    const { leftOut } = await operator.get(Sweeps).plan({ to: dump.address, keepSun: 0n, limit: 10 }, AUTHOR);
+    expect(leftOut).toMatchObject([{ from: to.address, asset: 'USDT', amount: 7n * TRX, cause: 'missing' }]);
   });
 
   it('printed as JSON is signed with tronweb as it is, and broadcast', async () => {
