@@ -127,7 +127,14 @@ export class Hand {
     const { ratio } = this.context.get(ChainView, { strict: false }).current!;
     const short = await this.work().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
     await this.advancer().advance(short);
-    return short.length;
+    const lost = await this.claimLost();
+    await this.advancer().advance(lost);
+    return short.length + lost.length;
+  }
+
+  /** Running rentals that are to make up for what reclaims cost their receivers, as of the last look. */
+  async claimLost(): Promise<ClaimedOrder[]> {
+    return this.work().claimLost(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
   }
 
   /** What has ended by the chain's clock, as of the last look. */

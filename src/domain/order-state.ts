@@ -67,6 +67,8 @@ export type OrderStatus = keyof typeof ORDER_TRANSITIONS;
 export type LegStatus = keyof typeof LEG_TRANSITIONS;
 export type ChainTxStatus = keyof typeof CHAIN_TX_TRANSITIONS;
 export type OrderKind = 'rental' | 'activation';
+/** Why a running rental was topped up: the network's stake grew, or a rental that ended beside it left usage behind. */
+export type TopUpCause = 'stake' | 'usage';
 export type ChainTxPurpose = 'delegate' | 'reclaim' | 'activate';
 
 export const ORDER_STATUSES = Object.keys(ORDER_TRANSITIONS) as readonly OrderStatus[];

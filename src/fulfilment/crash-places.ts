@@ -12,6 +12,7 @@ import { Follower } from './follow/follower.js';
 import { Settlement } from './follow/settlement.js';
 import { OrderAdvancer, SENT_TRANSACTION } from './loop/order-advancer.js';
 import { OrderClaims } from './loop/order-claims.js';
+import { RECEIVER_USAGE } from './plan/reclaim-readings.js';
 import { Proofs } from './send/proof.js';
 import { TransactionLog } from './send/transaction-log.js';
 
@@ -51,8 +52,9 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'claim-ending.before': each(
     method('before', OrderClaims, 'claimEnding'),
     method('before', OrderClaims, 'claimShort'),
+    method('before', OrderClaims, 'claimLost'),
   ),
-  'claim-ending.after': statement('after', 'claim_ending', 'claim_short'),
+  'claim-ending.after': statement('after', 'claim_ending', 'claim_short', 'claim_lost'),
   'release.before': method('before', OrderClaims, 'release', isSome),
   'release.after': method('after', OrderClaims, 'release', isSome),
   // The follower's own look at the head; those that only keep a node's health known pass no point.
@@ -60,9 +62,13 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'head.after': method('before', ChainView, 'reached'),
   'reference.before': statement('before', 'any_wallet'),
   'reference.after': method('before', ChainView, 'update'),
+  'usage-read.before': question('before', RECEIVER_USAGE),
+  'usage-read.after': question('after', RECEIVER_USAGE),
   'build.after': method('before', TransactionLog, 'recordBuilt'),
   'record-built.before': method('before', TransactionLog, 'recordBuilt'),
   'record-built.after': method('after', TransactionLog, 'recordBuilt'),
+  'record-usage.before': statement('before', 'record_reclaim_usage'),
+  'record-usage.after': statement('after', 'record_reclaim_usage'),
   'sign.before': method('before', Signer, 'sign'),
   'sign.after': method('after', Signer, 'sign'),
   'record-signed.before': method('before', TransactionLog, 'recordSigned'),
@@ -101,6 +107,8 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'record-dead.after': method('after', TransactionLog, 'recordDead'),
   'top-up.before': statement('before', 'reserve_top_up', 'lock_running_fenced'),
   'top-up.after': statement('after', 'reserve_top_up', 'lock_running_fenced'),
+  'weigh.before': statement('before', 'weigh_reclaims'),
+  'weigh.after': statement('after', 'weigh_reclaims'),
   'give-up.before': statement('before', 'release_legs'),
   'give-up.after': statement('after', 'release_legs'),
   'undo.before': statement('before', 'undo_order'),

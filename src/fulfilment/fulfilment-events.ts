@@ -7,7 +7,7 @@ import { Counter, Histogram } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
-import type { ChainTxPurpose, OrderKind, OrderStatus } from '../domain/order-state.js';
+import type { ChainTxPurpose, OrderKind, OrderStatus, TopUpCause } from '../domain/order-state.js';
 import type { BroadcastRecord } from './send/transaction-log.js';
 
 /** Whose change it is: with these every line leads back to the request that bought the order. */
@@ -173,7 +173,8 @@ class FurtherLegMetrics {
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Further delegations for running rentals that fell short of what was sold.',
+      help: 'Further delegations for running rentals that fell short of what was sold, by why.',
+      labelNames: ['cause'] as const,
       registers,
     });
   }
@@ -254,9 +255,9 @@ export class FulfilmentEvents {
   }
 
   /** A running rental was given a further delegation. */
-  toppedUp(order: OrderIdentity, amountSun: bigint): void {
-    this.furtherLegs.topUps.inc();
-    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString() }, 'a running rental is topped up');
+  toppedUp(order: OrderIdentity, amountSun: bigint, cause: TopUpCause): void {
+    this.furtherLegs.topUps.inc({ cause });
+    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString(), cause }, 'running rental topped up');
   }
 
   notSigned(order: OrderIdentity, wallet: string, err: unknown): void {

@@ -30,6 +30,7 @@ import { Pruning } from './loop/pruning.js';
 import { ReceiverEnergy } from './follow/receiver-energy.js';
 import { RecentActs } from './follow/recent-acts.js';
 import { ReclaimGuard } from './plan/reclaim-guard.js';
+import { ReclaimReadings } from './plan/reclaim-readings.js';
 import { BackupRecovery } from '../reconciliation/backup-recovery.js';
 import { Reconciler } from '../reconciliation/reconciler.js';
 import { OrphanReclaims } from '../reconciliation/orphan-reclaims.js';
@@ -72,6 +73,7 @@ import { OrderClaims } from './loop/order-claims.js';
     RecentActs,
     ReceiverEnergy,
     ReclaimGuard,
+    ReclaimReadings,
     BackupRecovery,
     Reconciler,
     ReconcilerGauges,

@@ -2,6 +2,7 @@
 import { rateText, usdOfCredits } from '../domain/conversion.js';
 import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
+import type { Leg } from '../store/entities/leg.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { durationText, trxText, timeText } from '../domain/text.js';
 import { ForeignJson } from './cli-context.js';
@@ -69,6 +70,7 @@ export function detailsText(history: OrderDetails): string {
     '',
     'Transactions',
     transactionTable(history),
+    ...usageText(history),
     '',
     'What happened (database time)',
     timeline(history),
@@ -96,7 +98,7 @@ function dueText({ order, readAt }: OrderDetails): string {
 
 function legTable({ legs, wallets }: OrderDetails): string {
   return table(
-    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'ended otherwise'],
+    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'why', 'ended otherwise'],
     legs.map((leg) => [
       leg.legNo.toString(),
       wallets.get(leg.walletId) ?? leg.walletId.toString(),
@@ -104,11 +106,44 @@ function legTable({ legs, wallets }: OrderDetails): string {
       leg.energy,
       leg.status,
       leg.activeAt,
+      whyText(leg),
       leg.closedAt === null
         ? null
         : `${timeText(leg.closedAt)} ${leg.closedByTxid?.toString('hex') ?? ''} ${leg.closedReason ?? ''}`.trim(),
     ]),
   );
+}
+
+const WHY = {
+  stake: 'free top-up: the network’s stake grew',
+  usage: 'free top-up: a rental that ended beside it left used energy here',
+} as const;
+
+/** Why a leg exists that was not sold. */
+function whyText({ topUp, topUpCause }: Leg): string | null {
+  if (topUpCause !== null) return WHY[topUpCause];
+  return topUp ? 'free top-up' : null;
+}
+
+/** What the receiver had of energy when reclaims were built beside other rentals of it. */
+function usageText({ order, usage }: OrderDetails): string[] {
+  if (usage.length === 0) return [];
+  return [
+    '',
+    'Energy of the receiver before reclaims beside other rentals',
+    table(
+      ['reclaim of', 'used', 'of', 'reclaimed', 'at block', 'left used by then', 'weighed'],
+      usage.map((each) => [
+        each.orderId === order.id ? 'this order' : `order ${each.orderId.toString()}`,
+        grouped(each.usedEnergy),
+        grouped(each.limitEnergy),
+        grouped(each.takenEnergy),
+        each.readBlock.toString(),
+        each.leftEnergy === null ? null : grouped(each.leftEnergy),
+        each.weighedAt,
+      ]),
+    ),
+  ];
 }
 
 function transactionTable({ transactions, legs }: OrderDetails): string {

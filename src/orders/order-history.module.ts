@@ -9,12 +9,13 @@ import { Leg } from '../store/entities/leg.entity.js';
 import { OrderExtension } from '../store/entities/order-extension.entity.js';
 import { Order } from '../store/entities/order.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
+import { ReclaimUsage } from '../store/entities/reclaim-usage.entity.js';
 import { OrderHistory } from './order-history.js';
 
 @Module({
   imports: [
     BillingModule,
-    TypeOrmModule.forFeature([Order, Leg, ChainTx, Broadcast, Event, OrderExtension, PoolWallet]),
+    TypeOrmModule.forFeature([Order, Leg, ChainTx, Broadcast, Event, OrderExtension, PoolWallet, ReclaimUsage]),
   ],
   providers: [OrderHistory],
   exports: [OrderHistory],

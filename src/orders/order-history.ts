@@ -1,7 +1,7 @@
 /** Everything recorded of one order, read in one piece: the row, its legs, transactions, sends, moves and credits. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, Repository } from 'typeorm';
+import { In, MoreThanOrEqual, Repository } from 'typeorm';
 import { Ledger } from '../billing/ledger.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
@@ -12,6 +12,7 @@ import { Leg } from '../store/entities/leg.entity.js';
 import { OrderExtension } from '../store/entities/order-extension.entity.js';
 import { Order } from '../store/entities/order.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
+import { ReclaimUsage } from '../store/entities/reclaim-usage.entity.js';
 import type { OrderStatus } from '../domain/order-state.js';
 import { OperatorError } from '../domain/operator-error.js';
 
@@ -40,12 +41,16 @@ export interface OrderDetails {
   readonly events: readonly OrderMoment[];
   readonly extensions: readonly OrderExtension[];
   readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
+  /** What the receiver had used when reclaims beside this rental, or its own ones, were built. */
+  readonly usage: readonly ReclaimUsage[];
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
   /** The database's clock at the read: what `next_run_at` and leases are judged by. */
   readonly readAt: Date;
 }
 
+/** Of an order beside which many others ended, the first ones are enough. */
+const USAGE_MAX = 100;
 /** Of an order that was sent again and again, the newest sends are enough. */
 const BROADCASTS_MAX = 200;
 
@@ -59,6 +64,7 @@ export class OrderHistory {
     @InjectRepository(Event) private readonly events: Repository<Event>,
     @InjectRepository(OrderExtension) private readonly extensions: Repository<OrderExtension>,
     @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
+    @InjectRepository(ReclaimUsage) private readonly usage: Repository<ReclaimUsage>,
     private readonly ledger: Ledger,
     private readonly database: Database,
   ) {}
@@ -112,6 +118,7 @@ export class OrderHistory {
     const extensions = await this.extensions.find({ where: { orderId }, order: { number: 'ASC' } });
     const credits = await this.ledger.entriesOf(orderId, extensions.length);
     const wallets = await this.wallets.find({ select: { id: true, address: true } });
+    const usage = await this.usageBeside(order, legs);
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
     return {
       order,
@@ -121,9 +128,22 @@ export class OrderHistory {
       events,
       extensions,
       credits,
+      usage,
       wallets: new Map(wallets.map((wallet) => [wallet.id, wallet.address])),
       readAt: clock?.now ?? order.createdAt,
     };
+  }
+
+  /** Its own reclaims, and where it was topped up for others' those of its receiver. */
+  private async usageBeside(order: Order, legs: readonly Leg[]): Promise<ReclaimUsage[]> {
+    const isToppedUp = legs.some(({ topUpCause }) => topUpCause === 'usage');
+    return this.usage.find({
+      where: isToppedUp
+        ? { receiveAddress: order.receiveAddress, readAt: MoreThanOrEqual(order.createdAt) }
+        : { orderId: order.id, receiveAddress: order.receiveAddress },
+      order: { txId: 'ASC' },
+      take: USAGE_MAX,
+    });
   }
 
   /** Makes an unfinished order due now, for the next sweep. Changes nothing else: what happens then is the worker's. */

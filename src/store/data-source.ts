@@ -35,6 +35,7 @@ import { PoolWalletDay } from './entities/pool-wallet-day.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
 import { ReceiverEnergy } from './entities/receiver-energy.entity.js';
+import { ReclaimUsage } from './entities/reclaim-usage.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
@@ -103,6 +104,7 @@ import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
 import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.js';
 import { Archive1760000000068 } from './migrations/0068-archive.js';
 import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
+import { UsageLosses1760000000070 } from './migrations/0070-usage-losses.js';
 import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
 import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
 
@@ -153,6 +155,7 @@ const ENTITIES = [
   PriceRow,
   Project,
   ReceiverEnergy,
+  ReclaimUsage,
   ReconcileState,
   RecoveryCode,
   RefusedRequest,
@@ -224,6 +227,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ArchivedColumn1760000000067,
   Archive1760000000068,
   ArchiveGuards1760000000069,
+  UsageLosses1760000000070,
   DepositToken1760000000073,
   BoundedWebhooks1760000000075,
 ];

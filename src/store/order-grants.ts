@@ -35,6 +35,14 @@ const TRANSACTIONS: ByRole = {
 /** A row comes there by the database's own function alone, and nobody changes it. */
 const ARCHIVED: ByRole = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
 
+/** What a receiver had of energy when a reclaim was built; only the weighing of it is ever added. */
+const RECLAIM_USAGE: ByRole = {
+  worker: { select: 'all', insert: 'all', update: { only: ['weighed_at', 'left_energy'] } },
+  cli: READ,
+  console_operator: READ,
+  reports: READ,
+};
+
 export const ORDER_TABLES = {
   orders: ORDERS,
   open_orders: ORDERS,
@@ -45,4 +53,5 @@ export const ORDER_TABLES = {
   chain_tx: TRANSACTIONS,
   open_chain_tx: TRANSACTIONS,
   archived_chain_tx: ARCHIVED,
+  reclaim_usage: RECLAIM_USAGE,
 };

@@ -187,6 +187,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   ArchivedColumn1760000000067: 'a6b7e69868b81ca8',
   Archive1760000000068: '19ed493eb677a78e',
   ArchiveGuards1760000000069: '939765977de527f9',
+  UsageLosses1760000000070: 'e0b0f18fa11401d1',
   DepositToken1760000000073: 'b0b6d4df4475d834',
   BoundedWebhooks1760000000075: 'd2e61d327c839b5a',
 };

@@ -183,7 +183,7 @@ it('less than one percent is no shortfall, and so is one for which hardly any ti
   await networkGrows(101, hand);
   expect(await hand.topUp()).toBe(0);
   await networkGrows(200, hand);
-  await mine(145);
+  await mine(178);
   await hand.look();
   expect(await hand.topUp()).toBe(0);
   expect(await legsOf(key)).toEqual(['active']);

@@ -1,6 +1,6 @@
 // How much is delegated for what is sold, and when a running rental has too little.
-import { missingEnergy, shortBelowE6, TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
-import type { ClaimedLeg, ClaimedOrder } from '../../src/fulfilment/loop/claimed-order.js';
+import { isMadeUpFor, shortBelowE6, TOP_UP_LEGS_MAX, topUpFor } from '../../src/fulfilment/plan/running-rentals.js';
+import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../../src/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../src/domain/units.js';
 import { energyOfSun, marginFor, sunForEnergy } from '../../src/pool/energy-ratio.js';
 
@@ -24,6 +24,7 @@ const leg = (given: Partial<ClaimedLeg> = {}) =>
   ({ status: 'active', isTopUp: false, amountSun, ...given }) as ClaimedLeg;
 const order = (legs: readonly ClaimedLeg[], given: Partial<ClaimedOrder> = {}) =>
   ({
+    id: 1n,
     kind: 'rental',
     status: 'delivered',
     isSettled: true,
@@ -37,26 +38,26 @@ it('the index finds exactly those that are short', () => {
   const standing = (amountSun * 1_000_000n) / SOLD;
   for (const percent of [100n, 101n]) {
     expect(standing < shortBelowE6(grown(percent))).toBe(false);
-    expect(missingEnergy(order([leg()]), grown(percent), 0)).toBeUndefined();
+    expect(topUpFor(order([leg()]), grown(percent), 0)).toBeUndefined();
   }
   for (const percent of [102n, 150n, 1000n]) {
     expect(standing < shortBelowE6(grown(percent))).toBe(true);
-    expect(missingEnergy(order([leg()]), grown(percent), 0)).toBeGreaterThan(0n);
+    expect(topUpFor(order([leg()]), grown(percent), 0)?.energy).toBeGreaterThan(0n);
   }
 });
 
 it('what is added brings it beyond what was sold, by more each time', () => {
   const ratio = grown(200n);
   const standing = energyOfSun(amountSun, ratio);
-  expect(missingEnergy(order([leg()]), ratio, 0)).toBe(51_000n - standing);
+  expect(topUpFor(order([leg()]), ratio, 0)).toEqual({ energy: 51_000n - standing, cause: 'stake' });
   const topped = [leg(), leg({ isTopUp: true, status: 'released', amountSun: sun(1) })];
-  expect(missingEnergy(order(topped), ratio, 0)).toBe(52_000n - standing);
+  expect(topUpFor(order(topped), ratio, 0)).toEqual({ energy: 52_000n - standing, cause: 'stake' });
 });
 
 it.each<[string, ClaimedOrder]>([
   ['is not settled', order([leg()], { isSettled: false })],
   ['was refunded', order([leg({ status: 'released' })], { status: 'refunded' })],
-  ['ends within three minutes', order([leg()], { endsAtMs: 180_000 })],
+  ['ends within a minute', order([leg()], { endsAtMs: 60_000 })],
   ['has a top-up on its way', order([leg(), leg({ status: 'placed', isTopUp: true, amountSun: sun(1_000_000) })])],
   ['is being reclaimed', order([leg({ status: 'reclaiming' })])],
   [
@@ -64,5 +65,52 @@ it.each<[string, ClaimedOrder]>([
     order([leg(), ...Array.from({ length: TOP_UP_LEGS_MAX }, () => leg({ isTopUp: true, status: 'released' }))]),
   ],
 ])('nothing is added to one that %s', (_what, given) => {
-  expect(missingEnergy(given, grown(300n), 0)).toBeUndefined();
+  expect(topUpFor(given, grown(300n), 0)).toBeUndefined();
+});
+
+/** A rental of the same receiver used 40 000 and ended beside this one. */
+const ended = (rentals: ReceiverUsage['rentals']): ReceiverUsage => ({
+  newestTopUp: undefined,
+  rentals,
+  reclaims: [
+    {
+      ...{ txId: 1n, readBlock: 1, block: 2, blockAtMs: 0 },
+      ...{ used: 40_000n, limit: 100_000n, pool: 100_000n, sold: 50_000n, taken: 50_000n },
+    },
+  ],
+});
+const running = (id: bigint, endsAtMs: number, standingSun = amountSun) => ({
+  ...{ id, endsAtMs, standingSun },
+  energy: SOLD,
+  canBeToppedUp: true,
+});
+
+it('what a reclaim cost is added with a little more, beyond what was delegated above the sold', () => {
+  const given = order([leg()], { usage: ended([running(1n, 10_000_000)]) });
+  const lost = 20_001n;
+  const beyond = energyOfSun(amountSun, RATIO) - SOLD;
+  expect(topUpFor(given, RATIO, 0)).toEqual({ energy: (lost * 102n + 99n) / 100n - beyond, cause: 'usage' });
+  expect(isMadeUpFor(given, RATIO, 0)).toBe(false);
+  const topped = [leg(), leg({ isTopUp: true, amountSun: sunForEnergy(energy(lost), RATIO, 0) })];
+  expect(topUpFor(order(topped, { usage: given.usage }), RATIO, 0)).toBeUndefined();
+  expect(isMadeUpFor(order(topped, { usage: given.usage }), RATIO, 0)).toBe(true);
+});
+
+it('the rental that ends last makes up for it, and no other one, unless that one can get no more', () => {
+  const usage = ended([running(1n, 10_000_000), running(2n, 20_000_000)]);
+  expect(topUpFor(order([leg()], { usage }), RATIO, 0)).toBeUndefined();
+  expect(isMadeUpFor(order([leg()], { usage }), RATIO, 0)).toBe(false);
+  expect(topUpFor(order([leg()], { id: 2n, usage }), RATIO, 0)?.cause).toBe('usage');
+  const past = ended([running(1n, 10_000_000), { ...running(2n, 20_000_000), canBeToppedUp: false }]);
+  expect(topUpFor(order([leg()], { usage: past }), RATIO, 0)?.cause).toBe('usage');
+});
+
+it('what another running rental has beyond the sold counts, and what has recovered is owed no more', () => {
+  const rich = sunForEnergy(energy(90_000), RATIO, 0);
+  const covered = ended([running(1n, 10_000_000), running(2n, 5_000_000, rich)]);
+  expect(topUpFor(order([leg()], { usage: covered }), RATIO, 0)).toBeUndefined();
+  expect(isMadeUpFor(order([leg()], { usage: covered }), RATIO, 0)).toBe(true);
+  const later = 500_000_000;
+  const alone = order([leg()], { endsAtMs: later * 2, usage: ended([running(1n, later * 2)]) });
+  expect(topUpFor(alone, RATIO, later)).toBeUndefined();
 });

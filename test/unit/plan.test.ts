@@ -56,6 +56,7 @@ function leg(status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: 
     keyAddress: 'T2',
     canDeliver: true,
     isTopUp: false,
+    topUpCause: undefined,
     signFailures: 0,
     amountSun: sun(5_000_000),
     energy: status === 'active' ? energy(50_000) : undefined,
@@ -89,6 +90,7 @@ function order(
     fence: 1,
     requestId: undefined,
     legs,
+    usage: undefined,
     ...given,
   };
 }

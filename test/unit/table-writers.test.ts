@@ -54,6 +54,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   price_row: ['quotes'],
   project: ['projects'],
   receiver_energy: ['fulfilment'],
+  reclaim_usage: ['fulfilment'],
   reconcile_state: ['fulfilment', 'pool', 'reconciliation'],
   recovery_code: ['people'],
   refused_request: ['auth', 'requests'],

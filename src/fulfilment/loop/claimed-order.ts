@@ -1,5 +1,12 @@
 /** An order as the worker sees it: its own row, its legs, their live transactions, and counts of the others. */
-import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../../domain/order-state.js';
+import type {
+  ChainTxPurpose,
+  ChainTxStatus,
+  LegStatus,
+  OrderKind,
+  OrderStatus,
+  TopUpCause,
+} from '../../domain/order-state.js';
 import type { Energy, Sun } from '../../domain/units.js';
 
 export interface ClaimedTx {
@@ -47,8 +54,10 @@ export interface ClaimedLeg {
   readonly canDeliver: boolean;
   /** Signatures of its wallet that failed since the last one that did not. */
   readonly signFailures: number;
-  /** Added while the rental ran, because the ratio had drifted; not of what was sold and delivered. */
+  /** Added while the rental ran; not of what was sold and delivered. */
   readonly isTopUp: boolean;
+  /** Why it was added; undefined of any other, and of top-ups of versions that did not record it. */
+  readonly topUpCause: TopUpCause | undefined;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
@@ -59,6 +68,44 @@ export interface ClaimedLeg {
   /** Oldest first, at most one of each purpose: those that are neither dead nor dropped. */
   readonly txs: readonly ClaimedTx[];
   readonly tallies: readonly Tally[];
+}
+
+/** A reclaim in a block, with what its receiver had of energy when its transaction was built. */
+export interface ReclaimReading {
+  readonly txId: bigint;
+  /** The block that the node had as it was asked. */
+  readonly readBlock: number;
+  readonly used: bigint;
+  /** Of all stake that gives the receiver energy: its own, ours and others'. */
+  readonly limit: bigint;
+  /** The part of `limit` that comes from our delegations. */
+  readonly pool: bigint;
+  /** Of the energy that the ended order sold, the part of this delegation. */
+  readonly sold: bigint;
+  /** The energy of the undelegated stake. */
+  readonly taken: bigint;
+  readonly block: number;
+  readonly blockAtMs: number;
+}
+
+/** A rental that runs at a receiver. */
+export interface RunningRental {
+  readonly id: bigint;
+  readonly energy: bigint;
+  readonly endsAtMs: number;
+  /** Delegated for it, or about to be. */
+  readonly standingSun: Sun;
+  /** Settled, with top-ups left, and no delegation of it ended by a foreign act. */
+  readonly canBeToppedUp: boolean;
+}
+
+/** What lessens or makes up the usable energy of a receiver. */
+export interface ReceiverUsage {
+  /** Of the last days, in the order of their blocks. */
+  readonly reclaims: readonly ReclaimReading[];
+  readonly rentals: readonly RunningRental[];
+  /** The newest top-up of the receiver: another worker made any later one. */
+  readonly newestTopUp: bigint | undefined;
 }
 
 export interface ClaimedOrder {
@@ -79,6 +126,8 @@ export interface ClaimedOrder {
   readonly fence: number;
   readonly requestId: string | undefined;
   readonly legs: readonly ClaimedLeg[];
+  /** Of a running rental whose receiver had reclaims beside it lately. */
+  readonly usage: ReceiverUsage | undefined;
 }
 
 /** The purpose of a leg's transaction that brings it into being. */

@@ -232,14 +232,16 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Claims running rentals that fall short of what was sold; one look finds none, unless the ratio has drifted. */
+  /** Claims running rentals that fall short of what was sold; a look finds none while neither ratio nor reclaims cost any. */
   private async topUp(clockMs: number): Promise<void> {
     const view = this.view.current;
     if (view === undefined || view.isDisputed) return;
     await belowLimit(this.running, RUNS_MAX);
     if (this.stopping.signal.aborted) return;
     const below = shortBelowE6(view.ratio);
-    this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, clockMs + TOP_UP_TIME_LEFT_MS));
+    const endsAfterMs = clockMs + TOP_UP_TIME_LEFT_MS;
+    this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, endsAfterMs));
+    this.spawn(await this.work.claimLost(this.config.worker.concurrency, endsAfterMs));
   }
 
   private spawn(orders: readonly ClaimedOrder[], runs = this.running): void {

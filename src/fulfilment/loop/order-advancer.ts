@@ -8,7 +8,7 @@ import { headerOf, placeOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { Log } from '../../observability/logger.js';
 import type { Energy } from '../../domain/units.js';
-import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../../pool/energy-ratio.js';
+import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from '../../pool/energy-ratio.js';
 import { messageOf } from '../../domain/errors.js';
 import { isDatabaseAway, isLockTimeout } from '../../store/database.js';
 import { DeliveryCheck } from '../plan/delivery-check.js';
@@ -22,7 +22,9 @@ import { energyOf, isEnding, planFor, type Plan, type TxStep } from '../plan/pla
 import { FulfilmentEvents } from '../fulfilment-events.js';
 import { pairKey, ReclaimGuard, type Pair, type Verdict } from '../plan/reclaim-guard.js';
 import { reclaimRestMs, withheldRestMs } from '../plan/reclaim-pace.js';
-import { isPastTopUps, missingEnergy } from '../plan/running-rentals.js';
+import { ReclaimReadings } from '../plan/reclaim-readings.js';
+import { isMadeUpFor, isPastTopUps, topUpFor } from '../plan/running-rentals.js';
+import { leftoverOf } from '../plan/usage-losses.js';
 import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
@@ -73,6 +75,7 @@ export class OrderAdvancer {
     private readonly expired: ExpiredTransactions,
     private readonly ending: OrderTermination,
     private readonly reclaimGuard: ReclaimGuard,
+    private readonly readings: ReclaimReadings,
     private readonly progress: FulfilmentEvents,
     private readonly client: TronClient,
     private readonly config: Config,
@@ -249,15 +252,7 @@ export class OrderAdvancer {
 
   private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
     for (const { order, plan } of pass.planned) {
-      const needed = missingEnergy(order, view.ratio, this.chainView.clockMs);
-      if (needed !== undefined && !view.isDisputed && !pass.again.has(order.id)) {
-        await this.guarded(pass, order, async () => {
-          if (await this.deliveries.isFutile(order)) return this.ending.restTopUps(order);
-          const amount = sunForEnergy(needed, view.ratio, this.config.pool.marginBps);
-          const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));
-          if (isReserved) pass.again.add(order.id);
-        });
-      }
+      if (!view.isDisputed) await this.topUpRunning(pass, order, view.ratio);
       if (isPastTopUps(order, view.ratio, this.chainView.clockMs)) {
         await this.guarded(pass, order, () => this.ending.restTopUps(order));
       }
@@ -268,6 +263,28 @@ export class OrderAdvancer {
         if (!(await this.ending.topUp(order, amount, sunOfOneEnergy(view.ratio)))) await this.ending.undo(order);
         pass.again.add(order.id);
       });
+    }
+  }
+
+  private async topUpRunning(pass: Pass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {
+    // What this pass changed of the order is not in what was read of it.
+    if (pass.again.has(order.id)) return;
+    const { clockMs } = this.chainView;
+    const needed = topUpFor(order, ratio, clockMs);
+    const left = order.usage && leftoverOf(order.usage.reclaims).energy;
+    if (needed !== undefined) {
+      await this.guarded(pass, order, async () => {
+        if (await this.deliveries.isFutile(order)) return this.ending.restTopUps(order);
+        const isReserved = await this.ending.topUpRunning(order, {
+          amountSun: sunForEnergy(needed.energy, ratio, this.config.pool.marginBps),
+          slackSun: sunOfOneEnergy(ratio),
+          cause: needed.cause,
+          left: needed.cause === 'usage' ? left : undefined,
+        });
+        if (isReserved) pass.again.add(order.id);
+      });
+    } else if (left !== undefined && isMadeUpFor(order, ratio, clockMs)) {
+      await this.guarded(pass, order, () => this.ending.recordMadeUp(order, left));
     }
   }
 
@@ -291,7 +308,8 @@ export class OrderAdvancer {
         }
       });
     }
-    const stuck = await this.sender.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+    const permitted = await this.permitted(pass, this.due(pass, builds), view);
+    const stuck = await this.sender.launch(await this.withReadings(pass, permitted, view), view);
     for (const order of stuck) pass.again.add(order.id);
   }
 
@@ -301,6 +319,28 @@ export class OrderAdvancer {
       const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose)) : 0;
       if (restMs > 0) restAtMost(pass, order, restMs);
       return restMs === 0;
+    });
+  }
+
+  /**
+   * Reclaims with what their receivers have of energy, where other rentals go on beside them; without those for which no
+   * node said so yet.
+   */
+  private async withReadings(pass: Pass, builds: readonly OrderBuild[], view: View): Promise<readonly OrderBuild[]> {
+    const reclaims = builds.filter(({ purpose }) => purpose === 'reclaim');
+    const { clockMs } = this.chainView;
+    const { read, unread } = await this.readings.read(
+      reclaims.map(({ order }) => order.receiver),
+      view,
+      clockMs,
+    );
+    return builds.flatMap((build) => {
+      const { order, purpose } = build;
+      if (purpose !== 'reclaim') return [build];
+      if (!unread.has(order.receiver)) return [{ ...build, reading: read.get(order.receiver) }];
+      if (this.readings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];
+      restAtMost(pass, order, this.delayMs);
+      return [];
     });
   }
 

@@ -6,10 +6,18 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { sun, type Energy } from '../../domain/units.js';
-import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../../domain/order-state.js';
+import type {
+  ChainTxPurpose,
+  ChainTxStatus,
+  LegStatus,
+  OrderKind,
+  OrderStatus,
+  TopUpCause,
+} from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
 import { PAST_IS_KNOWN } from '../known-past.js';
-import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from './claimed-order.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
+import { LOST, readReceiverUsage } from './receiver-usage.js';
 
 /**
  * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
@@ -79,6 +87,18 @@ const CLAIM_SHORT = {
   UPDATE open_orders o ${CLAIMED}`,
 };
 
+/** Running rentals whose receiver lost energy by a reclaim beside them, and which go on beyond $3. */
+const CLAIM_LOST = {
+  name: 'claim_lost',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE id IN (${LOST}) AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${PAST_IS_KNOWN}
+     FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
 const LOAD_ORDERS = {
   name: 'load_orders',
   text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
@@ -89,8 +109,8 @@ const LOAD_ORDERS = {
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
-      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.amount_sun, l.energy, l.status,
-      l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.top_up_cause, l.amount_sun,
+      l.energy, l.status, l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
     FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
@@ -193,6 +213,7 @@ interface LegRow {
   sign_failures: number;
   can_deliver: boolean;
   top_up: boolean;
+  top_up_cause: TopUpCause | null;
   amount_sun: bigint;
   energy: Energy | null;
   status: LegStatus;
@@ -259,6 +280,7 @@ function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]
     keyAddress: row.key_address,
     canDeliver: row.can_deliver,
     isTopUp: row.top_up,
+    topUpCause: row.top_up_cause ?? undefined,
     signFailures: row.sign_failures,
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
@@ -270,7 +292,12 @@ function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]
   };
 }
 
-function toOrder(row: OrderRow, fence: number, legs: readonly ClaimedLeg[]): ClaimedOrder {
+function toOrder(
+  row: OrderRow,
+  fence: number,
+  legs: readonly ClaimedLeg[],
+  usage: ReceiverUsage | undefined,
+): ClaimedOrder {
   return {
     id: row.id,
     projectId: row.project_id,
@@ -287,6 +314,7 @@ function toOrder(row: OrderRow, fence: number, legs: readonly ClaimedLeg[]): Cla
     fence,
     requestId: row.request_id ?? undefined,
     legs,
+    usage,
   };
 }
 
@@ -298,6 +326,14 @@ function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> 
     else group.push(item);
   }
   return groups;
+}
+
+/** Whether a rental runs and nothing of it is being reclaimed. */
+function isRunning(order: OrderRow, legs: readonly LegRow[], txs: readonly TxRow[]): boolean {
+  if (order.kind !== 'rental' || order.status !== 'delivered' || !order.settled) return false;
+  const own = legs.filter((leg) => leg.order_id === order.id);
+  if (own.some(({ status }) => status === 'reclaiming' || status === 'reclaimed')) return false;
+  return !txs.some((tx) => tx.purpose === 'reclaim' && own.some(({ id }) => id === tx.leg_id));
 }
 
 interface Claim {
@@ -348,6 +384,16 @@ export class OrderClaims {
       this.config.worker.leaseSec,
       limit,
       shortBelowE6,
+      new Date(endsAfterMs),
+    ]);
+    return this.load(claims);
+  }
+
+  /** Claims and reads up to `limit` running rentals that are to make up for what reclaims cost their receivers. */
+  async claimLost(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_LOST, [
+      this.config.worker.leaseSec,
+      limit,
       new Date(endsAfterMs),
     ]);
     return this.load(claims);
@@ -409,6 +455,11 @@ export class OrderClaims {
       this.database.query<TxRow>(LOAD_TXS, [ids]),
       this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
     ]);
+    const running = orders.filter((row) => isRunning(row, legs, txs));
+    const usages = await readReceiverUsage(
+      this.database,
+      running.map((row) => row.receive_address),
+    );
     const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
     const txsOf = groupBy(txs, (row) => row.leg_id);
     const talliesOf = groupBy(tallies, (row) => row.leg_id);
@@ -420,6 +471,7 @@ export class OrderClaims {
         (legsOf.get(row.id) ?? []).map((leg) =>
           toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx), (talliesOf.get(leg.id) ?? []).map(toTally)),
         ),
+        running.includes(row) ? usages.get(row.receive_address) : undefined,
       ),
     );
   }

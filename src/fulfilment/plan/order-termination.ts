@@ -6,14 +6,14 @@
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
 import type { Credits, Sun } from '../../domain/units.js';
-import type { OrderKind } from '../../domain/order-state.js';
+import type { OrderKind, TopUpCause } from '../../domain/order-state.js';
 import { TRANSACTIONS_PER_LEG } from '../../pool/bandwidth.js';
 import { LEGS_MAX } from '../../domain/order-state.js';
 import { Database, isRefusal, type Queryable } from '../../store/database.js';
 import { RECLAIM_ORDERS } from '../follow/inclusion.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
 import { PAST_IS_KNOWN } from '../known-past.js';
-import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
+import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../loop/claimed-order.js';
 
 const LOCK = {
   name: 'lock_order_fenced',
@@ -79,7 +79,33 @@ const LOCK_RUNNING = {
 
 const MARK_TOP_UP = {
   name: 'mark_top_up',
-  text: `UPDATE open_leg SET top_up = true WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+  text: `UPDATE open_leg SET top_up = true, top_up_cause = $3 WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+};
+
+/** The first number of the advisory locks by which top-ups of one receiver are reserved in turn. */
+const TOPPING_UP = 4205;
+const HOLD_RECEIVER = `SELECT pg_advisory_xact_lock(${TOPPING_UP.toString()}, hashtext($1))`;
+
+const NEWEST_TOP_UP = {
+  name: 'newest_top_up_of_receiver',
+  text: `SELECT max(l.id) AS id FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = $1
+    AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND l.top_up`,
+};
+
+/** What these reclaims left behind is made up for, or nothing is to be; under the fence of the rental that carries it. */
+const WEIGH = {
+  name: 'weigh_reclaims',
+  text: `UPDATE reclaim_usage SET weighed_at = clock_timestamp(), left_energy = $2
+    WHERE tx_id = ANY ($1::bigint[]) AND weighed_at IS NULL
+      AND EXISTS (SELECT FROM open_orders WHERE id = $3 AND fence = $4)`,
+};
+
+/** A top-up came to nothing: what its receiver lost is due again, with the newest of its reclaims. */
+const WEIGH_AGAIN = {
+  name: 'weigh_reclaims_again',
+  text: `UPDATE reclaim_usage SET weighed_at = NULL WHERE tx_id = (
+    SELECT u.tx_id FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
+     WHERE u.receive_address = $1 AND t.status IN ('included', 'solid') ORDER BY u.tx_id DESC LIMIT 1)`,
 };
 
 /** What stands, or is about to, for each energy sold: by it short rentals are found. */
@@ -118,6 +144,30 @@ const ATTENTION = {
 
 const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';
 
+/** A top-up to reserve. */
+export interface ReservedTopUp {
+  readonly amountSun: Sun;
+  readonly slackSun: Sun;
+  readonly cause: TopUpCause;
+  /** The usage that reclaims left at the receiver, where this makes up for it. */
+  readonly left: bigint | undefined;
+}
+
+/**
+ * Holds up everyone else who tops up a rental of the receiver until this transaction ends. False when one was topped up
+ * since its usage was read.
+ */
+async function holdReceiver(tx: Queryable, receiver: string, usage: ReceiverUsage): Promise<boolean> {
+  await tx.query(HOLD_RECEIVER, [receiver]);
+  const [newest] = await tx.query<{ id: bigint | null }>(NEWEST_TOP_UP, [receiver]);
+  return (newest?.id ?? undefined) === usage.newestTopUp;
+}
+
+async function weigh(tx: Queryable, order: ClaimedOrder, left: bigint): Promise<void> {
+  const reclaims = (order.usage?.reclaims ?? []).map(({ txId }) => txId);
+  await tx.query(WEIGH, [reclaims, left, order.id, order.fence]);
+}
+
 @Injectable()
 export class OrderTermination {
   constructor(
@@ -142,6 +192,7 @@ export class OrderTermination {
       }
       if (!order.isSettled) return [];
       await tx.query(RECOUNT, [order.id, TOP_UP_REST_SEC]);
+      if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN, [order.receiver]);
       // It may have been all that the end of the rental still waited for.
       return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
     });
@@ -165,7 +216,8 @@ export class OrderTermination {
         const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
         await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
         if (order.isSettled) {
-          await tx.query(MARK_TOP_UP, [order.id, Math.max(...order.legs.map((leg) => leg.legNo))]);
+          const cause = legs.find(({ topUpCause }) => topUpCause !== undefined)?.topUpCause ?? null;
+          await tx.query(MARK_TOP_UP, [order.id, Math.max(...order.legs.map((leg) => leg.legNo)), cause]);
           await tx.query(RECOUNT, [order.id, null]);
         }
         // What has waited once has waited: the limit of waiting unsent is one for all its legs.
@@ -223,26 +275,34 @@ export class OrderTermination {
   }
 
   /**
-   * Reserves a further leg for a running rental that fell short, at our cost. False when the pool has no room for it,
-   * or the rental is over or in other hands; it is retried a little later.
+   * Reserves a further leg for a running rental that fell short, at our cost, and records that what reclaims left behind at
+   * its receiver is made up for. False when the pool has no room for it, another rental of the receiver was topped up
+   * meanwhile, or the rental is over or in other hands; it is retried a little later.
    */
-  async topUpRunning(order: ClaimedOrder, amountSun: Sun, slackSun: Sun): Promise<boolean> {
+  async topUpRunning(order: ClaimedOrder, { amountSun, slackSun, cause, left }: ReservedTopUp): Promise<boolean> {
     try {
       const isReserved = await this.database.transaction(async (tx) => {
+        if (order.usage !== undefined && !(await holdReceiver(tx, order.receiver, order.usage))) return false;
         const [last] = await tx.query<{ leg_no: number }>(LOCK_RUNNING, [order.id, order.fence]);
         if (last === undefined) return false;
         await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
-        await tx.query(MARK_TOP_UP, [order.id, last.leg_no]);
+        await tx.query(MARK_TOP_UP, [order.id, last.leg_no, cause]);
         await tx.query(RECOUNT, [order.id, null]);
+        if (left !== undefined) await weigh(tx, order, left);
         return true;
       });
-      if (isReserved) this.progress.toppedUp(order, amountSun);
+      if (isReserved) this.progress.toppedUp(order, amountSun, cause);
       return isReserved;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       await this.database.query(REST_TOP_UPS, [order.id, order.fence, TOP_UP_REST_SEC]);
       return false;
     }
+  }
+
+  /** Records that what reclaims left behind at the order's receiver costs no running rental anything. */
+  async recordMadeUp(order: ClaimedOrder, left: bigint): Promise<void> {
+    await weigh(this.database, order, left);
   }
 
   /** A running rental that will get no top-up is not claimed in front of those that may. */

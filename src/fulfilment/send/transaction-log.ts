@@ -9,6 +9,7 @@ import { allOrEach, type OrderFailure } from '../../store/all-or-each.js';
 import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 import { PAST_IS_KNOWN } from '../known-past.js';
+import type { ReceiverReading } from '../plan/reclaim-readings.js';
 
 export interface BuiltRecord {
   readonly orderId: bigint;
@@ -21,6 +22,8 @@ export interface BuiltRecord {
   readonly rawData: Buffer;
   readonly refBlockNumber: number;
   readonly expiresAtMs: number;
+  /** Of a reclaim beside which other rentals of its receiver go on. */
+  readonly reading: ReceiverReading | undefined;
 }
 
 export interface TxRef {
@@ -55,6 +58,35 @@ const RECORD_BUILT = {
         AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
       JOIN held ON held.id = v.order_id
     ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
+};
+
+/**
+ * With the bytes of a reclaim, what its receiver had of energy. TRON: a node shows what is pending there. So a reading that
+ * may have another reclaim in it already is replaced by the one that was made before that reclaim was sent.
+ */
+const RECORD_USAGE = {
+  name: 'record_reclaim_usage',
+  text: `INSERT INTO reclaim_usage (tx_id, order_id, receive_address, used_energy, limit_energy, pool_energy, sold_energy, taken_energy, read_block)
+    SELECT v.tx_id, o.id, l.receive_address, coalesce(e.used_energy, v.used), coalesce(e.limit_energy, v.energy_limit),
+        coalesce(e.pool_energy, div(p.sun * v.total_limit, 1000000::numeric * v.total_weight)::bigint),
+        ceil(o.energy * l.amount_sun::numeric / s.sun)::bigint,
+        div(l.amount_sun::numeric * v.total_limit, 1000000::numeric * v.total_weight)::bigint, coalesce(e.read_block, v.block)
+      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+        AS v(tx_id, leg_id, used, energy_limit, total_limit, total_weight, block)
+      JOIN open_leg l ON l.id = v.leg_id JOIN open_orders o ON o.id = l.order_id
+      CROSS JOIN LATERAL (SELECT sum(amount_sun) AS sun FROM open_leg WHERE order_id = o.id AND status <> 'released') s
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(x.amount_sun), 0) AS sun FROM pool_wallet w
+          JOIN open_leg x ON x.wallet_id = w.id AND x.receive_address = l.receive_address
+            AND x.status IN ('placed', 'active', 'reclaiming')
+         WHERE NOT EXISTS (SELECT FROM open_chain_tx r
+                            WHERE r.leg_id = x.id AND r.purpose = 'reclaim' AND r.status IN ('included', 'solid'))) p
+      LEFT JOIN LATERAL (
+        SELECT u.used_energy, u.limit_energy, u.pool_energy, u.read_block FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
+         WHERE u.receive_address = l.receive_address AND u.read_block <= v.block
+           AND (t.status = 'sending' OR t.status IN ('included', 'solid') AND t.block_number > v.block)
+         ORDER BY u.tx_id DESC LIMIT 1) e ON true
+    ON CONFLICT DO NOTHING`,
 };
 
 const RECORD_SIGNED = {
@@ -148,24 +180,67 @@ async function withSecondTries<T extends { readonly id: bigint }>(
   return written;
 }
 
+interface InsertedTx {
+  readonly id: bigint;
+  readonly leg_id: bigint;
+  readonly purpose: string;
+}
+
+async function insertBuilt(tx: Queryable, built: readonly BuiltRecord[]): Promise<readonly InsertedTx[]> {
+  return tx.query<InsertedTx>(RECORD_BUILT, [
+    built.map((record) => record.orderId),
+    built.map((record) => record.fence),
+    built.map((record) => record.legId),
+    built.map((record) => record.walletId),
+    built.map((record) => record.purpose),
+    built.map((record) => record.attempt),
+    built.map((record) => Buffer.from(record.txid, 'hex')),
+    built.map((record) => record.rawData),
+    built.map((record) => record.refBlockNumber),
+    built.map((record) => new Date(record.expiresAtMs)),
+  ]);
+}
+
+async function insertUsage(
+  tx: Queryable,
+  read: readonly BuiltRecord[],
+  inserted: readonly InsertedTx[],
+): Promise<void> {
+  const ids = new Map(inserted.filter(({ purpose }) => purpose === 'reclaim').map((row) => [row.leg_id, row.id]));
+  const rows = read.flatMap(({ legId, reading }) => {
+    const id = ids.get(legId);
+    return id === undefined || reading === undefined ? [] : [{ id, legId, reading }];
+  });
+  if (rows.length === 0) return;
+  await tx.query(RECORD_USAGE, [
+    rows.map(({ id }) => id),
+    rows.map(({ legId }) => legId),
+    rows.map(({ reading }) => reading.used),
+    rows.map(({ reading }) => reading.limit),
+    rows.map(({ reading }) => reading.totalEnergyLimit),
+    rows.map(({ reading }) => reading.totalEnergyWeight),
+    rows.map(({ reading }) => reading.block),
+  ]);
+}
+
 @Injectable()
 export class TransactionLog {
   constructor(private readonly database: Database) {}
 
-  /** Records bytes and ids before anything is signed. Returns the ids of those recorded, by leg and purpose. */
+  /**
+   * Records bytes and ids before anything is signed, and in the same transaction what receivers had of energy. Returns the
+   * ids of those recorded, by leg and purpose.
+   */
   async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {
-    const rows = await this.database.query<{ id: bigint; leg_id: bigint; purpose: string }>(RECORD_BUILT, [
-      built.map((record) => record.orderId),
-      built.map((record) => record.fence),
-      built.map((record) => record.legId),
-      built.map((record) => record.walletId),
-      built.map((record) => record.purpose),
-      built.map((record) => record.attempt),
-      built.map((record) => Buffer.from(record.txid, 'hex')),
-      built.map((record) => record.rawData),
-      built.map((record) => record.refBlockNumber),
-      built.map((record) => new Date(record.expiresAtMs)),
-    ]);
+    const read = built.filter(({ reading }) => reading !== undefined);
+    const rows =
+      read.length === 0
+        ? await insertBuilt(this.database, built)
+        : await this.database.transaction(async (tx) => {
+            const inserted = await insertBuilt(tx, built);
+            await insertUsage(tx, read, inserted);
+            return inserted;
+          });
     return new Map(rows.map((row) => [`${row.leg_id.toString()}/${row.purpose}`, row.id]));
   }
 

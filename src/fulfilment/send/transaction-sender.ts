@@ -12,6 +12,7 @@ import { Broadcaster, answeredIds, isAccepted, SIGNATURE_REFUSED, type Sendable 
 import type { View } from '../follow/chain-view.js';
 import { ReceiverEnergy } from '../follow/receiver-energy.js';
 import type { BuildStep, TxStep } from '../plan/plan.js';
+import type { ReceiverReading } from '../plan/reclaim-readings.js';
 import { FulfilmentEvents, type TxNews } from '../fulfilment-events.js';
 import { TransactionLog, type BroadcastRecord, type BuiltRecord } from './transaction-log.js';
 import { WalletHealth } from './wallet-health.js';
@@ -19,6 +20,8 @@ import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 
 export interface OrderBuild extends BuildStep {
   readonly order: ClaimedOrder;
+  /** Of a reclaim beside which other rentals of its receiver go on. */
+  readonly reading?: ReceiverReading | undefined;
 }
 
 export interface OrderTx extends TxStep {
@@ -128,6 +131,7 @@ export class TransactionSender {
       rawData,
       refBlockNumber: view.solid.number,
       expiresAtMs,
+      reading: step.reading,
     };
   }
 

@@ -1,6 +1,6 @@
 /** One delegation of an order from one wallet, or the one action of an activation. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { LegStatus, OrderKind } from '../../domain/order-state.js';
+import type { LegStatus, OrderKind, TopUpCause } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('leg')
@@ -35,6 +35,9 @@ export class Leg {
   /** Added to a running rental at our cost. */
   @Column({ type: 'boolean', name: 'top_up' })
   topUp!: boolean;
+
+  @Column({ type: 'text', name: 'top_up_cause', nullable: true })
+  topUpCause!: TopUpCause | null;
 
   @Column({ ...TIMESTAMPTZ, name: 'active_at', nullable: true })
   activeAt!: Date | null;

@@ -17,7 +17,7 @@ const COLUMNS = {
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
       test, play_at, reference, metadata`,
   leg: `id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
-      closed_by_txid, closed_reason, top_up`,
+      closed_by_txid, closed_reason, top_up, top_up_cause`,
   chain_tx: `id, order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature, ref_block_number, expires_at,
       block_number, block_id, block_at, sends, sent_at, evidence, created_at, fee_sun`,
 } as const;

@@ -142,6 +142,9 @@ const LEG_GUARD = guard(
     'a top-up is made of what is reserved, and stays one': `CASE TG_OP
       WHEN 'INSERT' THEN NOT NEW.top_up
       ELSE NEW.top_up = OLD.top_up OR (NEW.top_up AND OLD.status = 'reserved') END`,
+    'the cause is a top-up’s, and stays as it is': `CASE WHEN NEW.top_up_cause IS NULL THEN TG_OP = 'INSERT' OR OLD.top_up_cause IS NULL
+      ELSE TG_OP = 'UPDATE' AND NEW.top_up AND NEW.top_up_cause IN ('stake', 'usage')
+        AND (NEW.top_up_cause = OLD.top_up_cause OR (OLD.top_up_cause IS NULL AND OLD.status = 'reserved' AND NOT OLD.top_up)) END`,
   },
   {
     allowed: {

@@ -1,0 +1,138 @@
+/**
+ * Finds running rentals whose receiver had a reclaim beside them, and reads what their losses are computed from.
+ * Postgres is the queue of record: a reclaim's reading is due until what it left behind has been weighed.
+ */
+import { sun } from '../../domain/units.js';
+import type { Queryable } from '../../store/database.js';
+import { TOP_UP_LEGS_MAX } from '../plan/running-rentals.js';
+import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
+
+/** Older leftovers have recovered but for a twentieth. TRON: usage recovers within 24 hours. */
+const HORIZON = `interval '3 days'`;
+/** Of each receiver: a reclaim every four minutes. */
+const RECLAIMS_MAX = 1000;
+/** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
+const TOGETHER_SEC = 60;
+
+const TOP_UPS = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
+
+/**
+ * The rental that carries the top-ups of each receiver where something is to be weighed: as `carrierOf`. $2: receivers
+ * at most, $3: the chain time that it must run beyond.
+ */
+export const LOST = `SELECT c.id FROM (
+    SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
+     WHERE u.weighed_at IS NULL AND t.status IN ('included', 'solid') AND NOT EXISTS (
+       SELECT FROM reclaim_usage m JOIN open_chain_tx s ON s.id = m.tx_id
+        WHERE m.receive_address = u.receive_address AND m.weighed_at IS NULL AND s.status IN ('built', 'signed', 'sending')
+          AND s.created_at > statement_timestamp() - interval '${TOGETHER_SEC.toString()} seconds')
+     LIMIT $2) r
+  CROSS JOIN LATERAL (
+    SELECT o.id FROM pool_wallet w
+      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = r.receive_address
+        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      JOIN open_orders o ON o.id = l.order_id
+     WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.ends_at > $3
+       AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
+       AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
+     ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;
+
+const RECLAIMS = {
+  name: 'reclaims_of_receivers',
+  text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
+      SELECT u.tx_id, u.used_energy, u.limit_energy, u.pool_energy, u.sold_energy, u.taken_energy, u.read_block,
+          t.block_number, t.block_at
+        FROM reclaim_usage u JOIN chain_tx t ON t.id = u.tx_id AND t.order_id = u.order_id
+       WHERE u.receive_address = v.receiver AND u.read_at > clock_timestamp() - ${HORIZON}
+         AND t.status IN ('included', 'solid')
+       ORDER BY u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
+    ORDER BY v.receiver, u.block_number, u.tx_id`,
+};
+
+const RENTALS = {
+  name: 'rentals_of_receivers',
+  text: `SELECT v.receiver, o.id, o.energy, o.ends_at, sum(l.amount_sun)::bigint AS standing_sun,
+      max(l.id) FILTER (WHERE l.top_up) AS newest_top_up,
+      o.settled AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
+        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed') AS can_be_topped_up
+    FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
+      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver
+        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      JOIN open_orders o ON o.id = l.order_id
+    WHERE o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND NOT o.undoing
+    GROUP BY v.receiver, o.id, o.energy, o.ends_at, o.settled`,
+};
+
+interface ReclaimRow {
+  receiver: string;
+  tx_id: bigint;
+  used_energy: bigint;
+  limit_energy: bigint;
+  pool_energy: bigint;
+  sold_energy: bigint;
+  taken_energy: bigint;
+  read_block: bigint;
+  block_number: bigint;
+  block_at: Date;
+}
+
+interface RentalRow {
+  receiver: string;
+  id: bigint;
+  energy: bigint;
+  ends_at: Date;
+  standing_sun: bigint;
+  newest_top_up: bigint | null;
+  can_be_topped_up: boolean;
+}
+
+function toReclaim(row: ReclaimRow): ReclaimReading {
+  return {
+    txId: row.tx_id,
+    readBlock: Number(row.read_block),
+    used: row.used_energy,
+    limit: row.limit_energy,
+    pool: row.pool_energy,
+    sold: row.sold_energy,
+    taken: row.taken_energy,
+    block: Number(row.block_number),
+    blockAtMs: row.block_at.getTime(),
+  };
+}
+
+function toRental(row: RentalRow): RunningRental {
+  return {
+    id: row.id,
+    energy: row.energy,
+    endsAtMs: row.ends_at.getTime(),
+    standingSun: sun(row.standing_sun),
+    canBeToppedUp: row.can_be_topped_up,
+  };
+}
+
+/** Reads the usage of receivers that had reclaims beside a running rental lately; the others are absent. */
+export async function readReceiverUsage(
+  database: Queryable,
+  receivers: readonly string[],
+): Promise<ReadonlyMap<string, ReceiverUsage>> {
+  const distinct = [...new Set(receivers)];
+  if (distinct.length === 0) return new Map();
+  const reclaims = await database.query<ReclaimRow>(RECLAIMS, [distinct]);
+  const affected = [...new Set(reclaims.map(({ receiver }) => receiver))];
+  if (affected.length === 0) return new Map();
+  const rentals = await database.query<RentalRow>(RENTALS, [affected]);
+  return new Map(
+    affected.map((receiver) => {
+      const running = rentals.filter((row) => row.receiver === receiver);
+      const newest = running.flatMap((row) => row.newest_top_up ?? []);
+      return [
+        receiver,
+        {
+          reclaims: reclaims.filter((row) => row.receiver === receiver).map(toReclaim),
+          rentals: running.map(toRental),
+          newestTopUp: newest.length === 0 ? undefined : newest.reduce((a, b) => (a > b ? a : b)),
+        },
+      ];
+    }),
+  );
+}
