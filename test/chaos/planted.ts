@@ -27,6 +27,7 @@ import { PLANTED_SIZING } from './planted-sizing.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
 import { PLANTED_WEBHOOKS } from './planted-webhooks.js';
+import { PLANTED_USABLE } from './planted-usable.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -48,6 +49,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_COSTS,
   ...PLANTED_STATEMENTS,
   ...PLANTED_TEST_PROJECTS,
+  ...PLANTED_USABLE,
   ...PLANTED_SDK,
   ...PLANTED_WEBHOOKS,
   ...PLANTED_STARTS,

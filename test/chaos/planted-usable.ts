@@ -1,0 +1,98 @@
+// Bugs in what keeps a rental's energy usable when another rental of its receiver ends.
+import { one, ENDING, LOG, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const LOSSES = 'fulfilment/plan/usage-losses.ts';
+const ADVANCER = 'fulfilment/loop/order-advancer.ts';
+
+const inUnit = (title: string): NamedTest => ({ file: 'unit/usage-losses.test.ts', title });
+const onChain = (title: string): NamedTest => ({ file: 'long/usable-energy.test.ts', title });
+const PROPERTY = inUnit('no running rental has less usable energy than it sold minus what was used while it ran');
+
+export const PLANTED_USABLE: readonly PlantedBug[] = [
+  {
+    name: 'what a reclaim leaves behind is forgotten',
+    changes: one(LOSSES, 'energy: orZero(before + counted - moved),', 'energy: 0n,'),
+    test: PROPERTY,
+  },
+  {
+    name: 'what earlier reclaims left behind is forgotten',
+    changes: one(LOSSES, 'energy: orZero(before + counted - moved),', 'energy: orZero(counted - moved),'),
+    test: PROPERTY,
+  },
+  {
+    name: 'used energy counts against the rental that goes on',
+    changes: one(
+      LOSSES,
+      'const counted = least(used - before, reclaim.sold);',
+      'const counted = moved0(used, reclaim);',
+    ).concat(
+      one(
+        LOSSES,
+        'const orZero = (a: bigint)',
+        'const moved0 = (used: bigint, reclaim: ReclaimReading): bigint => (used * reclaim.taken) / (reclaim.limit + 1n);\nconst orZero = (a: bigint)',
+      ),
+    ),
+    test: PROPERTY,
+  },
+  {
+    name: 'reclaims that were read together are counted as if each were the first',
+    changes: one(LOSSES, 'applied.filter(({ block }) => block > reclaim.readBlock)', 'applied.slice(0, 0)'),
+    test: inUnit('reclaims that were read before each other’s blocks count each use once'),
+  },
+  {
+    name: 'what was left behind recovers sooner than on the chain',
+    changes: one(LOSSES, 'Math.exp(-ms / DAY_MS)', 'Math.exp((-2 * ms) / DAY_MS)'),
+    test: inUnit('what is left recovers, never slower than the chain lets it'),
+  },
+  {
+    name: 'the energy of other parties bears nothing of what was left behind',
+    changes: one(LOSSES, 'if (others === 0n) return left;', 'if (others >= 0n) return left;'),
+    test: inUnit('rentals are compensated for their share, and for all of it where the receiver has no other energy'),
+  },
+  {
+    name: 'the reading of a reclaim is not recorded with it',
+    changes: one(LOG, 'await insertUsage(tx, read, inserted);', ''),
+    test: onChain('a rental beside which a used one ends has all that it sold'),
+  },
+  {
+    name: 'nobody looks for what reclaims cost',
+    changes: one(
+      WORK,
+      'WHERE id IN (${LOST}) AND next_run_at IS NULL',
+      'WHERE id IN (${LOST}) AND next_run_at IS NOT NULL',
+    ),
+    test: onChain('a rental beside which a used one ends has all that it sold'),
+  },
+  {
+    name: 'a top-up for what a reclaim cost is charged',
+    changes: one(
+      ENDING,
+      'if (left !== undefined) await weigh(tx, order, left);',
+      `if (left !== undefined) await weigh(tx, order, left);
+        await tx.query(
+          \`INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+            VALUES ('charge:' || $1 || ':top-up', $2, 'revenue', 'charge', -1, $1)\`,
+          [order.id, order.projectId],
+        );`,
+    ),
+    test: onChain('a rental beside which a used one ends has all that it sold'),
+  },
+  {
+    name: 'a top-up that came to nothing is not made anew',
+    changes: one(
+      ENDING,
+      'if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN',
+      'if (legs.length < 0) await tx.query(WEIGH_AGAIN',
+    ),
+    test: onChain('a top-up that comes to nothing is made anew'),
+  },
+  {
+    name: 'a reclaim without a reading does not wait for one',
+    changes: one(
+      ADVANCER,
+      'if (this.readings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];',
+      'return [build];',
+    ),
+    test: onChain('a reclaim waits while no node answers for the receiver’s energy'),
+  },
+];
