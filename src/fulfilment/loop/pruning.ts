@@ -18,6 +18,7 @@ import { pruneTestOrders } from '../../test-projects/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
 import { Database } from '../../store/database.js';
+import { closeReadings } from './receiver-usage.js';
 
 /** A statement takes milliseconds, so that nobody waits for it. */
 const BATCH = 1000;
@@ -97,6 +98,7 @@ export class Pruning {
     this.pruned.inc({ table: 'pool_wallet_day' }, days);
     const testOrders = await pruneTestOrders(this.database, TEST_ORDERS);
     this.pruned.inc({ table: 'orders' }, testOrders);
+    await closeReadings(this.database, BATCH);
     const isMore = testOrders === TEST_ORDERS || (await this.archiveSome());
     return Math.max(broadcasts, events, requests, nonces, days, isMore ? BATCH : 0);
   }

@@ -4,7 +4,7 @@
  */
 import { sun } from '../../domain/units.js';
 import type { Queryable } from '../../store/database.js';
-import { TOP_UP_LEGS_MAX } from '../plan/running-rentals.js';
+import { TOP_UP_LEGS_MAX, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
 import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
 
 /** Older leftovers have recovered but for a twentieth. TRON: usage recovers within 24 hours. */
@@ -135,4 +135,25 @@ export async function readReceiverUsage(
       ];
     }),
   );
+}
+
+const CLOSE = {
+  name: 'close_readings',
+  text: `UPDATE reclaim_usage SET weighed_at = clock_timestamp() WHERE tx_id IN (
+    SELECT u.tx_id FROM reclaim_usage u LEFT JOIN open_chain_tx t ON t.id = u.tx_id
+     WHERE u.weighed_at IS NULL AND u.read_at < clock_timestamp() - interval '5 minutes'
+       AND (t.id IS NULL OR t.status IN ('dead', 'dropped') OR t.status IN ('included', 'solid') AND NOT EXISTS (
+         SELECT FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = u.receive_address
+             AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+           JOIN open_orders o ON o.id = l.order_id
+          WHERE o.reclaimed_at IS NULL AND (o.ends_at IS NULL OR o.ends_at > t.block_at + $2::int * interval '1 millisecond')))
+     LIMIT $1)`,
+};
+
+/**
+ * Closes readings that no rental can be topped up for any more, since all that ran then are over: so that a look for what is
+ * due reads few rows. Bounded by `limit`.
+ */
+export async function closeReadings(database: Queryable, limit: number): Promise<void> {
+  await database.query(CLOSE, [limit, TOP_UP_TIME_LEFT_MS]);
 }
