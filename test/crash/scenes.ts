@@ -126,6 +126,17 @@ export const SCENES: readonly Scene[] = [
     },
   },
   {
+    points: [
+      ...(['usage-read.before', 'usage-read.after', 'record-usage.before', 'record-usage.after'] as const),
+      ...(['weigh.before', 'weigh.after'] as const),
+    ],
+    // Rentals end, used, beside one of their receiver that goes on.
+    prepare: async (stage) => {
+      await stage.rentLong();
+      await stage.volley();
+    },
+  },
+  {
     points: ['top-up.before', 'top-up.after'],
     // Everybody's stake yields less than when the order was taken.
     prepare: async (stage) => {

@@ -32,6 +32,9 @@ const SOLID_LAG = 6;
 /** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
 const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
 const LARGE_ENERGY = 900_000;
+/** Of the chain's time, which passes twenty times as fast as ours. */
+const LONG_SEC = 600;
+const FEE_LIMIT_SUN = 100_000_000;
 const CREDITS = 1_000_000_000_000_000;
 const KILLED = 137;
 /** Of a whole service that starts on a busy machine. */
@@ -158,6 +161,19 @@ export class Stage {
       this.buy(at, '/v1/activate', { address: newChainAccount().address }),
       this.extend(at),
     ]);
+  }
+
+  /** A rental for each receiver that outlasts those of the volleys, and some use of what they have. */
+  async rentLong(): Promise<void> {
+    const { accounts, bank, token, wallet } = this.world;
+    await Promise.all(
+      accounts.map(async (account) => {
+        const body = { receive_address: account.address, energy: 40_000, duration_sec: LONG_SEC };
+        await this.buy(this.merchant, '/v1/orders', body);
+        // One that has no token, or is cut off by a fork, has used energy or none: both are tried often.
+        await wallet.transferToken(token, account, bank.address, 1n, FEE_LIMIT_SUN).catch(() => undefined);
+      }),
+    );
   }
 
   /** More time for a rental that runs, if there is one: refused only where its end came first. */
