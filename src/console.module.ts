@@ -9,6 +9,7 @@ import { DataSource } from 'typeorm';
 import { Sealers } from './base/sealers.js';
 import { Config } from './config/config.js';
 import { ConsoleConfig } from './config/console-config.js';
+import { AddressProofs } from './console/address-proofs.js';
 import { AuthorityGuard } from './console/authority.guard.js';
 import { ConsoleDataModule } from './console/data.module.js';
 import { GuessPruning } from './console/guess-pruning.js';
@@ -92,6 +93,7 @@ export class ConsoleModule {
         },
         // No request of a console is judged by what is on sale.
         { provide: SaleBounds, useValue: { longestSec: undefined } },
+        AddressProofs,
         GuessPruning,
         Looks,
         PersonBudget,

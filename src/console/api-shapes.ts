@@ -14,6 +14,8 @@
  *   POST /api/invitations/accept           AcceptRequest        → SessionAnswer; 401, 404, 422 PASSWORD_NOT_FIT
  *   GET  /api/security                                          → SecurityAnswer
  *   POST /api/security/password            PasswordRequest      → SessionAnswer; signs all other sessions out
+ *   POST /api/security/address/send        {}                   → Done: a mail with the link that proves the address
+ *   POST /api/security/address/prove       AddressProof         → Done; 404 for a link of another person, or too old
  *   POST /api/security/second-factor/begin {}                   → SecondFactorSecret
  *   POST /api/security/second-factor/confirm CodeRequest        → RecoveryCodesAnswer
  *   POST /api/security/second-factor/remove {}                  → SessionAnswer; 409 SECOND_FACTOR_REQUIRED
@@ -114,7 +116,10 @@ export interface InvitationAnswer {
   readonly role: PersonRole;
   readonly project?: { readonly id: string; readonly name: string };
   readonly expires_at: string;
-  /** The e-mail has a person here already: ask for their password, else for a new one. */
+  /**
+   * Ask for the password of the account, else for a new one. Always false for a link that its inviter saw: who has an
+   * account is told to nobody else.
+   */
   readonly has_account: boolean;
 }
 
@@ -172,6 +177,7 @@ export interface TeamMember {
   readonly email: string;
   readonly role: PersonRole;
   readonly has_second_factor: boolean;
+  readonly is_address_proven: boolean;
   readonly since: string;
   readonly last_seen_at?: string;
   readonly is_me: boolean;
@@ -196,10 +202,18 @@ export interface InviteRequest {
   readonly role: PersonRole;
 }
 
-/** The link is shown once and works for 24 hours, for one person. */
+/** The link works for 24 hours, for one person. */
 export interface InvitedAnswer {
   readonly invitation: InvitationItem;
-  readonly link: string;
+  /** It went to the invited address, and to nobody else. */
+  readonly mailed: boolean;
+  /** Shown once, where there is no mail server. */
+  readonly link?: string;
+}
+
+/** What stands behind the # of the link in the mail. */
+export interface AddressProof {
+  readonly token: string;
 }
 
 export interface RoleRequest {
@@ -231,6 +245,8 @@ export interface NotificationsRequest {
 export interface NotificationsAnswer {
   /** Where mails go: the person's own address. */
   readonly email: string;
+  /** Nothing is mailed before the address is proven: POST /api/security/address/send. */
+  readonly must_prove_address?: true;
   readonly is_mail_set_up: boolean;
   readonly mails_per_hour: number;
   readonly choices: readonly NotificationChoice[];

@@ -5,6 +5,7 @@
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { ConsoleConfig } from '../config/console-config.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -50,7 +51,7 @@ export class AuthorityGuard implements CanActivate {
     const terms = this.reflector.get<AuthorityTerms | undefined>(AUTHORITY, context.getHandler());
     if (terms === undefined) throw forbidden();
     if ('scope' in terms && terms[this.config.audience] === undefined) throw noSuchPath();
-    const visitor = this.visitorOf(request);
+    const visitor = this.visitorOf(request, context.switchToHttp().getResponse<ServerResponse>());
     let admitted = await this.admit(request, terms, requestId);
     if (admitted.session !== undefined) await this.budget.take(admitted.session.person_id);
     if (admitted.caller?.audience === 'operator') {
@@ -88,8 +89,13 @@ export class AuthorityGuard implements CanActivate {
     return { session, caller };
   }
 
-  private visitorOf(request: Request): Visitor {
+  private visitorOf(request: Request, response: ServerResponse): Visitor {
+    const gone = new AbortController();
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort();
+    });
     return {
+      signal: gone.signal,
       audience: this.config.audience,
       address: sourceAddressOf(request, this.trustedProxies),
       userAgent: request.headers['user-agent'] ?? '',

@@ -11,6 +11,7 @@ import { CSP_REPORT_PATH, CspReports } from './csp-reports.js';
 import { refuseNulInTarget } from './no-nul.js';
 import { Pages } from './pages.js';
 import { requireOwnHost, requireSameOrigin } from './same-origin.js';
+import { UNSUBSCRIBE_PATH, Unsubscriptions } from './unsubscriptions.js';
 
 const YEAR_SEC = 365 * 24 * 3600;
 
@@ -36,7 +37,7 @@ export async function createConsoleApp(
 ): Promise<NestExpressApplication> {
   const pages = new Pages(pagesFolder, config.audience);
   // It needs the application's metrics, which are made below.
-  const later: { reports?: CspReports } = {};
+  const later: { reports?: CspReports; unsubscriptions?: Unsubscriptions } = {};
   const before = (request: Request, response: Response): boolean => {
     requireOwnHost(request, config.url);
     const [path = ''] = request.url.split('?', 1);
@@ -50,6 +51,10 @@ export async function createConsoleApp(
       later.reports?.take(request, response);
       return true;
     }
+    if (path === UNSUBSCRIBE_PATH && request.method === 'POST') {
+      later.unsubscriptions?.take(request, response);
+      return true;
+    }
     pages.serve(request, response);
     return true;
   };
@@ -57,5 +62,6 @@ export async function createConsoleApp(
   const manners: Manners = { http, sales, headers: headersOf(config), answerError: answerConsoleError, before };
   const app = await createServedApp(module, manners);
   later.reports = new CspReports(app.get(Log), app.get(Metrics));
+  later.unsubscriptions = app.get(Unsubscriptions);
   return app;
 }

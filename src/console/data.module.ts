@@ -14,6 +14,9 @@ import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js'
 import { EventLog } from '../events/event-log.js';
 import { Digests } from '../notifications/digests.js';
 import { MailClaims } from '../notifications/mail-claims.js';
+import { AddressMails } from '../notifications/address-mails.js';
+import { MailRefusals } from '../notifications/mail-refusals.js';
+import { MailTokens } from '../notifications/mail-tokens.js';
 import { Mailer } from '../notifications/mailer.js';
 import { NotificationChoices } from '../notifications/notification-choices.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
@@ -62,6 +65,7 @@ import { System } from './system.service.js';
 import { TopUpController } from './top-up.controller.js';
 import { TopUp } from './top-up.service.js';
 import { UnaskedReceivers } from './unasked-receivers.js';
+import { Unsubscriptions } from './unsubscriptions.js';
 import { WebhookPagesController } from './webhooks.controller.js';
 
 const FOR_BOTH = [
@@ -112,6 +116,7 @@ export class ConsoleDataModule {
         { provide: APP_INTERCEPTOR, useClass: ProjectScopeInterceptor },
         { provide: ReceiverCheck, useClass: UnaskedReceivers },
         { provide: TronClient, useFactory: () => new TronClient(new NodePool([], HEAD_EVERY_MS)) },
+        AddressMails,
         AutoDelegationAnswers,
         AutoDelegations,
         CsvAnswers,
@@ -121,6 +126,8 @@ export class ConsoleDataModule {
         MailClaims,
         Mailer,
         MailLoop,
+        MailRefusals,
+        MailTokens,
         MerchantHomes,
         NotificationChoices,
         Operations,
@@ -131,9 +138,11 @@ export class ConsoleDataModule {
         Search,
         System,
         TopUp,
+        Unsubscriptions,
         WebhookDeliveries,
         Webhooks,
       ],
+      exports: [AddressMails, MailRefusals, MailTokens],
     };
   }
 }

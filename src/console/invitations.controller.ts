@@ -34,7 +34,7 @@ export class InvitationsController {
       role,
       ...(id !== null && { project: { id, name: name ?? '' } }),
       expires_at: invitation.expires_at.toISOString(),
-      has_account: invitation.has_account,
+      has_account: await this.security.wantsPassword(invitation),
     };
   }
 

@@ -11,6 +11,8 @@ import { ConsoleConfig } from '../config/console-config.js';
 import { messageOf } from '../domain/errors.js';
 import { Digests, type Digest } from '../notifications/digests.js';
 import { MailClaims, type MailClaim } from '../notifications/mail-claims.js';
+import { endUrlOf } from '../notifications/address-mails.js';
+import { MailTokens } from '../notifications/mail-tokens.js';
 import { LINES_MAX, mailText, named } from '../notifications/mail-text.js';
 import { isRefusal, Mailer, type MailOutcome } from '../notifications/mailer.js';
 import { Log } from '../observability/logger.js';
@@ -41,6 +43,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly claims: MailClaims,
     private readonly digests: Digests,
     private readonly mailer: Mailer,
+    private readonly tokens: MailTokens,
     private readonly operations: Operations,
     private readonly log: Log,
     metrics: Metrics,
@@ -93,14 +96,14 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       return;
     }
     const outcome = await this.mailer.send({
-      ...this.mailOf(digest, projectId),
+      ...this.mailOf(digest, claim),
       to: claim.email,
       id: this.idOf(claim, digest),
     });
     await this.settle(claim, digest, outcome);
   }
 
-  private mailOf(digest: Digest, projectId: string | null) {
+  private mailOf(digest: Digest, { id, project_id: projectId }: MailClaim) {
     const { url } = this.config;
     const place = projectId === null ? '' : `/p/${projectId}`;
     const endPath = `${place}${NOTIFICATIONS_PATH[projectId === null ? 'operator' : 'merchant']}`;
@@ -109,9 +112,10 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
         ? { allPath: '/inbox', allWord: 'Inbox' }
         : { allPath: `${place}/integration/events`, allWord: 'Events' };
     const { about, isTest, lines, count } = digest;
+    const subject = projectId === null ? 'The service' : `Project ${projectId.slice(0, 8)}`;
     return {
-      ...mailText({ url, about, isTest, lines, more: count - lines.length, ...all, endPath }),
-      endUrl: `${url}${endPath}`,
+      ...mailText({ url, about, subject, isTest, lines, more: count - lines.length, ...all, endPath }),
+      endUrl: endUrlOf(url, this.tokens.endNotifications(id)),
     };
   }
 
@@ -160,7 +164,12 @@ export function digestOf(inbox: readonly InboxItem[], { kinds, noted }: Pick<Mai
   return {
     about: 'The service',
     isTest: false,
-    lines: news.slice(0, LINES_MAX).map(({ says, since }) => ({ at: since, says: named(says, 300), path: '/inbox' })),
+    lines: news.slice(0, LINES_MAX).map(({ says, severity, since }) => ({
+      title: `A new ${severity}`,
+      at: since,
+      says: named(says, 300),
+      path: '/inbox',
+    })),
     count: news.length,
     reached: { position: 0n, noted: [...new Set(wanted.map(markOf))] },
   };

@@ -42,6 +42,7 @@ export class NotificationsController {
   async read(@Person() caller: ConsoleCaller): Promise<NotificationsAnswer> {
     return {
       email: caller.email,
+      ...(!(await this.choices.isAddressProven(caller.personId)) && { must_prove_address: true }),
       is_mail_set_up: this.config.mail !== undefined,
       mails_per_hour: MAILS_PER_HOUR,
       choices: (await this.choices.list(caller.personId)).map(choiceOf),
@@ -65,6 +66,9 @@ export class NotificationsController {
         'NOT_ALLOWED_HERE',
         'E-mail is not set up here, so nobody can be notified of anything by it.',
       );
+    }
+    if (kinds.length > 0 && !(await this.choices.isAddressProven(caller.personId))) {
+      throw new ConsoleError('NOT_ALLOWED_HERE', 'Confirm your e-mail address first: nothing is mailed to it before.');
     }
     await this.choices.choose(caller, projectId, kinds, authorOf(caller));
     return this.read(caller);

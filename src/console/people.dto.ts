@@ -7,6 +7,7 @@ import { emailOf } from '../people/sign-in.js';
 import type { PersonRole } from '../domain/audience.js';
 import type {
   AcceptRequest,
+  AddressProof,
   CodeRequest,
   InviteRequest,
   InvitationToken,
@@ -82,6 +83,11 @@ export class PasswordBody implements PasswordRequest {
 
   @IsPassword('The password from now on.')
   declare readonly new_password: string;
+}
+
+export class AddressBody implements AddressProof {
+  @IsText({ maxLength: 400, description: 'What stands behind the # of the link.' })
+  declare readonly token: string;
 }
 
 export class CodeBody implements CodeRequest {

@@ -10,7 +10,8 @@ import type { Visitor } from '../people/sign-in.js';
 import type { Done, RecoveryCodesAnswer, SecondFactorSecret, SecurityAnswer, SessionAnswer } from './api-shapes.js';
 import { Authority, type RoleAuthority } from './authority.js';
 import { From, Session } from './caller.js';
-import { CodeBody, Nothing, PasswordBody } from './people.dto.js';
+import { AddressBody, CodeBody, Nothing, PasswordBody } from './people.dto.js';
+import { AddressProofs } from './address-proofs.js';
 import { SessionAnswers } from './session-answer.js';
 
 const ANYBODY: RoleAuthority = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'self' };
@@ -20,6 +21,7 @@ export class SecurityController {
   constructor(
     private readonly security: Security,
     private readonly sessions: Sessions,
+    private readonly addresses: AddressProofs,
     private readonly answers: SessionAnswers,
     private readonly config: ConsoleConfig,
   ) {}
@@ -59,6 +61,22 @@ export class SecurityController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionAnswer> {
     return this.answers.give(response, { token: await this.security.changePassword(session, body, visitor) });
+  }
+
+  @Post('address/send')
+  @HttpCode(200)
+  @Authority(ANYBODY)
+  async sendAddressProof(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<Done> {
+    await this.addresses.send(session);
+    return { done: true };
+  }
+
+  @Post('address/prove')
+  @HttpCode(200)
+  @Authority(ANYBODY)
+  async proveAddress(@Body() { token }: AddressBody, @Session() session: SessionRow): Promise<Done> {
+    await this.addresses.prove(session, token);
+    return { done: true };
   }
 
   @Post('second-factor/begin')

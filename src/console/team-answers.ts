@@ -3,7 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import type { PersonRole } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
-import { Invitations, linkOf, type ListedInvitation, type Place } from '../people/invitations.js';
+import { Guesses } from '../people/guesses.js';
+import { Invitations, linkOf, subjectOf, type ListedInvitation, type Place } from '../people/invitations.js';
+import { AddressMails } from '../notifications/address-mails.js';
+import { MailRefusals } from '../notifications/mail-refusals.js';
 import { Team } from '../people/team.js';
 import { Database } from '../store/database.js';
 import type { Done, InvitationItem, InvitedAnswer, LooksAnswer, TeamAnswer } from './api-shapes.js';
@@ -17,6 +20,9 @@ export class TeamAnswers {
   constructor(
     private readonly team: Team,
     private readonly invitations: Invitations,
+    private readonly guesses: Guesses,
+    private readonly mails: AddressMails,
+    private readonly refusals: MailRefusals,
     private readonly database: Database,
     private readonly config: ConsoleConfig,
   ) {}
@@ -52,8 +58,34 @@ export class TeamAnswers {
     if (consoleUrl === undefined) {
       throw new ConsoleError('CONFLICT', 'Set CONSOLE_MERCHANT_URL first: the link leads to the merchants’ console.');
     }
-    const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller));
-    return { invitation: itemOf(invitation), link: linkOf(consoleUrl, token) };
+    if (this.config.mail !== undefined) return this.inviteByMail(place, who, caller, consoleUrl);
+    // What an owner hands over proves nothing of the address; an operator answers for whom they invite.
+    const proof = caller.audience === 'operator' ? 'operator' : 'none';
+    const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), proof);
+    return { invitation: itemOf(invitation), mailed: false, link: linkOf(consoleUrl, token) };
+  }
+
+  /** The link goes to the invited address alone: who opens it reads that mailbox. */
+  private async inviteByMail(
+    place: Place,
+    who: { readonly email: string; readonly role: PersonRole },
+    caller: ConsoleCaller,
+    consoleUrl: string,
+  ): Promise<InvitedAnswer> {
+    if (await this.refusals.isRefused(who.email)) {
+      throw new ConsoleError(
+        'CONFLICT',
+        'This address takes no mails of this service any more. The operator can hand an invitation over otherwise.',
+      );
+    }
+    await this.guesses.atAddressMail(who.email, subjectOf(place));
+    const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), 'mail');
+    const outcome = await this.mails.invite(who.email, who.role, linkOf(consoleUrl, token));
+    if (outcome.kind === 'failed' && !outcome.isHeard) {
+      await this.invitations.revoke(place, invitation.id, authorOf(caller, 'the mail was not taken'));
+      throw new ConsoleError('CONFLICT', `Nobody was invited: ${outcome.fault}. Check the address and try again.`);
+    }
+    return { invitation: itemOf(invitation), mailed: true };
   }
 
   async revoke(place: Place, invitationId: string, caller: ConsoleCaller): Promise<Done> {

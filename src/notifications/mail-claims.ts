@@ -16,8 +16,9 @@ const COLLECT = `interval '1 minute'`;
 /** How soon something new is looked for: where there is a log, it says so itself. */
 const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE interval '30 seconds' END`;
 
-const DUE_OF_OPERATORS = `SELECT membership_id FROM notification
-  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp()
+const DUE_OF_OPERATORS = `SELECT n.membership_id FROM notification n
+    JOIN membership m ON m.id = n.membership_id JOIN person p ON p.id = m.person_id AND p.address_proven_at IS NOT NULL
+  WHERE n.audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp()
     AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY due_at LIMIT $1`;
 /** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
@@ -30,6 +31,7 @@ const CLAIM = `WITH held AS (
   UPDATE notification n SET fence = n.fence + 1, lease_until = clock_timestamp() + ${LEASE}
     FROM held, membership m, person p
    WHERE n.membership_id = held.membership_id AND m.id = n.membership_id AND p.id = m.person_id
+     AND p.address_proven_at IS NOT NULL
   RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures, n.fault,
     extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
 

@@ -7,9 +7,28 @@ import type { NotifiedEvent } from './event-kinds.js';
 /** Lines of one mail; what is beyond is counted. */
 export const LINES_MAX = 20;
 const WORDS_MAX = 120;
-const SUBJECT_MAX = 150;
+
+/** What a mail of one event is called. A subject holds no words of a tenant: a name may be an advertisement. */
+const TITLES: Readonly<Record<NotifiedEvent, string>> = {
+  'balance.low': 'The balance is low',
+  'deposit.credited': 'A deposit was credited',
+  'deposit.held': 'A deposit waits for your operator',
+  'order.unresolved': 'An order needs attention',
+  'order.refunded': 'An order was refunded',
+  'auto_delegation.paused': 'An auto-delegation is paused',
+  'webhook.failing': 'A webhook is failing',
+  'webhook.disabled': 'A webhook is switched off',
+  'key.created': 'An API key was made',
+  'key.rotated': 'An API key has a new secret',
+  'key.revoked': 'An API key was revoked',
+  'project.frozen': 'The project is frozen',
+  'project.unfrozen': 'The project is no longer frozen',
+  'statement.ready': 'A statement is ready',
+};
 
 export interface MailLine {
+  /** In the subject of a mail that has this line alone. */
+  readonly title: string;
   readonly at: string | undefined;
   readonly says: string;
   /** In the console; undefined where there is no page of it. */
@@ -71,14 +90,16 @@ export function lineOf(payload: string, projectId: string): MailLine | undefined
   const sentence = (SENTENCES as Readonly<Partial<Record<string, Sentence>>>)[type];
   if (sentence === undefined) return undefined;
   const [says, path] = sentence(data);
-  return { at: timestamp, says, path: `/p/${projectId}${path}` };
+  return { title: TITLES[type as NotifiedEvent], at: timestamp, says, path: `/p/${projectId}${path}` };
 }
 
 interface MailTerms {
   /** The origin of the console. */
   readonly url: string;
-  /** What it is about: a project's name, or the service. */
+  /** What it is about: a project's name, or the service. In the text alone. */
   readonly about: string;
+  /** The same in the subject, in words of ours. */
+  readonly subject: string;
   readonly isTest: boolean;
   readonly lines: readonly MailLine[];
   /** What happened beside the lines. */
@@ -95,7 +116,7 @@ export function mailText(terms: MailTerms): { readonly subject: string; readonly
   const { url, lines, more, allPath, allWord, endPath, isTest } = terms;
   const about = `${isTest ? '[TEST] ' : ''}${named(terms.about, 60)}`;
   const count = lines.length + more;
-  const what = count === 1 ? (lines[0]?.says ?? '') : `${count.toString()} things happened`;
+  const what = count === 1 ? (lines[0]?.title ?? '') : `${count.toString()} things happened`;
   const shown = lines.flatMap(({ at, says, path }) => [
     `- ${says}.`,
     ...(at === undefined ? [] : [`  ${at.slice(0, 16).replace('T', ' ')} UTC`]),
@@ -111,5 +132,5 @@ export function mailText(terms: MailTerms): { readonly subject: string; readonly
     `${url}${endPath}`,
     '',
   ].join('\n');
-  return { subject: named(`${about}: ${what}`, SUBJECT_MAX), text };
+  return { subject: `${isTest ? '[TEST] ' : ''}${terms.subject}: ${what}`, text };
 }

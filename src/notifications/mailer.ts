@@ -28,7 +28,7 @@ export interface Mail {
   readonly text: string;
   /** Without `<>`: the same for the same mail, so that one that comes twice can be known. */
   readonly id: string;
-  /** Where its reader ends it. */
+  /** Where its reader ends such mails by one POST (RFC 8058). */
   readonly endUrl: string;
 }
 
@@ -96,7 +96,7 @@ export class Mailer {
         text: mail.text,
         messageId: `<${mail.id}>`,
         list: { unsubscribe: mail.endUrl },
-        headers: { 'Auto-Submitted': 'auto-generated' },
+        headers: { 'Auto-Submitted': 'auto-generated', 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
       };
       await withDeadline(transport.sendMail(message), MAIL_MS, 'the mail server');
       return { kind: 'taken' };

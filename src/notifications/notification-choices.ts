@@ -8,6 +8,12 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { forProject } from '../store/project-scope.js';
 
+/** Of what the reader of a mail ended. */
+const END = `UPDATE notification n SET kinds = '{}', changed_at = clock_timestamp()
+    FROM membership m, person p WHERE n.membership_id = $1 AND m.id = n.membership_id AND p.id = m.person_id AND n.kinds <> '{}'
+  RETURNING p.email, m.person_id, m.project_id`;
+const IS_PROVEN = `SELECT address_proven_at IS NOT NULL AS proven FROM person WHERE id = $1`;
+
 const LIST = `SELECT m.project_id, n.kinds, n.sent_at, n.failing_since, n.fault, n.given_up_at, n.given_up
   FROM membership m LEFT JOIN notification n ON n.membership_id = m.id
   WHERE m.person_id = $1 ORDER BY m.project_id LIMIT 1000`;
@@ -43,6 +49,25 @@ export class NotificationChoices {
 
   async list(personId: string): Promise<ChoiceRow[]> {
     return this.database.query<ChoiceRow>(LIST, [personId]);
+  }
+
+  /** Returns whether the person has shown that they read the mailbox: nothing is mailed before. */
+  async isAddressProven(personId: string): Promise<boolean> {
+    const [row] = await this.database.query<{ proven: boolean }>(IS_PROVEN, [personId]);
+    return row?.proven === true;
+  }
+
+  /** Ends the mails of a membership, as its reader asked for by the link in one; does nothing where they have ended. */
+  async endByMail(membershipId: bigint): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [ended] = await tx.query<{ email: string; person_id: string; project_id: string | null }>(END, [
+        membershipId,
+      ]);
+      if (ended === undefined) return;
+      const author = { actor: ended.email, reason: 'by the link in a mail' };
+      const subject = ended.project_id ?? ended.person_id;
+      await recordAct(tx, author, { action: 'notifications.change', subject, detail: { kinds: [] } });
+    });
   }
 
   /** Replaces what was chosen. Throws 404 for a project that the person is not in. */

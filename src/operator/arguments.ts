@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
 import { messageOf } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
+import { wholeTyped } from '../domain/typed-amount.js';
 import type { Credits } from '../domain/units.js';
 import { parseIpRange } from '../base/ip-range.js';
 import { readSecretFile } from '../base/secret-file.js';
@@ -35,10 +36,13 @@ export function webhookArg(text: string): string {
 /** A whole number; thousands may be apart with _ or a space. */
 export function integerArg(min: bigint, max: bigint): (text: string) => bigint {
   return (text) => {
-    const digits = text.replace(/[_ ]/g, '');
-    const value = /^[+-]?\d{1,18}$/.test(digits) ? BigInt(digits) : undefined;
+    const [, sign = '', digits = ''] = /^\s*([+-]?)(.*)$/s.exec(text) ?? [];
+    // A command has no page that shows how an amount was read, so a comma is refused even between thousands.
+    const whole = digits.includes(',') ? undefined : wholeTyped(digits).value;
+    const value = whole !== undefined && sign === '-' ? -whole : whole;
     if (value === undefined || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min.toString()} to ${max.toString()}.`);
+      const commas = text.includes(',') ? ' Write it without commas.' : '';
+      throw new InvalidArgumentError(`It must be a whole number from ${min.toString()} to ${max.toString()}.${commas}`);
     }
     return value;
   };

@@ -4,6 +4,7 @@
  * guesses do not make them longer. Kept under keyed hashes, for accounts that there are and for those there are not.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { ConsoleError } from '../domain/console-error.js';
 import type { Audience } from '../domain/audience.js';
@@ -19,10 +20,18 @@ const BUDGETS = {
   account: { max: 10, windowSec: HOUR_SEC },
   /** Sign-ins, and passwords given again, of one known device. */
   device: { max: 10, windowSec: HOUR_SEC },
-  /** Sign-ins by unknown devices of one address (IPv6: one /64), whatever the account. */
+  /** Sign-ins by unknown devices of one address, whatever the account; of IPv6 by /64, /56 and /48. */
   address: { max: 60, windowSec: HOUR_SEC },
-  /** Invitations read from one address: their tokens are not to be guessed at leisure. */
+  address56: { max: 120, windowSec: HOUR_SEC },
+  address48: { max: 240, windowSec: HOUR_SEC },
+  /** Invitations read from one address, likewise: their tokens are not to be guessed at leisure. */
   invitation: { max: 60, windowSec: HOUR_SEC },
+  invitation56: { max: 120, windowSec: HOUR_SEC },
+  invitation48: { max: 240, windowSec: HOUR_SEC },
+  /** Mails to an address that may be anybody's, whoever asks for them. */
+  addressMail: { max: 3, windowSec: DAY_SEC },
+  /** Such mails that the people of one project, or the operators, ask for. */
+  placeMail: { max: 20, windowSec: DAY_SEC },
   /** Codes for an account from all unknown devices together; a million codes, three of them right. */
   codes: { max: 20, windowSec: DAY_SEC },
   deviceCodes: { max: 20, windowSec: DAY_SEC },
@@ -96,7 +105,12 @@ export class Guesses {
   }
 
   async atInvitation(address: string): Promise<Counted> {
-    return this.take([this.of('invitation', networkOf(address))]);
+    return this.take(this.ofNetworks('invitation', address));
+  }
+
+  /** Counts a mail to an address that may be anybody's. Throws 429 when the address or the place had enough today. */
+  async atAddressMail(email: string, place: string): Promise<Counted> {
+    return this.take([this.of('placeMail', place), this.of('addressMail', email)]);
   }
 
   async giveBack({ keys }: Counted): Promise<void> {
@@ -128,7 +142,7 @@ export class Guesses {
   /** The address first: once its budget is spent, the accounts that it makes up leave no rows. */
   private budgetsOfPassword(who: Guesser) {
     return who.knownDevice === undefined
-      ? [this.of('address', networkOf(who.address)), this.of('account', who.audience, who.email)]
+      ? [...this.ofNetworks('address', who.address), this.of('account', who.audience, who.email)]
       : [this.of('device', who.audience, who.email, who.knownDevice)];
   }
 
@@ -138,6 +152,13 @@ export class Guesses {
 
   private of(budget: Budget, ...what: readonly string[]) {
     return { budget, key: this.hash(budget, ...what) };
+  }
+
+  /** Under the address, and of IPv6 under the larger networks that one customer may hold. */
+  private ofNetworks(budget: 'address' | 'invitation', address: string) {
+    const own = this.of(budget, networkOf(address));
+    if (!isIPv6(address)) return [own];
+    return [own, this.of(`${budget}56`, networkOf(address, 56)), this.of(`${budget}48`, networkOf(address, 48))];
   }
 
   private hash(...parts: readonly string[]): Buffer {

@@ -14,6 +14,8 @@ const TOKEN_BYTES = 32;
 const LIFE = `interval '24 hours'`;
 /** Open ones of one project, or of the operators. */
 const OPEN_MAX = 50;
+/** Those that people of a project made within a day, also when they were called off. */
+const PER_DAY_MAX = 50;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** The first number of the advisory locks by which invitations to one place are made and taken in turn. */
@@ -24,16 +26,18 @@ const IS_MEMBER = `SELECT m.id FROM membership m JOIN person p ON p.id = m.perso
   WHERE p.audience = $1 AND p.email = $2 AND m.project_id IS NOT DISTINCT FROM $3`;
 const COUNT_OPEN = `SELECT count(*)::int AS open FROM invitation
   WHERE audience = $1 AND project_id IS NOT DISTINCT FROM $2 AND ${OPEN}`;
+const COUNT_DAY = `SELECT count(*)::int AS made FROM invitation
+  WHERE project_id = $1 AND created_at > clock_timestamp() - interval '1 day'`;
 const REVOKE_OLDER = `UPDATE invitation SET revoked_at = clock_timestamp()
   WHERE audience = $1 AND email = $2 AND project_id IS NOT DISTINCT FROM $3 AND accepted_at IS NULL AND revoked_at IS NULL`;
-const INVITE = `INSERT INTO invitation (token_hash, audience, email, project_id, role, invited_by, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp() + ${LIFE}) RETURNING id, email, role, invited_by, expires_at`;
+const INVITE = `INSERT INTO invitation (token_hash, audience, email, project_id, role, invited_by, proves_address, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + ${LIFE}) RETURNING id, email, role, invited_by, expires_at`;
 const LIST = `SELECT id, email, role, invited_by, expires_at FROM invitation
   WHERE audience = $1 AND project_id IS NOT DISTINCT FROM $2 AND ${OPEN} ORDER BY created_at DESC LIMIT ${OPEN_MAX.toString()}`;
 const READ = {
   name: 'read_invitation',
   text: `SELECT i.id, i.email, i.audience, i.role, i.project_id, i.expires_at, console_invited_to(i.token_hash) AS project_name,
-                EXISTS (SELECT FROM person p WHERE p.audience = i.audience AND p.email = i.email) AS has_account
+                i.proves_address
            FROM invitation i WHERE i.token_hash = $1 AND i.audience = $2 AND ${OPEN}`,
 };
 const REVOKE = `UPDATE invitation SET revoked_at = clock_timestamp()
@@ -66,8 +70,15 @@ export interface OpenInvitation {
   readonly project_id: string | null;
   readonly project_name: string | null;
   readonly expires_at: Date;
-  readonly has_account: boolean;
+  /** Whoever holds the link has shown that they read the mailbox, or an operator says so. */
+  readonly proves_address: boolean;
 }
+
+/**
+ * What the link says of its holder. `mail`: it went to the mailbox alone. `operator`: an operator hands it over and vouches.
+ * `none`: its inviter saw it, so it may be anybody.
+ */
+export type LinkProof = 'mail' | 'operator' | 'none';
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 /** As the audit log names a place. */
@@ -78,6 +89,13 @@ export const linkOf = (consoleUrl: string, token: string): string => `${consoleU
 /** Without it two invitations of one person were open at once, and the later one undid the role that the first gave. */
 const holdPlace = async (tx: Queryable, place: Place): Promise<unknown> =>
   tx.query(HOLD_PLACE, [INVITING, subjectOf(place)]);
+
+/** Throws 409 once the people of a project have made as many invitations as a day may have. */
+async function requireFewToday(tx: Queryable, projectId: string): Promise<void> {
+  const [today] = await tx.query<{ made: number }>(COUNT_DAY, [projectId]);
+  if ((today?.made ?? 0) < PER_DAY_MAX) return;
+  throw new ConsoleError('CONFLICT', 'This project has made too many invitations today; make the next one tomorrow.');
+}
 
 const unknownInvitation = (): ConsoleError =>
   new ConsoleError(
@@ -94,6 +112,7 @@ export class Invitations {
     place: Place,
     { email, role }: { readonly email: string; readonly role: PersonRole },
     author: Author,
+    proof: LinkProof = 'operator',
   ): Promise<{ readonly invitation: ListedInvitation; readonly token: string }> {
     const { audience, projectId = null } = place;
     if (!ROLES_OF[audience].includes(role)) {
@@ -111,7 +130,8 @@ export class Invitations {
       if ((count?.open ?? 0) >= OPEN_MAX) {
         throw new ConsoleError('CONFLICT', 'Too many invitations are open; take some back first.');
       }
-      const values = [hashOf(token), audience, email, projectId, role, author.actor];
+      if (projectId !== null && proof !== 'operator') await requireFewToday(tx, projectId);
+      const values = [hashOf(token), audience, email, projectId, role, author.actor, proof !== 'none'];
       const [made] = await tx.query<ListedInvitation>(INVITE, values);
       if (made === undefined) throw new Error('an insert returns its row');
       await recordAct(tx, author, { action: 'team.invite', subject: subjectOf(place), detail: { email, role } });

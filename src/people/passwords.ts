@@ -1,19 +1,14 @@
-/**
- * Passwords as scrypt keeps them. Two are worked out at a time: each takes memory by the hundred megabytes at the default
- * cost, and a crowd of guesses waits in a short line or is turned away.
- */
+/** Passwords as scrypt keeps them. Two are worked out at a time, in turns: each takes memory by the hundred megabytes. */
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
-import { serviceBusy } from '../domain/errors.js';
 import { notFit } from '../domain/console-error.js';
+import { PasswordTurns, type PasswordTurn } from './password-turns.js';
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 const BLOCK_SIZE = 8;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-const AT_ONCE_MAX = 2;
-const WAITING_MAX = 32;
 const PASSWORD_LENGTH_MIN = 12;
 export const PASSWORD_LENGTH_MAX = 256;
 /** Fewer different characters than this are a pattern, not a password. */
@@ -43,8 +38,7 @@ export function requireFit(password: string, email: string, field: string): void
 }
 
 export class Passwords {
-  private working = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly turns = new PasswordTurns();
   /** What a password is held against where there is none, so that it takes as long. */
   private readonly nobodys: string;
 
@@ -54,40 +48,25 @@ export class Passwords {
   }
 
   /** Throws 503 when too many wait already. */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, turn: PasswordTurn): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
-    const key = await this.derive(password, salt, this.costLog2);
+    const key = await this.derive(turn, password, salt, this.costLog2);
     return `scrypt$${this.costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
   }
 
   /** Whether `hash` is of this password; of nobody's it never is, and takes as long. Throws 503 when too many wait already. */
-  async judge(password: string, hash: string | undefined): Promise<Judgement> {
+  async judge(password: string, hash: string | undefined, turn: PasswordTurn): Promise<Judgement> {
     const [, cost = '', salt = '', expected = ''] = FORM.exec(hash ?? this.nobodys) ?? [];
-    const key = await this.derive(password, Buffer.from(salt, 'base64'), Number(cost));
+    const key = await this.derive(turn, password, Buffer.from(salt, 'base64'), Number(cost));
     const isRight = timingSafeEqual(key, Buffer.from(expected, 'base64')) && hash !== undefined;
     return { isRight, isCurrent: Number(cost) === this.costLog2 };
   }
 
-  private async derive(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
-    await this.turn();
-    try {
+  private async derive(turn: PasswordTurn, password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
+    return this.turns.run(turn, () => {
       const cost = 2 ** costLog2;
       const maxmem = 128 * cost * BLOCK_SIZE + 1024 * 1024;
-      return await derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: cost, r: BLOCK_SIZE, p: 1, maxmem });
-    } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.working -= 1;
-      else next();
-    }
-  }
-
-  /** Waits until fewer than two are worked out; whoever is woken takes over the place of who has finished. */
-  private async turn(): Promise<void> {
-    if (this.working < AT_ONCE_MAX) {
-      this.working += 1;
-      return;
-    }
-    if (this.waiting.length >= WAITING_MAX) throw serviceBusy('Too many people are signing in at this moment');
-    await new Promise<void>((resolve) => this.waiting.push(resolve));
+      return derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: cost, r: BLOCK_SIZE, p: 1, maxmem });
+    });
   }
 }

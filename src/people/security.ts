@@ -3,12 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { needsSecondFactor } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
 import { recordAct } from '../store/audit-log.js';
-import { Database, type Transaction } from '../store/database.js';
+import { Database, type Queryable, type Transaction } from '../store/database.js';
 import { Invitations, subjectOf, type OpenInvitation } from './invitations.js';
 import { Passwords, requireFit } from './passwords.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type SessionRow } from './sessions.js';
-import { SignIn, wrongCredentials, type SignedIn, type Visitor } from './sign-in.js';
+import type { PasswordTurn } from './password-turns.js';
+import { SignIn, turnOfSession, type SignedIn, type Visitor } from './sign-in.js';
 
 const STATE = `SELECT p.email, p.password_changed_at, p.totp_since,
     (SELECT count(*)::int FROM recovery_code c WHERE c.person_id = p.id) AS recovery_codes_left
@@ -18,9 +19,31 @@ const SET_PASSWORD = `UPDATE person SET password_hash = $2, password_changed_at 
 const SET_FACTOR = `UPDATE person SET totp_sealed = $2, totp_since = clock_timestamp(), totp_step = $3, credentials = credentials + 1
   WHERE id = $1`;
 const NO_FACTOR = `UPDATE person SET totp_sealed = NULL, totp_since = NULL, credentials = credentials + 1 WHERE id = $1`;
-const MAKE = `INSERT INTO person (audience, email, password_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id`;
+const MAKE = `INSERT INTO person (audience, email, password_hash, address_proven_at)
+  VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END) ON CONFLICT DO NOTHING RETURNING id`;
+/** Gives an account that nobody proved, or that is in nothing, to whom the invitation reaches: nothing of before opens it. */
+const REPLACE = `UPDATE person SET password_hash = $2, password_changed_at = clock_timestamp(), credentials = credentials + 1,
+    totp_sealed = NULL, totp_since = NULL, totp_step = 0, address_proven_at = CASE WHEN $3 THEN clock_timestamp() END
+  WHERE id = $1`;
+const PROVE = `UPDATE person SET address_proven_at = clock_timestamp() WHERE id = $1 AND address_proven_at IS NULL`;
+/** No membership is given to the person meanwhile: each refers to this row. */
+const HOLD = `SELECT FROM person WHERE id = $1 FOR UPDATE`;
 const PERSON = `SELECT p.id, p.email, p.credentials FROM person p WHERE p.audience = $1 AND p.email = $2`;
-const HASH = `SELECT id, credentials, password_hash FROM person WHERE audience = $1 AND email = $2`;
+const ACCOUNT = `SELECT p.id, p.credentials, p.password_hash, p.address_proven_at IS NOT NULL AS is_proven,
+    EXISTS (SELECT FROM membership m WHERE m.person_id = p.id) AS is_member
+  FROM person p WHERE p.audience = $1 AND p.email = $2`;
+
+interface Account {
+  readonly id: string;
+  readonly credentials: number;
+  readonly password_hash: string;
+  readonly is_proven: boolean;
+  readonly is_member: boolean;
+}
+
+/** Whether the account opens by its own password alone; otherwise the invitation lets its holder choose another one. */
+const isKept = (account: Account, { proves_address: proves }: OpenInvitation): boolean =>
+  account.is_member && (account.is_proven || !proves);
 
 export interface SecurityState {
   readonly email: string;
@@ -47,34 +70,53 @@ export class Security {
   }
 
   /**
-   * Takes an invitation: a new person with this password, or who has an account already and gives its password. Throws
-   * 404 INVITATION_NOT_FOUND, 401 WRONG_CREDENTIALS, 422 PASSWORD_NOT_FIT and 429.
+   * Returns whether taking the invitation wants the password of an account. Of a link that proves no address always false:
+   * its holder may be the inviter, who is not told who has an account.
+   */
+  async wantsPassword(invitation: OpenInvitation): Promise<boolean> {
+    const account = await this.accountOf(invitation);
+    return invitation.proves_address && account !== undefined && isKept(account, invitation);
+  }
+
+  /**
+   * Takes an invitation: by a new password, or by that of an account which is kept. A link that proves the address takes
+   * an account over that nobody proved. Throws 404 INVITATION_NOT_FOUND, 401 WRONG_CREDENTIALS, 409 CONFLICT,
+   * 422 PASSWORD_NOT_FIT and 429.
    */
   async accept(invitation: OpenInvitation, password: string, visitor: Visitor): Promise<SignedIn> {
     const { audience, email } = invitation;
-    const [known] = await this.database.query<{ id: string; credentials: number; password_hash: string }>(HASH, [
-      audience,
-      email,
-    ]);
-    if (known === undefined) requireFit(password, email, 'password');
-    const hash = known === undefined ? await this.passwords.hash(password) : undefined;
-    const guess = known === undefined ? {} : await this.signIn.countGuess(email, known, visitor);
-    if (known !== undefined && !(await this.passwords.judge(password, known.password_hash)).isRight) {
-      throw wrongCredentials();
-    }
+    const known = await this.accountOf(invitation);
+    const keeps = known !== undefined && isKept(known, invitation);
+    const guess = keeps ? await this.signIn.countGuess(email, known, visitor) : {};
+    const turn = this.signIn.turnOf(visitor, known);
+    if (keeps) await this.requireOwnPassword(known, password, turn);
+    else requireFit(password, email, 'password');
+    const hash = keeps ? undefined : await this.passwords.hash(password, turn);
     await this.database.transaction(async (tx) => {
-      const personId = known?.id ?? (await this.make(tx, invitation, hash ?? ''));
+      const personId = await this.personOf(tx, invitation, known, hash);
       await this.invitations.accept(tx, invitation, personId);
       // A role more or less: who is signed in elsewhere signs in again.
       await this.sessions.endAll(personId, undefined, tx);
       const place = { audience, projectId: invitation.project_id ?? undefined };
       const author = { actor: email, reason: 'took an invitation' };
-      const detail = { email, role: invitation.role };
+      const detail = {
+        email,
+        role: invitation.role,
+        ...(hash !== undefined && known !== undefined && { new_password: true }),
+      };
       await recordAct(tx, author, { action: 'team.join', subject: subjectOf(place), detail });
     });
     const [person] = await this.database.query<Parameters<SignIn['begin']>[0]>(PERSON, [audience, email]);
     if (person === undefined) throw new Error('who has taken an invitation is a person');
     return this.signIn.begin(person, visitor, guess);
+  }
+
+  /** Keeps that the person of this session reads the mailbox of their address. */
+  async proveAddress(session: SessionRow): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(PROVE, [session.person_id]);
+      await note(tx, session, 'security.address');
+    });
   }
 
   /** Throws 401 WRONG_CREDENTIALS and 422. Ends all other sessions; this one gets another token. */
@@ -85,7 +127,7 @@ export class Security {
   ): Promise<string> {
     requireFit(given.new_password, session.email, 'new_password');
     await this.signIn.requirePassword(session, given.current_password, visitor);
-    const hash = await this.passwords.hash(given.new_password);
+    const hash = await this.passwords.hash(given.new_password, turnOfSession(session, visitor));
     return this.renewing(session, 'security.password', async (tx) => {
       await tx.query(SET_PASSWORD, [session.person_id, hash]);
     });
@@ -153,10 +195,42 @@ export class Security {
     });
   }
 
-  private async make(tx: Transaction, { audience, email }: OpenInvitation, hash: string): Promise<string> {
-    const [made] = await tx.query<{ id: string }>(MAKE, [audience, email, hash]);
-    if (made === undefined) throw new ConsoleError('CONFLICT', 'The account was made a moment ago; use its password.');
-    return made.id;
+  private async accountOf({ audience, email }: OpenInvitation, db: Queryable = this.database) {
+    const [account] = await db.query<Account>(ACCOUNT, [audience, email]);
+    return account;
+  }
+
+  private async requireOwnPassword(account: Account, password: string, turn: PasswordTurn): Promise<void> {
+    if ((await this.passwords.judge(password, account.password_hash, turn)).isRight) return;
+    throw new ConsoleError(
+      'WRONG_CREDENTIALS',
+      'This is not the password of the account with this address. If you have none, ask the operator for an invitation.',
+    );
+  }
+
+  /** The person of the invitation, made or given the new password where there is one. */
+  private async personOf(
+    tx: Transaction,
+    invitation: OpenInvitation,
+    known: Account | undefined,
+    hash: string | undefined,
+  ): Promise<string> {
+    const { audience, email, proves_address: proves } = invitation;
+    if (known === undefined) {
+      const [made] = await tx.query<{ id: string }>(MAKE, [audience, email, hash, proves]);
+      if (made === undefined) throw changedMeanwhile();
+      return made.id;
+    }
+    await tx.query(HOLD, [known.id]);
+    const now = await this.accountOf(invitation, tx);
+    if (now?.credentials !== known.credentials || isKept(now, invitation) !== (hash === undefined)) {
+      throw changedMeanwhile();
+    }
+    if (hash !== undefined) {
+      await tx.query(REPLACE, [known.id, hash, proves]);
+      await this.factors.forgetRecoveryCodes(tx, known.id);
+    } else if (proves) await tx.query(PROVE, [known.id]);
+    return known.id;
   }
 
   /** Changes something, ends all other sessions and gives this one another token, in one transaction. */
@@ -175,6 +249,9 @@ export class Security {
     });
   }
 }
+
+const changedMeanwhile = (): ConsoleError =>
+  new ConsoleError('CONFLICT', 'The account changed a moment ago; open the link again.');
 
 async function note(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
   await recordAct(tx, { actor: email, reason: 'their own' }, { action, subject: person_id, detail: { email } });

@@ -9,7 +9,9 @@ import { ConsoleError } from '../domain/console-error.js';
 import { recordAct } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { Guesses, type Counted, type Guesser } from './guesses.js';
+import { networkOf } from '../http/pipeline/source-address.js';
 import { Passwords } from './passwords.js';
+import type { PasswordTurn } from './password-turns.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type Origin, type SessionRow } from './sessions.js';
 
@@ -17,6 +19,8 @@ import { Sessions, type Origin, type SessionRow } from './sessions.js';
 export interface Visitor extends Origin {
   readonly audience: Audience;
   readonly deviceCookie: string | undefined;
+  /** Aborted when the browser has hung up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What the browser keeps: the session's token, and from the end of the sign-in on what it is known by. */
@@ -41,7 +45,7 @@ const FIND = {
 const KEEP_HASH = `UPDATE person SET password_hash = $3 WHERE id = $1 AND password_hash = $2`;
 const HASH_OF = { name: 'password_of', text: `SELECT password_hash FROM person WHERE id = $1` };
 
-export const wrongCredentials = (): ConsoleError =>
+const wrongCredentials = (): ConsoleError =>
   new ConsoleError('WRONG_CREDENTIALS', 'E-mail and password do not belong together.');
 const wrongCode = (): ConsoleError =>
   new ConsoleError('WRONG_CODE', 'This code is not right, or was used before; wait for the next one.');
@@ -63,10 +67,15 @@ export class SignIn {
     const name = emailOf(email);
     const [person] = await this.database.query<PersonRow>(FIND, [visitor.audience, name]);
     const { device, counted } = await this.countGuess(name, person, visitor);
-    const { isRight, isCurrent } = await this.passwords.judge(password, person?.password_hash);
+    const turn = this.turnOf(visitor, person);
+    const { isRight, isCurrent } = await this.passwords.judge(password, person?.password_hash, turn);
     if (!isRight || person === undefined) throw wrongCredentials();
     if (!isCurrent) {
-      await this.database.query(KEEP_HASH, [person.id, person.password_hash, await this.passwords.hash(password)]);
+      await this.database.query(KEEP_HASH, [
+        person.id,
+        person.password_hash,
+        await this.passwords.hash(password, turn),
+      ]);
     }
     return this.begin(person, visitor, { device, counted });
   }
@@ -79,6 +88,15 @@ export class SignIn {
   ): Promise<{ readonly device: string | undefined; readonly counted: Counted }> {
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
     return { device, counted: await this.guesses.atPassword(guesser(visitor, email, device)) };
+  }
+
+  /** Returns the turn of a browser: in the lane of known ones where it has signed in to this account before. */
+  turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordTurn {
+    const { signal, address } = visitor;
+    const device = this.guesses.knownDevice(visitor.deviceCookie, person);
+    return device === undefined || person === undefined
+      ? { lane: 'unknown', key: networkOf(address, 48), signal }
+      : { lane: 'known', key: person.id, signal };
   }
 
   /** After the password, or an invitation: a session of the stage that comes next. */
@@ -143,7 +161,7 @@ export class SignIn {
   async requirePassword(session: SessionRow, password: string, visitor: Visitor): Promise<void> {
     const { counted } = await this.countGuess(session.email, knownBy(session), visitor);
     const [row] = await this.database.query<{ password_hash: string }>(HASH_OF, [session.person_id]);
-    if (!(await this.passwords.judge(password, row?.password_hash)).isRight) {
+    if (!(await this.passwords.judge(password, row?.password_hash, turnOfSession(session, visitor))).isRight) {
       throw new ConsoleError('WRONG_CREDENTIALS', 'This is not your password.');
     }
     await this.guesses.giveBack(counted);
@@ -169,6 +187,13 @@ export class SignIn {
     );
   }
 }
+
+/** The turn of a session that gives its password once more: its person is known, whatever the browser. */
+export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordTurn => ({
+  lane: 'known',
+  key,
+  signal,
+});
 
 const knownBy = ({ person_id, credentials }: SessionRow) => ({ id: person_id, credentials });
 

@@ -9,7 +9,8 @@ import { managingRole, subjectOf, type Place } from './invitations.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions } from './sessions.js';
 
-const MEMBERS = `SELECT p.id AS person_id, p.email, m.role, p.totp_sealed IS NOT NULL AS has_second_factor, m.created_at AS since,
+const MEMBERS = `SELECT p.id AS person_id, p.email, m.role, p.totp_sealed IS NOT NULL AS has_second_factor,
+    p.address_proven_at IS NOT NULL AS is_address_proven, m.created_at AS since,
     (SELECT max(s.seen_at) FROM console_session s WHERE s.person_id = p.id) AS last_seen_at
   FROM membership m JOIN person p ON p.id = m.person_id
   WHERE m.audience = $1 AND m.project_id IS NOT DISTINCT FROM $2 ORDER BY m.created_at LIMIT 1000`;
@@ -31,6 +32,7 @@ export interface MemberRow {
   readonly email: string;
   readonly role: PersonRole;
   readonly has_second_factor: boolean;
+  readonly is_address_proven: boolean;
   readonly since: Date;
   readonly last_seen_at: Date | null;
 }

@@ -21,6 +21,7 @@ import { ExplainedFinding } from './entities/explained-finding.entity.js';
 import { KeyCanary } from './entities/key-canary.entity.js';
 import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Invitation } from './entities/invitation.entity.js';
+import { MailRefusal } from './entities/mail-refusal.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Notification } from './entities/notification.entity.js';
@@ -107,6 +108,7 @@ import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js'
 import { UsageLosses1760000000070 } from './migrations/0070-usage-losses.js';
 import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
 import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
+import { ProvenAddresses1760000000078 } from './migrations/0078-proven-addresses.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -136,6 +138,7 @@ const ENTITIES = [
   KeyCanary,
   IgnoredTransfer,
   Invitation,
+  MailRefusal,
   JudgedCredits,
   JudgedEntries,
   LedgerStatement,
@@ -230,6 +233,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   UsageLosses1760000000070,
   DepositToken1760000000073,
   BoundedWebhooks1760000000075,
+  ProvenAddresses1760000000078,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -22,7 +22,13 @@ import {
   WALLET_IDENTITY,
   type Access,
 } from './grant-columns.js';
-import { CONSOLE_PERSONS, CONSOLE_MEMBERSHIPS, CONSOLE_INVITATIONS, CONSOLE_SESSIONS } from './people-grants.js';
+import {
+  CONSOLE_PERSONS,
+  CONSOLE_MEMBERSHIPS,
+  CONSOLE_INVITATIONS,
+  CONSOLE_MAIL_REFUSALS,
+  CONSOLE_SESSIONS,
+} from './people-grants.js';
 import { SHOWN_TABLES } from './shown-grants.js';
 import { MERCHANT_TABLES } from './merchant-grants.js';
 import { ORDER_TABLES } from './order-grants.js';
@@ -340,6 +346,10 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     cli: READ,
     console_operator: READ,
     reports: READ,
+  },
+  mail_refusal: {
+    console_merchant: CONSOLE_MAIL_REFUSALS,
+    console_operator: CONSOLE_MAIL_REFUSALS,
   },
   sales_stop: {
     api: READ,

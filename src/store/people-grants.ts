@@ -13,6 +13,8 @@ export const CONSOLE_INVITATIONS: Access = {
   insert: 'all',
   update: { only: ['accepted_at', 'revoked_at'] },
 };
+/** Addresses that take no mails any more; kept for good. */
+export const CONSOLE_MAIL_REFUSALS: Access = { select: 'all', insert: 'all' };
 export const CONSOLE_NOTIFICATIONS: Access = {
   select: 'all',
   insert: { only: ['membership_id', 'audience', 'kinds', 'position'] },

@@ -19,6 +19,7 @@ import { PLANTED_EXTENSIONS } from './planted-extensions.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
+import { PLANTED_PEOPLE } from './planted-people.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
 import { PLANTED_STARTS } from './planted-starts.js';
@@ -53,6 +54,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_SDK,
   ...PLANTED_WEBHOOKS,
   ...PLANTED_STARTS,
+  ...PLANTED_PEOPLE,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

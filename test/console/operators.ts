@@ -67,6 +67,10 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     const view = await open('/projects');
     await button(view, `Book credits ${at().project.name}`).click();
     await field(view, 'Amount in dollars').fill('2,500');
+    await view.page
+      .getByText('This can be read in two ways: write 2500 for the larger amount, or 2.5000 for the smaller.')
+      .waitFor();
+    await field(view, 'Amount in dollars').fill('2,500.00');
     await field(view, 'Reference of the payment').fill('WIRE 77');
     await field(view, 'Reason').fill('a bank transfer came');
     await view.page.getByText('More than $1,000.00 at once').waitFor();

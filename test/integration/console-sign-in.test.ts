@@ -202,6 +202,22 @@ describe('guesses', () => {
     LIMIT_MS,
   );
 
+  it(
+    'of one /56 of IPv6 count together, whatever their /64',
+    async () => {
+      const statuses: number[] = [];
+      for (let guess = 0; guess <= 120; guess += 1) {
+        const address = `2001:db8:7:${(0x1200 + guess).toString(16)}::1`;
+        statuses.push(
+          (await signIn(merchants.browser(address), `of56-${guess.toString()}@example.org`, 'guess')).status,
+        );
+      }
+      expect([statuses.slice(0, 120).every((status) => status === 401), statuses.at(-1)]).toEqual([true, 429]);
+      expect((await signIn(merchants.browser('2001:db8:7:1300::1'), 'other56@example.org', 'guess')).status).toBe(401);
+    },
+    LIMIT_MS,
+  );
+
   it('that were right are not counted', async () => {
     const { email } = await merchants.signedIn('member', project);
     for (let time = 1; time <= 15; time += 1) expect((await signIn(outsider(), email)).status).toBe(200);

@@ -61,7 +61,8 @@ it(
     await freeze(true);
     await hasten(admin);
     const mail = await mailed(admin);
-    expect(mail.subject).toBe('The service: Project Frozen & Co is frozen: its requests are refused');
+    expect(mail.subject).toBe('The service: A new notice');
+    expect(mail.text).toContain('Project Frozen & Co is frozen: its requests are refused');
     expect(mail.text).toContain('http://localhost:3002/inbox');
     expect(mail.text).toContain('http://localhost:3002/notifications');
     await noted(admin, 1);

@@ -112,7 +112,7 @@ it(
     await operators.app.get(Ledger).setFrozen(project, false, AUTHOR);
     await number();
     const mail = await mailed(place);
-    expect(mail.subject).toBe(`Shop ${made.toString()}: 3 things happened`);
+    expect(mail.subject).toBe(`Project ${project.slice(0, 8)}: 3 things happened`);
     expect(mail.to).toEqual([place.owner.email]);
     for (const words of [
       '- The API key “payouts” was made.',
@@ -123,12 +123,15 @@ it(
     ]) {
       expect(mail.text).toContain(words);
     }
-    expect(mail.headers).toMatch(/^List-Unsubscribe: <http:\/\/localhost:3001\/p\/[^>]*\/settings\/notifications>/m);
+    expect(mail.headers).toMatch(/^List-Unsubscribe: <http:\/\/localhost:3001\/unsubscribe\?t=[^>]+>/m);
+    expect(mail.headers).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r?$/m);
     expect(mail.raw).not.toContain(key.body.secret as string);
     await until(async () => (await choiceOf(place)).last_mail_at, MAIL_LIMIT_MS, 'the mail being noted');
     await hasten(place);
     await makeKey(place, 'second');
-    expect((await mailed(place, 2)).subject).toBe(`Shop ${made.toString()}: The API key “second” was made`);
+    const second = await mailed(place, 2);
+    expect(second.subject).toBe(`Project ${project.slice(0, 8)}: An API key was made`);
+    expect(second.text).toContain('The API key “second” was made');
   },
   TEST_LIMIT_MS,
 );
@@ -237,7 +240,7 @@ it(
     server.mood = 'takes';
     await hasten(place);
     await makeKey(place, 'afterwards');
-    expect((await mailed(place)).subject).toContain('“afterwards”');
+    expect((await mailed(place)).text).toContain('“afterwards”');
   },
   TEST_LIMIT_MS,
 );
@@ -298,7 +301,8 @@ it('a name with line breaks in it makes no header', async () => {
   );
   await storm(place, 1);
   const mail = await mailed(place);
-  expect(mail.subject).toMatch(/^Shop Bcc: thief@example\.net Hello: /);
+  expect(mail.subject).toBe(`Project ${place.project.slice(0, 8)}: An API key was made`);
+  expect(mail.text).toMatch(/^Shop Bcc: thief@example\.net Hello:/);
   expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
 });
 

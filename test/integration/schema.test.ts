@@ -190,6 +190,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   UsageLosses1760000000070: 'e0b0f18fa11401d1',
   DepositToken1760000000073: 'b0b6d4df4475d834',
   BoundedWebhooks1760000000075: 'd2e61d327c839b5a',
+  ProvenAddresses1760000000078: '42a78904124af1b5',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

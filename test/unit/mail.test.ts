@@ -82,6 +82,7 @@ describe('a mail', () => {
     const data = { order: { id: 4711, key: 'invoice-12', error: 'x' } };
     const line = lineOf(JSON.stringify({ type: 'order.refunded', timestamp: '2026-11-25T07:30:00.000Z', data }), 'P');
     expect(line).toEqual({
+      title: 'An order was refunded',
       at: '2026-11-25T07:30:00.000Z',
       says: 'Order 4711 was not delivered; its charge was returned',
       path: '/p/P/orders/4711',
@@ -91,18 +92,19 @@ describe('a mail', () => {
   it('keeps what people named on one line, and short', () => {
     expect(named('a\r\nBcc: b\u2028c\u0000\td')).toBe('a Bcc: b c d');
     expect(named('x'.repeat(200), 10)).toBe('xxxxxxxxx…');
-    const { subject } = mailText({
+    const { subject, text } = mailText({
       url: 'https://c.example',
       about: 'Shop\n'.repeat(80),
+      subject: 'Project 1a2b3c4d',
       isTest: true,
-      lines: [{ at: undefined, says: 'It is', path: undefined }],
+      lines: [{ title: 'It is', at: undefined, says: 'It is “Shop”', path: undefined }],
       more: 0,
       allPath: '/a',
       allWord: 'All',
       endPath: '/e',
     });
-    expect(subject.length).toBeLessThanOrEqual(150);
-    expect(subject).toMatch(/^\[TEST\] Shop Shop.*: It is$/);
+    expect(subject).toBe('[TEST] Project 1a2b3c4d: It is');
+    expect(text).toMatch(/^\[TEST\] Shop Shop[^\n]*:\n/);
   });
 
   it('to an operator has what is new of the severities they chose, whatever its figures are by now', () => {

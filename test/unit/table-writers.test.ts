@@ -31,6 +31,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   explained_finding: ['pool'],
   ignored_transfer: ['deposits'],
   invitation: ['people'],
+  mail_refusal: ['notifications'],
   judged_credits: ['reconciliation'],
   judged_entries: ['reconciliation'],
   key_canary: ['store'],

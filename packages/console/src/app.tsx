@@ -11,6 +11,7 @@ import { Console } from './console.js';
 import { LiveRegion } from './parts/live.js';
 import { Loaded } from './parts/loaded.js';
 import { InvitationPage } from './screens/sign-in/invitation-page.js';
+import { AddressPage, UnsubscribePage } from './screens/sign-in/mail-link-pages.js';
 import { Narrow, SignInPage, UnfinishedPage } from './screens/sign-in/sign-in-page.js';
 import { SignInAgain } from './screens/sign-in/sign-in-again.js';
 import { SignInEnded } from './screens/sign-in/sign-in-ended.js';
@@ -60,6 +61,7 @@ function Pages() {
     });
   }, [cache]);
   if (path === '/invitation') return <InvitationPage />;
+  if (path === '/unsubscribe') return <UnsubscribePage />;
   if (session.data === undefined) {
     return (
       <Narrow>
@@ -73,6 +75,7 @@ function Pages() {
   if (data?.stage === 'signed_in') before.current = data;
   if (data === null && !isEnded) return <SignInPage />;
   if (data !== null && data.stage !== 'signed_in' && !isEnded) return <UnfinishedPage session={data} />;
+  if (path === '/address' && !isEnded) return <AddressPage />;
   const shown = isEnded ? before.current : data;
   if (!shown) return null;
   return (

@@ -14,14 +14,19 @@ export function peerOf(socket: Pick<Socket, 'remoteAddress'>): string {
   return plain(socket.remoteAddress ?? '');
 }
 
-/** One host may hold a whole /64 of IPv6 addresses, so that counts as one source. */
-export function networkOf(address: string): string {
+/**
+ * Returns the network that counts as one source: an IPv4 address itself, of IPv6 the first `bits`. One host may hold a
+ * whole /64; one customer of a provider often holds a /56 or a /48.
+ */
+export function networkOf(address: string, bits: 48 | 56 | 64 = 64): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.toLowerCase().split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros: string[] = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
+  const groups = [...left, ...zeros, ...right];
+  if (bits === 56) return [...groups.slice(0, 3), (groups[3] ?? '0').padStart(4, '0').slice(0, 2)].join(':');
+  return groups.slice(0, bits / 16).join(':');
 }
 
 /** A set of addresses and CIDR ranges. */

@@ -27,6 +27,10 @@ export class Invitation {
   @Column({ type: 'text', name: 'invited_by' })
   invitedBy!: string;
 
+  /** The link went to the mailbox, or an operator vouches for the address. */
+  @Column({ type: 'boolean', name: 'proves_address' })
+  provesAddress!: boolean;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 

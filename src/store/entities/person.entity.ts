@@ -32,6 +32,10 @@ export class Person {
   @Column({ ...BIGINT, name: 'totp_step' })
   totpStep!: bigint;
 
+  /** Null until the person has shown that they read the mailbox. */
+  @Column({ ...TIMESTAMPTZ, name: 'address_proven_at', nullable: true })
+  addressProvenAt!: Date | null;
+
   /** Rises when password or second factor change: a device that was known before is an outsider's. */
   @Column({ type: 'integer' })
   credentials!: number;

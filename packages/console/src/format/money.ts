@@ -1,6 +1,6 @@
 /** Money as text, from integers alone: dollars first, credits second. */
 import { decimal, usdBalanceOf, usdOfCredits } from '../../../../src/domain/conversion.js';
-import { CREDITS_PER_USD, credits } from '../../../../src/domain/units.js';
+import { credits } from '../../../../src/domain/units.js';
 
 /** An integer as it comes in JSON. */
 export type Whole = number | string | bigint;
@@ -59,20 +59,6 @@ export const rateText = (rate: string): string => trimmed(rate);
 /** An amount of an asset that comes as a decimal already. */
 export function assetText(amount: string, asset: string): string {
   return `${grouped(amount.includes('.') ? trimmed(amount) : amount)} ${asset}`;
-}
-
-/** Dollars as typed, as credits; undefined when they are none. */
-export function creditsTyped(text: string): bigint | undefined {
-  const match = /^\$?\s*(\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.(\d{1,7}))?$/.exec(text.trim());
-  if (match === null) return undefined;
-  const whole = (match[1] ?? '').replaceAll(',', '');
-  return BigInt(whole) * CREDITS_PER_USD + BigInt((match[2] ?? '').padEnd(7, '0'));
-}
-
-/** A whole number as typed, thousands apart or not; undefined when it is none. */
-export function wholeTyped(text: string): bigint | undefined {
-  const typed = text.trim();
-  return /^(?:\d{1,3}(?:[, ]\d{3})+|\d{1,12})$/.test(typed) ? BigInt(typed.replace(/[, ]/g, '')) : undefined;
 }
 
 /** A part of a whole as per cent with one digit, rounded down. */

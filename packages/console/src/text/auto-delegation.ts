@@ -103,7 +103,6 @@ export const AUTO = {
     addressBad: 'A TRON address: T and 33 further characters.',
     keep: 'Keep this much energy',
     keepHelp: 'A USDT transfer takes about 65,000; one to an address without USDT about 131,000.',
-    energyBad: 'A whole number, such as 131000.',
     refill: 'Refill when less is left than',
     refillHelp: 'Empty: at 80 % of it.',
     refillBad: 'At most what is kept.',

@@ -10,7 +10,7 @@ export const CREDITS = {
   takeOff: 'Correction downwards',
   takeOffNote: 'Credits are taken off, as far as the terms allow.',
   amount: 'Amount in dollars',
-  amountBad: 'Dollars, such as 500 or 250.50.',
+  amountBad: 'More than 0.',
   reference: 'Reference of the payment',
   referenceHelp: 'Such as that of the bank transfer. It is booked once for ever, and the project reads it.',
   reason: 'Reason',

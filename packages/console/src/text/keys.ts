@@ -72,7 +72,6 @@ export const KEYS = {
     scopes: 'What may it do?',
     cap: 'Most it may spend a day, in dollars',
     capHelp: 'Empty: no cap of its own. A day is a UTC day.',
-    capBad: 'Dollars, such as 25 or 12.50.',
     sources: 'Only from these addresses',
     sourcesHelp: 'IP addresses or ranges such as 203.0.113.0/24, by commas. Empty: from anywhere.',
     submit: 'Make the key',

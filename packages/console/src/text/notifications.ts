@@ -35,6 +35,12 @@ export const NOTIFICATIONS = {
   failingSays: (fault: string) => `Since then ${fault}. They are tried again for a day; nothing is lost until then.`,
   givenUp: (count: string) => `${count} things were in no mail`,
   givenUpSays: (fault: string) => `It was given up because ${fault}. They are in the console all the same.`,
+  unproven: {
+    title: 'Your address is not confirmed',
+    says: (email: string) => `Nothing is mailed to ${email} until you have opened the link that we send there.`,
+    submit: 'Mail me the link',
+    sent: 'The link is on its way. Open it in this browser; it works for 24 hours.',
+  },
   off: {
     title: 'E-mail is not set up here',
     project: 'Your operator has set up no mail server for this console, so nobody can be notified by e-mail.',

@@ -12,6 +12,8 @@ export const TEAM = {
   email: 'E-mail address',
   role: 'Role',
   submit: 'Make the link',
+  mailed: (email: string) => `The link went by mail to ${email} and to nobody else. It works once, and for 24 hours.`,
+  unproven: 'address not confirmed',
   linkTitle: (email: string) => `Invitation for ${email}`,
   open: 'Open invitations',
   openCaption: 'Open invitations',

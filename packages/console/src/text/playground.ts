@@ -10,7 +10,6 @@ export const PLAYGROUND = {
   receiverHelp: 'Who will spend the energy: the sender of the transfer that comes next.',
   energy: 'Energy',
   energyHelp: 'A transfer of USDT takes about 65,000 to who has some already, and about 131,000 to who has none.',
-  energyBad: 'A whole number, such as 65,000.',
   hours: 'For how many hours',
   hoursBad: 'Whole hours, from 1 on.',
   show: 'Show the price',

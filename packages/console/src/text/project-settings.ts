@@ -27,7 +27,6 @@ export const PROJECT_SETTINGS = {
   capHelp: 'Empty: no cap. Of all keys together; a key may have a lower one of its own.',
   low: 'Report a balance below, in dollars',
   lowHelp: 'Empty: never. It makes the event balance.low, and shows on the home page.',
-  amountBad: 'Dollars, such as 500 or 250.50.',
   save: 'Save these',
   saved: 'Saved. It holds for the next request.',
   readOnly: 'An owner of the project changes these.',

@@ -1,6 +1,6 @@
 /** Signing in, the second factor, invitations. */
 const NO_RESET = 'There is no reset by e-mail, so nobody can take an account over by a mailbox.';
-const FORGOTTEN_MERCHANT = `${NO_RESET} An owner of your project, or the operator, invites you again under another e-mail address; the link lets you choose a password.`;
+const FORGOTTEN_MERCHANT = `${NO_RESET} An owner of your project, or the operator, removes you and invites you again; the link lets you choose a password.`;
 
 export const SIGN_IN = {
   title: 'Sign in',
@@ -17,7 +17,7 @@ export const SIGN_IN = {
   forgotten: 'Password forgotten?',
   forgottenBody: {
     merchant: FORGOTTEN_MERCHANT,
-    operator: `${NO_RESET} An admin invites you again under another e-mail address; the link lets you choose a password.`,
+    operator: `${NO_RESET} An admin removes you and invites you again; the link lets you choose a password.`,
     unknown: FORGOTTEN_MERCHANT,
   },
   ended: 'Your sign-in has ended. Sign in to go on where you were.',
@@ -63,7 +63,8 @@ export const SIGN_IN = {
       support: 'Support reads, sees no secrets, and each look into a project is noted for its owner.',
     },
     newPassword: 'Choose a password',
-    newPasswordHelp: '12 characters or more; your password manager can make one.',
+    newPasswordHelp:
+      '12 characters or more; your password manager can make one. If you have an account with this address already, enter its password.',
     present: 'Your password',
     presentHelp: 'You have an account here already: the one you sign in with.',
     submit: 'Accept',
@@ -72,6 +73,20 @@ export const SIGN_IN = {
     goneBody: 'It was used, has expired after 24 hours, or was called off. Ask whoever sent it for a new link.',
     noToken: 'The link is not whole. Open it again from the message, the part after # included.',
     toSignIn: 'To the sign-in',
+  },
+  unsubscribe: {
+    title: 'End these mails',
+    lead: 'You get no more mails like the one that brought you here.',
+    submit: 'End these mails',
+    done: 'These mails have ended.',
+    bad: 'This link is not whole. Open it again from the mail, all of it.',
+  },
+  address: {
+    title: 'Confirm your address',
+    done: 'Your address is confirmed.',
+    bad: 'This link is too old, or was sent to another person. Ask for another one under Notifications.',
+    noToken: 'The link is not whole. Open it again from the mail, the part after # included.',
+    toConsole: 'To the console',
   },
   again: {
     title: 'Confirm it is you',

@@ -4,12 +4,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { KeepingPreview, OneAutoDelegation, SetCap } from '../../../../../src/console/integration-shapes.js';
+import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { useArrivals } from '../../api/arrivals.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
-import { creditsTyped, grouped, usdExact } from '../../format/money.js';
+import { grouped, usdExact } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
@@ -195,7 +196,7 @@ function ResumeDialog({ of, onClose, onSet }: ResumeProps) {
   const { api } = useProject();
   const [typed, setTyped] = useState('');
   const [preview, setPreview] = useState<KeepingPreview>();
-  const cap = creditsTyped(typed);
+  const cap = dollarsTyped(typed).value;
   const act = useAct(async () => {
     if (cap === undefined) return;
     const request: SetCap = { daily_cap_credits: toJsonInteger(cap) };

@@ -1,6 +1,6 @@
 /** What an address may cost in a day, in dollars. */
 import { TextInput } from '@mantine/core';
-import { creditsTyped } from '../../format/money.js';
+import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { AUTO } from '../../text/auto-delegation.js';
 
 interface CapProps {
@@ -10,7 +10,7 @@ interface CapProps {
 }
 
 export function CapField({ value, onType, isFirst = false }: CapProps) {
-  const cap = creditsTyped(value);
+  const { value: cap, fault } = dollarsTyped(value);
   return (
     <TextInput
       label={AUTO.form.cap}
@@ -19,7 +19,7 @@ export function CapField({ value, onType, isFirst = false }: CapProps) {
       autoFocus={isFirst}
       inputMode="decimal"
       autoComplete="off"
-      error={value !== '' && (cap === undefined || cap === 0n) && AUTO.form.capBad}
+      error={value !== '' && (cap === 0n ? AUTO.form.capBad : fault)}
       value={value}
       onChange={(event) => onType(event.currentTarget.value)}
     />

@@ -5,8 +5,8 @@ import type { KeyScope, KeySecret, MakeKey } from '../../../../../src/console/da
 import { SCOPES } from '../../../../../src/domain/scopes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
+import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
-import { creditsTyped } from '../../format/money.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Form } from '../../parts/form.js';
 import { useProject } from '../../shell/project.js';
@@ -25,8 +25,7 @@ export function MakeKeyDialog({ onClose, onMade }: MakeProps) {
   const [scopes, setScopes] = useState<readonly KeyScope[]>(['read', 'quote', 'order']);
   const [cap, setCap] = useState('');
   const [sources, setSources] = useState('');
-  const capCredits = cap.trim() === '' ? undefined : creditsTyped(cap);
-  const isCapBad = cap.trim() !== '' && capCredits === undefined;
+  const { value: capCredits, fault: capFault } = cap.trim() === '' ? {} : dollarsTyped(cap);
   const act = useAct(async () => {
     const ranges = sources.split(/[\s,]+/).filter((range) => range !== '');
     const request: MakeKey = {
@@ -44,7 +43,7 @@ export function MakeKeyDialog({ onClose, onMade }: MakeProps) {
       <Form
         act={act}
         submit={text.submit}
-        isReady={name.trim() !== '' && scopes.length > 0 && !isCapBad}
+        isReady={name.trim() !== '' && scopes.length > 0 && capFault === undefined}
         beside={
           <Button variant="default" onClick={onClose}>
             {COMMON.cancel}
@@ -78,7 +77,7 @@ export function MakeKeyDialog({ onClose, onMade }: MakeProps) {
           description={text.capHelp}
           inputMode="decimal"
           autoComplete="off"
-          error={isCapBad && text.capBad}
+          error={capFault}
           value={cap}
           onChange={(event) => setCap(event.currentTarget.value)}
         />

@@ -2,10 +2,11 @@
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { PlaygroundCall, PlaygroundQuote, TryQuote } from '../../../../../src/console/integration-shapes.js';
+import { wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
-import { assetText, grouped, rateText, wholeTyped } from '../../format/money.js';
+import { assetText, grouped, rateText } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Choice } from '../../parts/choice.js';
 import { Amount } from '../../parts/figures.js';
@@ -55,7 +56,7 @@ function Quote() {
   const [energy, setEnergy] = useState('65,000');
   const [hours, setHours] = useState('1');
   const [quote, setQuote] = useState<PlaygroundQuote>();
-  const amount = wholeTyped(energy);
+  const { value: amount, fault: energyFault } = wholeTyped(energy);
   const time = hoursTyped(hours);
   const act = useAct(async () => {
     if (amount === undefined || time === undefined) return;
@@ -81,7 +82,7 @@ function Quote() {
             help={text.energyHelp}
             value={energy}
             onType={setEnergy}
-            error={energy !== '' && amount === undefined && text.energyBad}
+            error={energy !== '' && energyFault !== undefined && energyFault}
           />
           <Typed
             label={text.hours}
@@ -98,7 +99,7 @@ function Quote() {
 }
 
 function hoursTyped(typed: string): bigint | undefined {
-  const hours = wholeTyped(typed);
+  const hours = wholeTyped(typed).value;
   return hours === undefined || hours === 0n || hours > HOURS_MAX ? undefined : hours;
 }
 

@@ -3,12 +3,13 @@ import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ChangeProject, ProjectSettings } from '../../../../../src/console/integration-shapes.js';
+import { dollarsTyped, type TypedAmount } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';
-import { creditsTyped, usd } from '../../format/money.js';
+import { usd } from '../../format/money.js';
 import { Choice } from '../../parts/choice.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Form } from '../../parts/form.js';
@@ -95,12 +96,11 @@ function termsOf({ is_postpaid: isPostpaid, debt_limit: limit }: ProjectSettings
 }
 
 const dollarsOf = (amount: ProjectSettings['daily_cap']): string =>
-  amount === undefined ? '' : usd(amount.credits).replace('$', '');
+  amount === undefined ? '' : usd(amount.credits).replaceAll(/[$,]/g, '');
 
-/** Undefined: it is no amount. Null: none. */
-function limitTyped(typed: string): bigint | null | undefined {
-  return typed.trim() === '' ? null : creditsTyped(typed);
-}
+/** Without a value and without a fault: the field is as it was, or empty for no limit. */
+const limitTyped = (typed: string, before: string): TypedAmount =>
+  typed.trim() === '' || typed === before ? {} : dollarsTyped(typed);
 
 interface OptionsProps {
   readonly settings: ProjectSettings;
@@ -116,9 +116,11 @@ function Options({ settings, mayChange }: OptionsProps) {
   const [cap, setCap] = useState(dollarsOf(settings.daily_cap));
   const [low, setLow] = useState(dollarsOf(settings.low_balance));
   const [isSaved, setSaved] = useState(false);
-  const [capCredits, lowCredits] = [limitTyped(cap), limitTyped(low)];
+  const { value: capCredits, fault: capFault } = limitTyped(cap, dollarsOf(settings.daily_cap));
+  const { value: lowCredits, fault: lowFault } = limitTyped(low, dollarsOf(settings.low_balance));
+  const isReady = mayChange && capFault === undefined && lowFault === undefined;
   const act = useAct(async () => {
-    if (capCredits === undefined || lowCredits === undefined) return;
+    if (!isReady) return;
     setSaved(false);
     const capText = dollarsOf(settings.daily_cap);
     const lowText = dollarsOf(settings.low_balance);
@@ -128,9 +130,9 @@ function Options({ settings, mayChange }: OptionsProps) {
       ...(needsKey !== settings.require_idempotency_key && { require_idempotency_key: needsKey }),
       ...(needsQuote !== settings.require_quote && { require_quote: needsQuote }),
       ...(cap !== capText &&
-        (capCredits === null ? { no_daily_cap: true } : { daily_cap_credits: toJsonInteger(capCredits) })),
+        (capCredits === undefined ? { no_daily_cap: true } : { daily_cap_credits: toJsonInteger(capCredits) })),
       ...(low !== lowText &&
-        (lowCredits === null ? { no_low_balance: true } : { low_balance_credits: toJsonInteger(lowCredits) })),
+        (lowCredits === undefined ? { no_low_balance: true } : { low_balance_credits: toJsonInteger(lowCredits) })),
     };
     await post<ProjectSettings>(`${api}${PATH}`, request);
     setSaved(true);
@@ -140,7 +142,7 @@ function Options({ settings, mayChange }: OptionsProps) {
     <Form
       act={act}
       submit={text.save}
-      isReady={mayChange && capCredits !== undefined && lowCredits !== undefined}
+      isReady={isReady}
       beside={<div role="status">{isSaved && <Notice tone="good">{text.saved}</Notice>}</div>}
     >
       <fieldset disabled={!mayChange}>
@@ -177,7 +179,7 @@ function Options({ settings, mayChange }: OptionsProps) {
           inputMode="decimal"
           autoComplete="off"
           value={cap}
-          error={capCredits === undefined && text.amountBad}
+          error={capFault}
           onChange={(event) => setCap(event.currentTarget.value)}
         />
         <TextInput
@@ -186,7 +188,7 @@ function Options({ settings, mayChange }: OptionsProps) {
           inputMode="decimal"
           autoComplete="off"
           value={low}
-          error={lowCredits === undefined && text.amountBad}
+          error={lowFault}
           onChange={(event) => setLow(event.currentTarget.value)}
         />
       </fieldset>

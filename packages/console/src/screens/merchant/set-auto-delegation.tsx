@@ -6,10 +6,11 @@ import type {
   OneAutoDelegation,
   SetAutoDelegation,
 } from '../../../../../src/console/integration-shapes.js';
+import { dollarsText, dollarsTyped, wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
-import { creditsTyped, grouped, usd, usdExact, wholeTyped } from '../../format/money.js';
+import { grouped, usd, usdExact } from '../../format/money.js';
 import { span, spanTyped } from '../../format/time.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Amount, Groups } from '../../parts/figures.js';
@@ -78,7 +79,7 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
     address: present.address,
     keep: grouped(present.keep_energy),
     refill: grouped(present.refill_below),
-    cap: cap.credits === 0 ? '' : usdExact(cap.credits),
+    cap: cap.credits === 0 ? '' : dollarsText(BigInt(cap.credits)),
     duration: span(present.duration_sec),
     sleep: span(present.idle_after_sec),
     most: most === undefined ? '' : grouped(most),
@@ -88,21 +89,23 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
 
 /** Each fault stands beside its field; without any, what is to be sent. */
 function judged(typed: Typed) {
-  const keep = wholeTyped(typed.keep);
-  const refill = typed.refill.trim() === '' ? null : wholeTyped(typed.refill);
-  const cap = creditsTyped(typed.cap);
+  const { value: keep, fault: keepFault } = wholeTyped(typed.keep);
+  const refillRead = wholeTyped(typed.refill);
+  const refill = typed.refill.trim() === '' ? null : refillRead.value;
+  const cap = dollarsTyped(typed.cap).value;
   const duration = typed.duration.trim() === '' ? null : spanTyped(typed.duration);
   const sleep = typed.sleep.trim() === '' ? null : spanTyped(typed.sleep);
-  const most = typed.most.trim() === '' ? null : wholeTyped(typed.most);
+  const mostRead = wholeTyped(typed.most);
+  const most = typed.most.trim() === '' ? null : mostRead.value;
   const isAddress = ADDRESS.test(typed.address.trim());
   const isRefillBad = refill === undefined || (refill !== null && keep !== undefined && refill > keep);
   const faults = {
     address: typed.address !== '' && !isAddress && text.addressBad,
-    keep: typed.keep !== '' && keep === undefined && text.energyBad,
-    refill: isRefillBad && text.refillBad,
+    keep: typed.keep !== '' && keepFault,
+    refill: isRefillBad && (refillRead.fault ?? text.refillBad),
     duration: duration === undefined && text.spanBad,
     sleep: sleep === undefined && text.spanBad,
-    most: most === undefined && text.energyBad,
+    most: most === undefined && mostRead.fault,
   };
   if (!isAddress || keep === undefined || cap === undefined || cap === 0n) return { faults };
   if (isRefillBad || duration === undefined || sleep === undefined || most === undefined) return { faults };

@@ -8,10 +8,11 @@ import type {
   CreditRequestList,
   ProjectLine,
 } from '../../../../../src/console/operator-shapes.js';
+import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { get, post } from '../../api/client.js';
-import { creditsTyped, usd } from '../../format/money.js';
+import { usd } from '../../format/money.js';
 import { Choice } from '../../parts/choice.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Amount } from '../../parts/figures.js';
@@ -75,7 +76,7 @@ function Typed({ project, onDone, onClose }: TypedProps) {
   const [reason, setReason] = useState('');
   const cache = useQueryClient();
   const limit = useLimit();
-  const typed = creditsTyped(amount);
+  const { value: typed, fault } = dollarsTyped(amount);
   const credits = typed === undefined || typed === 0n ? undefined : typed;
   const isAbove = credits !== undefined && limit !== undefined && credits > limit;
   const act = useAct(async () => {
@@ -114,7 +115,7 @@ function Typed({ project, onDone, onClose }: TypedProps) {
         inputMode="decimal"
         autoComplete="off"
         value={amount}
-        error={amount !== '' && credits === undefined && text.amountBad}
+        error={amount !== '' && credits === undefined && (fault ?? text.amountBad)}
         onChange={(event) => setAmount(event.currentTarget.value)}
       />
       <TextInput

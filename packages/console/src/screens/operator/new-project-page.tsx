@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { InvitedAnswer, InviteRequest } from '../../../../../src/console/api-shapes.js';
 import type { MadeProject, MakeProject } from '../../../../../src/console/operator-shapes.js';
+import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
-import { creditsTyped } from '../../format/money.js';
 import { Choice } from '../../parts/choice.js';
 import { CopyButton } from '../../parts/copy.js';
 import { Groups, Moment } from '../../parts/figures.js';
@@ -55,7 +55,7 @@ function MakeStep({ onMade }: { readonly onMade: (made: MadeProject) => void }) 
   const [isPostpaid, setPostpaid] = useState(false);
   const [limit, setLimit] = useState('');
   const [reason, setReason] = useState('');
-  const limitCredits = creditsTyped(limit);
+  const { value: limitCredits, fault: limitFault } = dollarsTyped(limit);
   const isReady = name.trim() !== '' && reason.trim() !== '' && (!isPostpaid || limitCredits !== undefined);
   const act = useAct(async () => {
     const request: MakeProject = {
@@ -101,7 +101,7 @@ function MakeStep({ onMade }: { readonly onMade: (made: MadeProject) => void }) 
           inputMode="decimal"
           autoComplete="off"
           value={limit}
-          error={limit !== '' && limitCredits === undefined && text.limitBad}
+          error={limit !== '' && limitFault}
           onChange={(event) => setLimit(event.currentTarget.value)}
         />
       )}
@@ -177,18 +177,22 @@ function OwnerStep({ made: { project, secret, deposit_address: address }, onInvi
 
 function LinkStep({
   project,
-  invited: { link, invitation },
+  invited: { link, invitation, mailed },
 }: {
   readonly project: string;
   readonly invited: InvitedAnswer;
 }) {
   return (
     <div className="stack">
-      <p>{text.linkLead}</p>
-      <p className="boxed mono secret" data-secret>
-        {link}
-      </p>
-      <CopyButton text={link} name={text.linkName} label={text.linkCopy} />
+      <p>{mailed ? text.mailedLead(invitation.email) : text.linkLead}</p>
+      {link !== undefined && (
+        <>
+          <p className="boxed mono secret" data-secret>
+            {link}
+          </p>
+          <CopyButton text={link} name={text.linkName} label={text.linkCopy} />
+        </>
+      )}
       <p className="dim">
         {text.until} <Moment at={invitation.expires_at} />
       </p>

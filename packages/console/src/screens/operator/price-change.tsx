@@ -9,6 +9,7 @@ import type {
   PriceTable,
   SavePrice,
 } from '../../../../../src/console/operator-shapes.js';
+import { wholeTyped, type TypedAmount } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
@@ -30,10 +31,9 @@ interface PriceDialogProps {
 const HOUR_SEC = 3600n;
 const LARGEST = 1_000_000_000n;
 
-function wholeTyped(text: string): bigint | undefined {
-  if (!/^\s*\d{1,10}\s*$/.test(text)) return undefined;
-  const value = BigInt(text.trim());
-  return value > 0n && value <= LARGEST ? value : undefined;
+function positiveTyped(text: string): TypedAmount {
+  const read = wholeTyped(text, LARGEST);
+  return read.value === 0n ? { fault: 'More than 0.' } : read;
 }
 
 export function PriceDialog({ row, onClose, onSaved }: PriceDialogProps) {
@@ -64,8 +64,8 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
   const text = PRICING.edit;
   const [hours, setHours] = useState('');
   const [price, setPrice] = useState('');
-  const duration = row === undefined ? wholeTyped(hours) : undefined;
-  const sunPerEnergy = wholeTyped(price);
+  const { value: duration, fault: hoursFault } = row === undefined ? positiveTyped(hours) : {};
+  const { value: sunPerEnergy, fault: priceFault } = positiveTyped(price);
   const durationSec =
     row?.duration_max_sec ?? (duration === undefined ? undefined : toJsonInteger(duration * HOUR_SEC));
   const show = async (change: PriceChange) =>
@@ -108,7 +108,7 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
           autoFocus
           required
           value={hours}
-          error={hours !== '' && duration === undefined && text.hoursBad}
+          error={hours !== '' && hoursFault}
           onChange={(event) => setHours(event.currentTarget.value)}
         />
       )}
@@ -119,7 +119,7 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
         autoComplete="off"
         required
         value={price}
-        error={price !== '' && sunPerEnergy === undefined && text.priceBad}
+        error={price !== '' && priceFault}
         onChange={(event) => setPrice(event.currentTarget.value)}
       />
     </Form>

@@ -2,10 +2,11 @@
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { PlaygroundExtension, TryExtension } from '../../../../../src/console/integration-shapes.js';
+import { wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
-import { assetText, wholeTyped } from '../../format/money.js';
+import { assetText } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Amount } from '../../parts/figures.js';
 import { Form } from '../../parts/form.js';
@@ -23,7 +24,7 @@ export function ExtendSection({ orderKey }: { readonly orderKey: string }) {
   const { api } = useProject();
   const [hours, setHours] = useState('1');
   const [priced, setPriced] = useState<PlaygroundExtension>();
-  const typed = wholeTyped(hours);
+  const typed = wholeTyped(hours).value;
   const time = typed === undefined || typed === 0n || typed > HOURS_MAX ? undefined : typed;
   const act = useAct(async () => {
     if (time === undefined) return;

@@ -16,7 +16,7 @@ import { Moment } from '../../parts/figures.js';
 import { Form } from '../../parts/form.js';
 import { Facts } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
-import { Notice } from '../../parts/notice.js';
+import { ActFailure, Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { OwnNav, SettingsNav } from '../../shell/subnav.js';
@@ -105,9 +105,10 @@ function Choices({ answer, kinds, projectId }: ChoicesProps) {
   };
   const turn = (kind: NotificationKind) =>
     change(kinds.filter((known) => (known === kind ? !chosen.includes(known) : chosen.includes(known))));
-  const mayChoose = answer.is_mail_set_up;
+  const mayChoose = answer.is_mail_set_up && answer.must_prove_address !== true;
   return (
     <Section title={text.section} note={text.sectionNote(answer.email)}>
+      {answer.is_mail_set_up && answer.must_prove_address === true && <ProveAddress email={answer.email} />}
       {choice !== undefined && <State choice={choice} />}
       <Form
         act={act}
@@ -142,6 +143,24 @@ function Choices({ answer, kinds, projectId }: ChoicesProps) {
         <p className="dim">{text.bound(answer.mails_per_hour)}</p>
       </Form>
     </Section>
+  );
+}
+
+function ProveAddress({ email }: { readonly email: string }) {
+  const [isSent, setSent] = useState(false);
+  const act = useAct(async () => {
+    await post('/api/security/address/send');
+    setSent(true);
+  });
+  return (
+    <Notice tone="warn" title={text.unproven.title}>
+      <p>{text.unproven.says(email)}</p>
+      <ActFailure failure={act.failure} />
+      <div role="status">{isSent && <p>{text.unproven.sent}</p>}</div>
+      <Button variant="default" disabled={isSent} onClick={() => act.run()}>
+        {text.unproven.submit}
+      </Button>
+    </Notice>
   );
 }
 

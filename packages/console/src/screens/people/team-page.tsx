@@ -18,7 +18,7 @@ import { Moment } from '../../parts/figures.js';
 import { Form } from '../../parts/form.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
-import { ActFailure } from '../../parts/notice.js';
+import { ActFailure, Notice } from '../../parts/notice.js';
 import { Section } from '../../parts/page.js';
 import { SecretOnce } from '../../parts/secret-once.js';
 import { Status } from '../../parts/status.js';
@@ -99,7 +99,15 @@ export function Team({ api, roles, mayChange }: TeamProps) {
           }}
         />
       )}
-      {invited !== undefined && (
+      {invited?.mailed === true && (
+        <Dialog title={TEAM.linkTitle(invited.invitation.email)} onClose={() => setInvited(undefined)}>
+          <Notice tone="good">{TEAM.mailed(invited.invitation.email)}</Notice>
+          <div className="form-actions">
+            <Button onClick={() => setInvited(undefined)}>{COMMON.close}</Button>
+          </div>
+        </Dialog>
+      )}
+      {invited?.link !== undefined && (
         <SecretOnce
           title={TEAM.linkTitle(invited.invitation.email)}
           secret={invited.link}
@@ -126,9 +134,10 @@ function memberColumns(acts: Acts | undefined): Column<TeamMember>[] {
   return [
     {
       title: titles.who,
-      cell: ({ email, is_me: isMe }) => (
+      cell: ({ email, is_me: isMe, is_address_proven: isProven }) => (
         <>
           <strong>{email}</strong> {isMe && <span className="dim">{TEAM.you}</span>}
+          {!isProven && <span className="dim"> {TEAM.unproven}</span>}
         </>
       ),
     },

@@ -1,0 +1,79 @@
+/**
+ * Amounts as people type them, in the consoles and on the command line: one reader that refuses whatever can be read in
+ * two ways, and says why. Where commas are decimal marks "12,500" is twelve and a half; elsewhere it is twelve thousand.
+ */
+import { CREDITS_PER_USD } from './units.js';
+
+/** Beyond this an amount is no JSON integer. */
+const LARGEST = 2n ** 53n - 1n;
+const DECIMALS_MAX = 7;
+const LENGTH_MAX = 60;
+/** Between thousands, where they can be nothing else. */
+const SPACES = /(?<=\d)[ \u00a0\u2009\u202f_](?=\d{3}(?!\d))/g;
+
+/** `value` where the text is one amount, else `fault`: a sentence for the person who typed it. */
+export interface TypedAmount {
+  readonly value?: bigint;
+  readonly fault?: string;
+}
+
+const NO_DOLLARS = 'Dollars, such as 500 or 250.50.';
+const NO_WHOLE = 'A whole number, such as 131000.';
+
+/** Reads dollars as credits. An empty text is no amount. */
+export function dollarsTyped(text: string): TypedAmount {
+  const typed = text
+    .trim()
+    .replace(/^\$\s*/, '')
+    .replaceAll(SPACES, '');
+  if (typed.length > LENGTH_MAX || !/^\d[\d.,]*$/.test(typed)) return { fault: NO_DOLLARS };
+  const fault = faultOfMarks(typed);
+  if (fault !== undefined) return { fault };
+  const [whole = '', decimals = ''] = typed.replaceAll(',', '').split('.');
+  if (decimals.length > DECIMALS_MAX) return { fault: `At most ${DECIMALS_MAX.toString()} decimals.` };
+  const value = BigInt(whole) * CREDITS_PER_USD + BigInt(decimals.padEnd(DECIMALS_MAX, '0'));
+  return value > LARGEST ? { fault: `At most ${largestDollars}.` } : { value };
+}
+
+/** Why points and commas leave the amount open, or undefined where it is one amount: 1234, 12.50, 1,234.50, 1,234,567. */
+function faultOfMarks(typed: string): string | undefined {
+  const [points, commas] = [typed.split('.').length - 1, typed.split(',').length - 1];
+  if (/^\d+$/.test(typed) || /^\d+\.\d+$/.test(typed)) return isGroup(typed) ? twoWays(typed) : undefined;
+  if (points <= 1 && /^\d{1,3}(,\d{3})+(\.\d+)?$/.test(typed) && (points === 1 || commas > 1)) return undefined;
+  if (isGroup(typed)) return twoWays(typed);
+  if (commas === 1 && typed.lastIndexOf(',') > typed.lastIndexOf('.')) {
+    const [whole = '', decimals = ''] = typed.split(',');
+    return `Put a point before the decimals and nothing between thousands: ${whole.replaceAll('.', '')}.${decimals || '00'}`;
+  }
+  return `${NO_DOLLARS} A point stands before the decimals.`;
+}
+
+/** One mark before exactly three digits: thousands for some readers, decimals for others. Never so behind a leading zero. */
+const isGroup = (typed: string): boolean => /^[1-9]\d{0,2}[.,]\d{3}$/.test(typed);
+
+function twoWays(typed: string): string {
+  const [whole = '', rest = ''] = typed.split(/[.,]/);
+  return `This can be read in two ways: write ${whole}${rest} for the larger amount, or ${whole}.${rest}0 for the smaller.`;
+}
+
+const largestDollars = '$900,719,925.47';
+
+/** Reads a whole number from 0 to `largest`. Thousands may be apart by spaces or commas: it has no decimals to confuse. */
+export function wholeTyped(text: string, largest: bigint = LARGEST): TypedAmount {
+  const typed = text.trim().replaceAll(SPACES, '');
+  const digits = /^\d{1,3}(,\d{3})+$/.test(typed) ? typed.replaceAll(',', '') : typed;
+  if (!/^\d{1,60}$/.test(digits)) {
+    return { fault: /^\d[\d.,]*$/.test(typed) ? `${NO_WHOLE} It has no decimals.` : NO_WHOLE };
+  }
+  const value = BigInt(digits);
+  return value > largest ? { fault: `At most ${groupedDigits(largest)}.` } : { value };
+}
+
+const groupedDigits = (value: bigint): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** Writes credits as the text of a field, so that reading it gives the same credits. */
+export function dollarsText(credits: bigint): string {
+  const decimals = (credits % CREDITS_PER_USD).toString().padStart(DECIMALS_MAX, '0').replace(/0+$/, '');
+  const shown = decimals.length === 3 ? `${decimals}0` : decimals.padEnd(2, '0');
+  return `${(credits / CREDITS_PER_USD).toString()}.${shown}`;
+}

@@ -1,0 +1,82 @@
+/**
+ * Turns at working out passwords. Sign-ins from known browsers and re-authentication have a lane of their own, so that a
+ * crowd of unknown browsers delays them by one password at most. No one network or person fills a lane.
+ */
+import { serviceBusy } from '../domain/errors.js';
+import { ClientGoneError } from '../http/body/read-body.js';
+
+/** Each works out a password of a hundred megabytes and more. */
+const AT_ONCE_MAX = 2;
+/** Waiting in each lane, and of one network or person in it. */
+const WAITING_MAX = 32;
+const WAITING_MAX_EACH = 4;
+/** While both lanes wait, one turn of so many goes to the unknown. */
+const UNKNOWN_EVERY = 4;
+
+export interface PasswordTurn {
+  /** `known`: a browser that has signed in to the account before, or a session that gives its password once more. */
+  readonly lane: 'known' | 'unknown';
+  /** Whom the place in the lane counts for: a person, or the network of an unknown browser. */
+  readonly key: string;
+  /** Aborted when the caller has hung up. */
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly start: () => void;
+}
+
+export class PasswordTurns {
+  private working = 0;
+  private knownInARow = 0;
+  private readonly lanes: Readonly<Record<PasswordTurn['lane'], Waiting[]>> = { known: [], unknown: [] };
+
+  /** Runs `work` in its turn. Throws 503 when the lane is full, and ClientGoneError once the caller has hung up. */
+  async run<T>(turn: PasswordTurn, work: () => Promise<T>): Promise<T> {
+    await this.begin(turn);
+    try {
+      return await work();
+    } finally {
+      const next = this.next();
+      if (next === undefined) this.working -= 1;
+      else next.start();
+    }
+  }
+
+  private async begin({ lane, key, signal }: PasswordTurn): Promise<void> {
+    if (signal?.aborted === true) throw new ClientGoneError('The caller hung up before the password was worked out.');
+    if (this.working < AT_ONCE_MAX) {
+      this.working += 1;
+      return;
+    }
+    const waiting = this.lanes[lane];
+    const ofKey = waiting.filter((each) => each.key === key).length;
+    if (waiting.length >= WAITING_MAX || ofKey >= WAITING_MAX_EACH) {
+      throw serviceBusy('Too many people are signing in at this moment');
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        const place = waiting.indexOf(entry);
+        if (place >= 0) waiting.splice(place, 1);
+        reject(new ClientGoneError('The caller hung up while the password waited for its turn.'));
+      };
+      const entry: Waiting = {
+        key,
+        start: () => {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        },
+      };
+      waiting.push(entry);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private next(): Waiting | undefined {
+    const { known, unknown } = this.lanes;
+    const isUnknownsTurn = known.length === 0 || (unknown.length > 0 && this.knownInARow >= UNKNOWN_EVERY - 1);
+    this.knownInARow = isUnknownsTurn ? 0 : this.knownInARow + 1;
+    return isUnknownsTurn ? unknown.shift() : known.shift();
+  }
+}

@@ -1,0 +1,106 @@
+// Bugs in what people see and type: invitations, sign-in, mails, amounts, files for spreadsheets.
+import { one, type PlantedBug } from './planted-bug.js';
+
+const integration = (file: string) => (title: string) => ({ file: `integration/${file}.test.ts`, title });
+const unit = (file: string) => (title: string) => ({ file: `unit/${file}.test.ts`, title });
+const invitations = integration('console-invitations');
+
+export const PLANTED_PEOPLE: readonly PlantedBug[] = [
+  {
+    name: 'an inviter sees the link that was mailed',
+    changes: one(
+      'console/team-answers.ts',
+      'return { invitation: itemOf(invitation), mailed: true };',
+      'return { invitation: itemOf(invitation), mailed: true, link: linkOf(consoleUrl, token) };',
+    ),
+    test: invitations('sends the link to the invited address alone'),
+  },
+  {
+    name: 'a squatted address stays with the squatter',
+    changes: one('people/security.ts', 'account.is_member && (account.is_proven || !proves)', 'account.is_member'),
+    test: invitations('gives the address to its true owner'),
+  },
+  {
+    name: 'a link that its inviter saw opens an account with memberships',
+    changes: one(
+      'people/security.ts',
+      'account.is_member && (account.is_proven || !proves)',
+      'account.is_member && account.is_proven',
+    ),
+    test: invitations('never opens an account with memberships by a new password'),
+  },
+  {
+    name: 'an inviter is told who has an account',
+    changes: one(
+      'people/security.ts',
+      'return invitation.proves_address && account !== undefined && isKept(account, invitation);',
+      'return account !== undefined && isKept(account, invitation);',
+    ),
+    test: invitations('neither says who has an account'),
+  },
+  {
+    name: 'any signed-in person proves another’s address',
+    changes: one(
+      'notifications/mail-tokens.ts',
+      "act === 'proof' && person === personId && address",
+      "act === 'proof' && address",
+    ),
+    test: invitations('is mailed nothing until they open the link'),
+  },
+  {
+    name: 'an address gets as many mails as projects ask for',
+    changes: one(
+      'people/guesses.ts',
+      "this.of('placeMail', place), this.of('addressMail', email)",
+      "this.of('placeMail', place)",
+    ),
+    test: invitations('mails one address a few times a day'),
+  },
+  {
+    name: 'invitations that were called off do not count for the day',
+    changes: one(
+      'people/invitations.ts',
+      "WHERE project_id = $1 AND created_at > clock_timestamp() - interval '1 day'",
+      "WHERE project_id = $1 AND revoked_at IS NULL AND created_at > clock_timestamp() - interval '1 day'",
+    ),
+    test: invitations('makes a bounded number of invitations of a project a day'),
+  },
+  {
+    name: 'a subject holds the name of a project',
+    changes: one('notifications/mail-text.ts', '${terms.subject}: ${what}`', '${about}: ${what}`'),
+    test: unit('mail')('keeps what people named on one line'),
+  },
+  {
+    name: 'known browsers wait behind unknown ones',
+    changes: one(
+      'people/password-turns.ts',
+      'const isUnknownsTurn = known.length === 0 ||',
+      'const isUnknownsTurn = known.length === 0 || unknown.length > 0 ||',
+    ),
+    test: unit('password-turns')('a known browser waits for one password at most'),
+  },
+  {
+    name: 'who hung up keeps the place in the lane',
+    changes: one('people/password-turns.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
+    test: unit('password-turns')('a caller who hung up leaves the line'),
+  },
+  {
+    name: 'guesses count per /64 alone',
+    changes: one(
+      'people/guesses.ts',
+      'if (!isIPv6(address)) return [own];',
+      'if (isIPv6(address) || address !== undefined) return [own];',
+    ),
+    test: integration('console-sign-in')('of one /56 of IPv6 count together'),
+  },
+  {
+    name: 'a comma before three digits is thousands',
+    changes: one('domain/typed-amount.ts', '(points === 1 || commas > 1)', '(points === 1 || commas > 0)'),
+    test: unit('typed-amount')('"12,500" is refused with a sentence'),
+  },
+  {
+    name: 'an amount beyond a JSON integer is taken',
+    changes: one('domain/typed-amount.ts', 'return value > largest ?', 'return value > largest * 2n ?'),
+    test: unit('typed-amount')('"9007199254740992" is no whole number'),
+  },
+];
