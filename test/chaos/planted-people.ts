@@ -96,11 +96,11 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a comma before three digits is thousands',
     changes: one('domain/typed-amount.ts', '(points === 1 || commas > 1)', '(points === 1 || commas > 0)'),
-    test: unit('typed-amount')('"12,500" is refused with a sentence'),
+    test: unit('typed-amount')('is refused with a sentence'),
   },
   {
     name: 'an amount beyond a JSON integer is taken',
     changes: one('domain/typed-amount.ts', 'return value > largest ?', 'return value > largest * 2n ?'),
-    test: unit('typed-amount')('"9007199254740992" is no whole number'),
+    test: unit('typed-amount')('is no whole number, and why is said'),
   },
 ];
