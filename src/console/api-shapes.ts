@@ -118,7 +118,7 @@ export interface InvitationAnswer {
   readonly expires_at: string;
   /**
    * Ask for the password of the account, else for a new one. Always false for a link that its inviter saw: who has an
-   * account is told to nobody else.
+   * account is answered to nobody else.
    */
   readonly has_account: boolean;
 }

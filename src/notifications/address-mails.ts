@@ -33,7 +33,7 @@ export class AddressMails {
   async prove(email: string, token: string): Promise<MailOutcome> {
     const link = `${this.config.url}/address#${token}`;
     const text = [
-      `Somebody signed in to the energy console at ${new URL(link).host} with this address.`,
+      `A person signed in to the energy console at ${new URL(link).host} with this address.`,
       '',
       'If it was you, open this link in the browser you are signed in with. It works for 24 hours:',
       link,

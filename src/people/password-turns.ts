@@ -1,22 +1,22 @@
 /**
- * Turns at working out passwords. Sign-ins from known browsers and re-authentication have a lane of their own, so that a
- * crowd of unknown browsers delays them by one password at most. No one network or person fills a lane.
+ * Turns at working out passwords. Sign-ins from known browsers and re-authentication have a queue of their own, so that a
+ * crowd of unknown browsers delays them by one password at most. No one network or person fills a queue.
  */
 import { serviceBusy } from '../domain/errors.js';
 import { ClientGoneError } from '../http/body/read-body.js';
 
 /** Each works out a password of a hundred megabytes and more. */
 const AT_ONCE_MAX = 2;
-/** Waiting in each lane, and of one network or person in it. */
+/** Waiting in each queue, and of one network or person in it. */
 const WAITING_MAX = 32;
 const WAITING_MAX_EACH = 4;
-/** While both lanes wait, one turn of so many goes to the unknown. */
+/** While both queues wait, one turn of so many goes to the unknown. */
 const UNKNOWN_EVERY = 4;
 
 export interface PasswordTurn {
   /** `known`: a browser that has signed in to the account before, or a session that gives its password once more. */
-  readonly lane: 'known' | 'unknown';
-  /** Whom the place in the lane counts for: a person, or the network of an unknown browser. */
+  readonly queue: 'known' | 'unknown';
+  /** Whom the place in the queue counts for: a person, or the network of an unknown browser. */
   readonly key: string;
   /** Aborted when the caller has hung up. */
   readonly signal: AbortSignal | undefined;
@@ -30,9 +30,9 @@ interface Waiting {
 export class PasswordTurns {
   private working = 0;
   private knownInARow = 0;
-  private readonly lanes: Readonly<Record<PasswordTurn['lane'], Waiting[]>> = { known: [], unknown: [] };
+  private readonly queues: Readonly<Record<PasswordTurn['queue'], Waiting[]>> = { known: [], unknown: [] };
 
-  /** Runs `work` in its turn. Throws 503 when the lane is full, and ClientGoneError once the caller has hung up. */
+  /** Runs `work` in its turn. Throws 503 when the queue is full, and ClientGoneError once the caller has hung up. */
   async run<T>(turn: PasswordTurn, work: () => Promise<T>): Promise<T> {
     await this.begin(turn);
     try {
@@ -44,13 +44,13 @@ export class PasswordTurns {
     }
   }
 
-  private async begin({ lane, key, signal }: PasswordTurn): Promise<void> {
+  private async begin({ queue, key, signal }: PasswordTurn): Promise<void> {
     if (signal?.aborted === true) throw new ClientGoneError('The caller hung up before the password was worked out.');
     if (this.working < AT_ONCE_MAX) {
       this.working += 1;
       return;
     }
-    const waiting = this.lanes[lane];
+    const waiting = this.queues[queue];
     const ofKey = waiting.filter((each) => each.key === key).length;
     if (waiting.length >= WAITING_MAX || ofKey >= WAITING_MAX_EACH) {
       throw serviceBusy('Too many people are signing in at this moment');
@@ -74,7 +74,7 @@ export class PasswordTurns {
   }
 
   private next(): Waiting | undefined {
-    const { known, unknown } = this.lanes;
+    const { known, unknown } = this.queues;
     const isUnknownsTurn = known.length === 0 || (unknown.length > 0 && this.knownInARow >= UNKNOWN_EVERY - 1);
     this.knownInARow = isUnknownsTurn ? 0 : this.knownInARow + 1;
     return isUnknownsTurn ? unknown.shift() : known.shift();

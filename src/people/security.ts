@@ -71,7 +71,7 @@ export class Security {
 
   /**
    * Returns whether taking the invitation wants the password of an account. Of a link that proves no address always false:
-   * its holder may be the inviter, who is not told who has an account.
+   * its holder may be the inviter, who must not learn who has an account.
    */
   async wantsPassword(invitation: OpenInvitation): Promise<boolean> {
     const account = await this.accountOf(invitation);

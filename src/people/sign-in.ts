@@ -90,13 +90,13 @@ export class SignIn {
     return { device, counted: await this.guesses.atPassword(guesser(visitor, email, device)) };
   }
 
-  /** Returns the turn of a browser: in the lane of known ones where it has signed in to this account before. */
+  /** Returns the turn of a browser: in the queue of known ones where it has signed in to this account before. */
   turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordTurn {
     const { signal, address } = visitor;
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
     return device === undefined || person === undefined
-      ? { lane: 'unknown', key: networkOf(address, 48), signal }
-      : { lane: 'known', key: person.id, signal };
+      ? { queue: 'unknown', key: networkOf(address, 48), signal }
+      : { queue: 'known', key: person.id, signal };
   }
 
   /** After the password, or an invitation: a session of the stage that comes next. */
@@ -190,7 +190,7 @@ export class SignIn {
 
 /** The turn of a session that gives its password once more: its person is known, whatever the browser. */
 export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordTurn => ({
-  lane: 'known',
+  queue: 'known',
   key,
   signal,
 });

@@ -30,7 +30,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     test: invitations('never opens an account with memberships by a new password'),
   },
   {
-    name: 'an inviter is told who has an account',
+    name: 'an inviter learns who has an account',
     changes: one(
       'people/security.ts',
       'return invitation.proves_address && account !== undefined && isKept(account, invitation);',
@@ -80,7 +80,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     test: unit('password-turns')('a known browser waits for one password at most'),
   },
   {
-    name: 'who hung up keeps the place in the lane',
+    name: 'who hung up keeps the place in the queue',
     changes: one('people/password-turns.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
     test: unit('password-turns')('a caller who hung up leaves the line'),
   },

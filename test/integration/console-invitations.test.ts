@@ -41,7 +41,7 @@ async function newProject(name = `Shop ${(made += 1).toString()}`): Promise<stri
   return (created.json() as { merchant: string }).merchant;
 }
 
-const address = (): string => `person-${(made += 1).toString()}@stranger.example`;
+const address = (): string => `person-${(made += 1).toString()}@outsider.example`;
 const mailsTo = (email: string): TakenMail[] => server.mails.filter(({ to }) => to.includes(email));
 
 function tokenOf(text: string): string {

@@ -10,9 +10,9 @@ function stage() {
   const turns = new PasswordTurns();
   const order: string[] = [];
   const ends: (() => void)[] = [];
-  const ask = (lane: PasswordTurn['lane'], key: string, signal?: AbortSignal): Promise<unknown> =>
+  const ask = (queue: PasswordTurn['queue'], key: string, signal?: AbortSignal): Promise<unknown> =>
     turns
-      .run({ lane, key, signal }, async () => {
+      .run({ queue, key, signal }, async () => {
         order.push(key);
         await new Promise<void>((resolve) => ends.push(resolve));
       })
@@ -37,7 +37,7 @@ it('a known browser waits for one password at most, however many unknown ones wa
   expect(order.slice(2)).toEqual(['person']);
 });
 
-it('a full lane of unknown browsers turns no known one away', async () => {
+it('a full queue of unknown browsers turns no known one away', async () => {
   const { ask } = stage();
   const unknown = many(40, (index) => ask('unknown', `network ${index.toString()}`));
   expect(await unknown[39]).toBe('SERVICE_UNAVAILABLE');
@@ -55,7 +55,7 @@ it('unknown browsers get every fourth turn while known ones keep coming', async 
   expect(turns).toEqual([false, false, false, true, false, false, false, true]);
 });
 
-it('one network has a few places in a lane, and the others are left to the rest', async () => {
+it('one network has a few places in a queue, and the others are left to the rest', async () => {
   const { ask } = stage();
   const one = many(8, () => ask('unknown', 'one'));
   expect(await one[7]).toBe('SERVICE_UNAVAILABLE');
