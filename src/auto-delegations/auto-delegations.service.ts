@@ -3,7 +3,7 @@
  * known of their addresses, is the worker's.
  */
 import { Injectable } from '@nestjs/common';
-import { isAddress } from '../chain/address.js';
+import { addressFault, isAddress } from '../chain/address.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { cursorAt, idIn } from '../domain/cursor.js';
@@ -108,7 +108,8 @@ export class AutoDelegations {
     price: () => Costs | Promise<Costs>,
     witness: Witness,
   ): Promise<ShownAutoDelegation & { readonly isNew: boolean; readonly costs: Costs }> {
-    if (!isAddress(address)) throw invalidField('address', 'must be a TRON address (T…, base58check)');
+    const fault = addressFault(address);
+    if (fault !== undefined) throw invalidField('address', fault);
     if (terms.until !== null && terms.until <= (await this.now())) throw invalidField('until', 'must be in the future');
     await this.refuseTestProject(projectId);
     refuseTestAddress(address, false);

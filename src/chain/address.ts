@@ -50,6 +50,23 @@ export function isAddress(text: string): boolean {
   return addressBytes(text) !== undefined;
 }
 
+const HEX_ADDRESS = /^(?:0x)?(?:41)?[0-9a-f]{40}$/i;
+const INVISIBLE = /[\p{Cf}\p{Cc}]/u;
+
+/** Returns which common slip makes a text no address, or undefined where it is one or the slip is unknown. */
+export function addressSlip(text: string): string | undefined {
+  if (isAddress(text)) return undefined;
+  if (text.trim() !== text && isAddress(text.trim())) return 'must have no space before or after the address';
+  if (/^\s*tron:/i.test(text)) return 'must be the address alone, beginning with T, without "tron:"';
+  if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';
+  if (INVISIBLE.test(text)) return 'must hold no invisible characters';
+  return undefined;
+}
+
+/** Returns what is wrong with a text that should be an address, or undefined. */
+export const addressFault = (text: string): string | undefined =>
+  isAddress(text) ? undefined : (addressSlip(text) ?? 'must be a TRON address (T…, base58check)');
+
 /** `41…` hex of a base58check address; throws on anything else. */
 export function addressToHex(address: string): string {
   const bytes = addressBytes(address);

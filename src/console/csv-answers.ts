@@ -1,7 +1,7 @@
 /** Writes exactly the rows of a filter as CSV, as fast as the browser takes them. */
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import type { CsvCell } from '../base/csv.js';
+import { forPeople, type CsvCell } from '../base/csv.js';
 import { ConsoleConfig } from '../config/console-config.js';
 import { writePages } from '../http/pipeline/written-pages.js';
 import { Replica } from '../store/replica.js';
@@ -27,6 +27,7 @@ export class CsvAnswers {
   }
 
   async write<Row extends Numbered>(response: Response, { name, columns, read, cells }: CsvAnswer<Row>): Promise<void> {
-    await writePages(response, csvHeaders(name), csvPages(this.replica, columns, read, cells), this.slowMs);
+    const pages = forPeople(csvPages(this.replica, columns, read, cells));
+    await writePages(response, csvHeaders(name), pages, this.slowMs);
   }
 }

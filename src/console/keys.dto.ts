@@ -1,5 +1,6 @@
 /** What is asked of API keys, and how one is shown. */
 import { parseIpRange } from '../base/ip-range.js';
+import { nameFault } from '../domain/printable.js';
 import { SCOPES, type Scope } from '../domain/scopes.js';
 import { credits } from '../domain/units.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Member, Optional } from '../http/body/member-rules.js';
@@ -9,7 +10,7 @@ import type { KeyOptions, KeyView } from '../projects/api-keys.js';
 import { given, money, timeOf } from './answers.js';
 import type { ApiKeyShape, ChangeKey, MakeKey, RotateKey } from './data-shapes.js';
 
-const NAME = { maxLength: 100, description: 'What it is for.' };
+const NAME = { maxLength: 100, check: nameFault, description: 'What it is for.' };
 const CREDITS = () => ({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const CAP = 'The most it may spend in a UTC day, in credits.';
 const SCOPE = 'What it may do.';

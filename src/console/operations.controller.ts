@@ -6,6 +6,7 @@ import { invalidField } from '../domain/errors.js';
 import type { DepositStatus } from '../domain/deposit-state.js';
 import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
 import { Query as QueryClass } from '../http/body/page-query.js';
+import { fileForPeople } from '../base/csv.js';
 import { reportCsv } from '../reports/report-csv.js';
 import { Reports, type ReportBy } from '../reports/report-service.js';
 import { Database } from '../store/database.js';
@@ -152,7 +153,7 @@ export class OperationsController {
   @Authority(READS)
   async reportCsv(@Query() query: ReportQuery, @Res() response: Response): Promise<void> {
     const text = reportCsv(await this.reports.make(termsOf(query)));
-    response.writeHead(200, csvHeaders('report')).end(text);
+    response.writeHead(200, csvHeaders('report')).end(fileForPeople(text));
   }
 
   private async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

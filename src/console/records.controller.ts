@@ -16,7 +16,7 @@ import { StatementList } from '../statements/statement-list.js';
 import { jsonOf, statementBody } from '../statements/statements.dto.js';
 import type { LedgerStatement } from '../store/entities/statement.entity.js';
 import { Replica } from '../store/replica.js';
-import { csvLine } from '../base/csv.js';
+import { csvLine, forPeople } from '../base/csv.js';
 import { money, notFound } from './answers.js';
 import { Authority } from './authority.js';
 import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
@@ -152,7 +152,7 @@ export class RecordsController {
   }
 
   private async write(response: Response, name: string, pages: AsyncGenerator<string, void, undefined>): Promise<void> {
-    await writePages(response, csvHeaders(name), pages, this.config.http.streamSlowSec * 1000);
+    await writePages(response, csvHeaders(name), forPeople(pages), this.config.http.streamSlowSec * 1000);
   }
 }
 

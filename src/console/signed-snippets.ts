@@ -9,6 +9,9 @@ export interface SignedRequest {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** A text as one word of a shell: an order's key may hold what a shell reads as its own. */
+const word = (text: string): string => (/^[\w./:%~-]+$/.test(text) ? text : quoted(text));
+
 /** Signs by HMAC (docs/signing.md). */
 export function curlOfRequest({ path, body, isOrder }: SignedRequest): string {
   const key = isOrder ? 'key=$(openssl rand -hex 16)' : 'key=';
@@ -17,9 +20,9 @@ export function curlOfRequest({ path, body, isOrder }: SignedRequest): string {
     '# export BASE_URL=… MERCHANT=… API_KEY=…',
     `body=${quoted(JSON.stringify(body))} ${key}`,
     `time=$(date +%s) nonce=$(openssl rand -hex 16) hash=$(printf '%s' "$body" | openssl dgst -sha256 -r | cut -d' ' -f1)`,
-    `message=$(printf '%s\\n' CC-HMAC-SHA256-REQ-V1 "$time" "$nonce" POST ${path} '' "$MERCHANT" "$key" "$hash")`,
+    `message=$(printf '%s\\n' CC-HMAC-SHA256-REQ-V1 "$time" "$nonce" POST ${word(path)} '' "$MERCHANT" "$key" "$hash")`,
     `signature=$(printf '%s' "$message" | openssl dgst -sha256 -hmac "$API_KEY" -r | cut -d' ' -f1)`,
-    `curl "$BASE_URL${path}" -H "Merchant: $MERCHANT"${header} -H "X-CC-Timestamp: $time" \\`,
+    `curl ${word(path) === path ? `"$BASE_URL${path}"` : `"$BASE_URL"${word(path)}`} -H "Merchant: $MERCHANT"${header} -H "X-CC-Timestamp: $time" \\`,
     `  -H "X-CC-Nonce: $nonce" -H "X-CC-Signature: v1=$signature" -H 'Content-Type: application/json' -d "$body"`,
   ].join('\n');
 }

@@ -6,6 +6,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
 import { reasonOf } from '../domain/errors.js';
 import { opened } from '../base/fatal.js';
+import { isAdminHost } from './admin-hosts.js';
 import { scrub, type Log } from './logger.js';
 import type { Metrics } from './metrics.js';
 
@@ -43,6 +44,10 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
     checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, logged)),
   };
   const server = createServer((request, response) => {
+    if (!isAdminHost(request.headers.host, options.host)) {
+      json(response, 421, { error: 'The admin port answers to its address or a private name, not to this Host.' });
+      return;
+    }
     respond(shared, request.method === 'GET' ? (request.url ?? '') : '', response).catch((err: unknown) => {
       options.log.error({ err }, 'An admin request failed.');
       response.destroy();

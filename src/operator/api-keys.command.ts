@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { SCOPES, type Scope } from '../domain/scopes.js';
 import { durationText } from '../domain/text.js';
 import type { Credits } from '../domain/units.js';
+import { nameFault } from '../domain/printable.js';
 import { usageError } from '../domain/operator-error.js';
 import { ApiKeys, type KeyOptions, type KeyView } from '../projects/api-keys.js';
 import { choiceArg, creditsArg, integerArg, keyArg, merchantArg, sourceArg } from './arguments.js';
@@ -169,6 +170,8 @@ function limitsOf(options: Options): Omit<KeyOptions, 'name'> {
 function nameOf(text: string): string {
   const name = text.trim();
   if (name === '' || name.length > NAME_LENGTH_MAX) throw usageError('--name takes 1 to 100 characters.');
+  const fault = nameFault(name);
+  if (fault !== undefined) throw usageError(`--name ${fault}.`);
   return name;
 }
 

@@ -1,7 +1,7 @@
 /** Readers of command-line values. Each throws commander's InvalidArgumentError, which ends as exit code 2. */
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
-import { isAddress } from '../chain/address.js';
+import { addressSlip, isAddress } from '../chain/address.js';
 import { messageOf } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import { wholeTyped } from '../domain/typed-amount.js';
@@ -66,7 +66,7 @@ export function signedCreditsArg(text: string): Credits {
 
 /** An account's address in base58check. */
 export function addressArg(text: string): string {
-  if (!isAddress(text)) throw new InvalidArgumentError('It must be a TRON address (T…).');
+  if (!isAddress(text)) throw new InvalidArgumentError(`It ${addressSlip(text) ?? 'must be a TRON address (T…)'}.`);
   return text;
 }
 

@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Author } from '../store/audit-log.js';
+import { forTerminal, jsonForTerminal } from '../domain/printable.js';
 import { usageError } from '../domain/operator-error.js';
 
 /** The process around the CLI, so that a test can be one. */
@@ -51,12 +52,12 @@ export class CliContext {
 
   /** Prints the answer of a command: `human` for the operator, `json` as one document for programs. */
   print(human: string, json: unknown): void {
-    this.terminal.out(this.isJson ? `${toJson(json)}\n` : `${human}\n`);
+    this.terminal.out(this.isJson ? `${toJson(json)}\n` : `${forTerminal(human)}\n`);
   }
 
   /** A remark beside the answer; on stderr, so that stdout stays one answer. */
   warn(message: string): void {
-    this.terminal.err(this.isJson ? `${toJson({ warning: message })}\n` : `Warning: ${message}\n`);
+    this.terminal.err(this.isJson ? `${toJson({ warning: message })}\n` : `Warning: ${forTerminal(message)}\n`);
   }
 
   /** The acting person: --actor or the user of the machine. `reasonDefault` stands in for a missing --reason. */
@@ -111,7 +112,7 @@ export class ForeignJson {
  * where a JSON reader would round them.
  */
 function toJson(value: unknown): string {
-  return JSON.stringify(plain(value), undefined, 2);
+  return jsonForTerminal(JSON.stringify(plain(value), undefined, 2));
 }
 
 function plain(value: unknown): unknown {

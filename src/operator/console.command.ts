@@ -8,8 +8,10 @@ import { OperatorError, usageError } from '../domain/operator-error.js';
 import { timeText } from '../domain/text.js';
 import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { Invitations, linkOf, type Place } from '../people/invitations.js';
+import { RestoredAccessReview } from '../people/restored-access.js';
 import { Team } from '../people/team.js';
 import { Projects } from '../projects/projects.js';
+import { readSecretFile } from '../base/secret-file.js';
 import { choiceArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { table } from './format.js';
@@ -36,6 +38,7 @@ export function addConsoleCommands(program: Command, context: CliContext): void 
   addInvite(consoles, context);
   addPeople(consoles, context);
   addEndings(consoles, context);
+  addAfterRestore(consoles, context);
 }
 
 interface InviteOptions {
@@ -137,6 +140,38 @@ function addEndings(consoles: Command, context: CliContext): void {
       await context.operate(async (parts) => {
         await parts.get(Team).resetSecondFactor((await personOf(parts, email, options)).id, act);
         context.print(`The second factor of ${email} is gone, and every session with it.`, { email, reset: true });
+      });
+    });
+}
+
+const URL_BYTES_MAX = 4096;
+const NEXT_STEPS = `Go through them: \`keys revoke\`, \`keys rotate\`, \`webhooks rotate\`, \`console reset-factor\`, and
+remove people in the console who have left. What a person changed since is as it was in the dump.`;
+
+function addAfterRestore(consoles: Command, context: CliContext): void {
+  consoles
+    .command('after-restore')
+    .description('end every session, and list the keys, people and secrets that a restored dump brought back')
+    .option('--lost <file>', 'a file with the URL of the damaged database: only what differs from it is listed')
+    .action(async ({ lost }: { readonly lost?: string }) => {
+      await context.confirm('Everybody is signed out of both consoles.');
+      const act = context.actor('restored a backup');
+      const lostUrl = lost === undefined ? undefined : readSecretFile(lost, URL_BYTES_MAX).toString('utf8').trim();
+      await context.operate(async (parts) => {
+        const review = parts.get(RestoredAccessReview);
+        const ended = await review.endSessions(act);
+        const access = await review.list(lostUrl);
+        const human = [
+          `${ended.toString()} sessions ended.`,
+          lost === undefined ? 'What the dump gives access to:' : 'What differs from the damaged database:',
+          table(
+            ['what', 'of', 'now', ...(lost === undefined ? [] : ['before'])],
+            access.map(({ kind, name, state, before }) => [kind, name, state, ...(lost === undefined ? [] : [before])]),
+            'Nothing.',
+          ),
+          NEXT_STEPS,
+        ].join('\n\n');
+        context.print(human, { ended, access });
       });
     });
 }

@@ -2,7 +2,7 @@
 import { IsText, IsTronAddress, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery, timeParameter } from '../http/body/page-query.js';
 import type { Entries } from '../http/body/plain-values.js';
-import { isAddress } from '../chain/address.js';
+import { addressFault } from '../chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { invalidField } from '../domain/errors.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
@@ -73,7 +73,7 @@ export class OrderListQuery extends PageQuery {
 
   @Parameter({
     name: 'isReceiver',
-    faultOf: (value) => (isAddress(String(value)) ? undefined : 'must be a TRON address (T…, base58check)'),
+    faultOf: (value) => addressFault(String(value)),
     openApi: () => ({
       type: 'string',
       pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$',

@@ -2,6 +2,7 @@
 import { EVENT_TYPES } from '../events/payload.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery } from '../http/body/page-query.js';
+import { nameFault } from '../domain/printable.js';
 import { toJsonInteger } from '../domain/units.js';
 import {
   DELIVERY_STATUSES,
@@ -26,7 +27,7 @@ export class WebhookRequest {
   declare readonly types?: readonly string[];
 
   @Optional()
-  @IsText({ minLength: 0, maxLength: DESCRIPTION_LENGTH_MAX, description: DESCRIPTION })
+  @IsText({ minLength: 0, maxLength: DESCRIPTION_LENGTH_MAX, check: nameFault, description: DESCRIPTION })
   declare readonly description?: string;
 }
 
@@ -40,7 +41,7 @@ export class WebhookChangeRequest {
   declare readonly types?: readonly string[];
 
   @Optional()
-  @IsText({ minLength: 0, maxLength: DESCRIPTION_LENGTH_MAX, description: DESCRIPTION })
+  @IsText({ minLength: 0, maxLength: DESCRIPTION_LENGTH_MAX, check: nameFault, description: DESCRIPTION })
   declare readonly description?: string;
 
   @Optional()

@@ -103,4 +103,73 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     changes: one('domain/typed-amount.ts', 'return value > largest ?', 'return value > largest * 2n ?'),
     test: unit('typed-amount')('is no whole number, and why is said'),
   },
+  {
+    name: 'a formula behind a semicolon reaches a spreadsheet',
+    changes: one(
+      'base/csv.ts',
+      'return quoted(marked(cell));',
+      "return quoted(FORMULA.test(cell) ? `'${cell}` : cell);",
+    ),
+    test: unit('csv')('and knows no quotes'),
+  },
+  {
+    name: 'a file for people has no byte-order mark',
+    changes: one('base/csv.ts', "const BYTE_ORDER_MARK = '\\ufeff';", "const BYTE_ORDER_MARK = '';"),
+    test: unit('csv')('a file for people begins with one byte-order mark'),
+  },
+  {
+    name: 'an address in hex is called too long',
+    changes: one(
+      'chain/address.ts',
+      "if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';",
+      '',
+    ),
+    test: unit('address')('is refused by the name of the slip'),
+  },
+  {
+    name: 'a name may turn the text around it',
+    changes: one('domain/printable.ts', '\\u202a-\\u202e', ''),
+    test: unit('outside-text')('is refused, with why'),
+  },
+  {
+    name: 'an order’s key is several words of a shell',
+    changes: one('console/signed-snippets.ts', '(/^[\\w./:%~-]+$/.test(text) ? text : quoted(text))', 'text'),
+    test: unit('outside-text')('is one word of the shell, whatever it holds'),
+  },
+  {
+    name: 'each refusal of a flood writes its stack',
+    changes: one(
+      'http/pipeline/error.filter.ts',
+      'code, fault: reasonOf(cause) }',
+      'code, err: cause, fault: reasonOf(cause) }',
+    ),
+    test: unit('outside-text')('a refusal under a flood is one short line of the log'),
+  },
+  {
+    name: 'the admin port answers any Host',
+    changes: one(
+      'observability/admin-hosts.ts',
+      'if (header === undefined) return true;',
+      'if (header !== adminHost) return true;',
+    ),
+    test: unit('outside-text')('does not answer to'),
+  },
+  {
+    name: 'a restore keeps the sessions of the dump',
+    changes: one(
+      'people/restored-access.ts',
+      'DELETE FROM console_session RETURNING id',
+      'SELECT id FROM console_session',
+    ),
+    test: integration('after-restore')('ends all sessions, and lists what was revoked'),
+  },
+  {
+    name: 'a key that was revoked since the dump is not listed',
+    changes: one(
+      'people/restored-access.ts',
+      'return before === row.state || (NO_ACCESS.has(row.state) && before === GONE) ?',
+      "return before === row.state || before === 'revoked' ?",
+    ),
+    test: integration('after-restore')('ends all sessions, and lists what was revoked'),
+  },
 ];

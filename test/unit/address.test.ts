@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { addressBytes, addressFromBytes, addressFromHex, addressToHex, isAddress } from '../../src/chain/address.js';
+import {
+  addressBytes,
+  addressFault,
+  addressFromBytes,
+  addressFromHex,
+  addressSlip,
+  addressToHex,
+  isAddress,
+} from '../../src/chain/address.js';
+import { textFault } from '../../src/http/body/member-rules.js';
+import { addressArg } from '../../src/operator/arguments.js';
 import { base58Check, hexOfBase58 } from '../../packages/devnet/src/address.js';
 
 const payloads = fc
@@ -45,5 +55,27 @@ describe('a TRON address', () => {
     expect(() => addressFromBytes(Buffer.alloc(21))).toThrow(TypeError);
     expect(() => addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(19)]))).toThrow(TypeError);
     expect(() => addressToHex('T123')).toThrow(TypeError);
+  });
+});
+
+describe('a text that is nearly an address', () => {
+  const address = addressFromHex(`41${'ab'.repeat(20)}`);
+  it.each([
+    [`${address} `, /no space/],
+    [`\n${address}`, /no space/],
+    [`tron:${address}`, /without "tron:"/],
+    [`TRON:${address}?amount=1`, /without "tron:"/],
+    [`41${'ab'.repeat(20)}`, /not in hex/],
+    [`0x${'AB'.repeat(20)}`, /not in hex/],
+    [`0x41${'ab'.repeat(20)}`, /not in hex/],
+    [`${address.slice(0, 10)}\u200b${address.slice(10)}`, /invisible/],
+  ])('%j is refused by the name of the slip, in a body and in a command', (text, words) => {
+    expect(addressSlip(text)).toMatch(words);
+    expect(textFault(text, { maxLength: 34, slip: addressSlip, check: addressFault })).toMatch(words);
+    expect(() => addressArg(text)).toThrow(words);
+  });
+
+  it.each([address.slice(0, -1), `${address}x`, 'T'.repeat(34), '', 'a'.repeat(600)])('%j has no such slip', (text) => {
+    expect([addressSlip(text), addressFault(text)]).toEqual([undefined, 'must be a TRON address (T…, base58check)']);
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { csvLine } from '../../src/base/csv.js';
+import { csvLine, fileForPeople, forPeople } from '../../src/base/csv.js';
 
 it('a text that begins like a formula is marked as text; a number never is', () => {
   const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx'];
@@ -29,10 +29,34 @@ it('whatever the texts are, a reader of RFC 4180 gets them back, and none as a f
   fc.assert(
     fc.property(fc.array(texts, { minLength: 1 }), (records) => {
       const read = recordsOf(records.map(csvLine).join(''));
-      expect(read.map((cells) => cells.map((cell) => cell.replace(/^'(?=[=+\-@\t\r])/, '')))).toEqual(records);
+      // No text of these has an apostrophe: each is a mark.
+      expect(read.map((cells) => cells.map((cell) => cell.replaceAll("'", '')))).toEqual(records);
       expect(read.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
     }),
   );
+});
+
+it.each([',', ';', '\t'])('no cell is a formula for a program that splits at %j and knows no quotes', (separator) => {
+  const texts = ['Acme;=1+1', 'a\t@SUM(A1)', 'x; +1', 'y;"=1+1"', 'z\n-1', 'w;\t=1', 'v;＝1+1', '=1;=2'];
+  const file = csvLine(texts);
+  for (const cell of file
+    .split(/\r\n|[\r\n]/)
+    .flatMap((line) => (separator === ',' ? [line] : line.split(separator)))) {
+    expect([cell, /^[\s"]*[=+\-@＝＋－＠]/.test(cell)]).toEqual([cell, false]);
+  }
+  expect(csvLine(['a; b', 'c - d', 'e;f=1'])).toBe('"a; b",c - d,"e;f=1"\r\n');
+});
+
+it('a file for people begins with one byte-order mark, and a file for programs with none', async () => {
+  const pages = (async function* () {
+    yield await Promise.resolve('name\r\n');
+    yield 'Zoë\r\n';
+  })();
+  let text = '';
+  for await (const page of forPeople(pages)) text += page;
+  expect(text).toBe('\ufeffname\r\nZoë\r\n');
+  expect(fileForPeople('a\r\n')).toBe('\ufeffa\r\n');
+  expect(csvLine(['Zoë'])).toBe('Zoë\r\n');
 });
 
 /** The records of a file, by RFC 4180 alone. */

@@ -13,7 +13,7 @@ import {
   getMetadataStorage,
   type ValidationArguments,
 } from 'class-validator';
-import { isAddress } from '../../chain/address.js';
+import { addressFault, addressSlip } from '../../chain/address.js';
 import type { Config } from '../../config/config.js';
 import { invariant } from '../../domain/errors.js';
 import { Entries } from './plain-values.js';
@@ -104,19 +104,26 @@ interface TextRule {
   readonly minLength?: 0 | 1;
   /** Says what is wrong with the text ("must be …"), or nothing. Runs after the lengths. */
   readonly check?: (value: string) => string | undefined;
+  /** Names a slip that is common with such texts. Runs before the lengths. */
+  readonly slip?: (value: string) => string | undefined;
   /** What is only looked for may hold what no text of Postgres can: it is not found. */
   readonly isLookedFor?: boolean;
   readonly openApi?: JsonSchema;
   readonly description: string;
 }
 
+/** Of a longer text nothing but its length is said. */
+const SLIP_LENGTH_MAX = 100;
+
 /** What is wrong with a text, or nothing. */
 export function textFault(
   value: unknown,
-  { minLength = 1, maxLength, check, isLookedFor = false }: Omit<TextRule, 'description'>,
+  { minLength = 1, maxLength, slip, check, isLookedFor = false }: Omit<TextRule, 'description'>,
 ) {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length < minLength) return 'must not be empty';
+  const slipped = slip?.(value.slice(0, SLIP_LENGTH_MAX));
+  if (slipped !== undefined) return slipped;
   if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
   const fault = check?.(value);
   if (fault !== undefined || isLookedFor || !value.includes('\0')) return fault;
@@ -124,10 +131,23 @@ export function textFault(
 }
 
 /** A string; lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */
-export const IsText = ({ minLength = 1, maxLength, check, isLookedFor = false, openApi, description }: TextRule) =>
+export const IsText = ({
+  minLength = 1,
+  maxLength,
+  slip,
+  check,
+  isLookedFor = false,
+  openApi,
+  description,
+}: TextRule) =>
   Member({
     name: 'isText',
-    faultOf: (value) => textFault(value, { minLength, maxLength, isLookedFor, ...(check !== undefined && { check }) }),
+    faultOf: (value) =>
+      textFault(value, {
+        ...{ minLength, maxLength, isLookedFor },
+        ...(slip !== undefined && { slip }),
+        ...(check !== undefined && { check }),
+      }),
     openApi: () => ({ type: 'string', minLength, maxLength, ...openApi, description }),
   });
 
@@ -185,7 +205,9 @@ const LIST_ITEMS_MAX = 50;
 export const IsTronAddress = (description: string) =>
   IsText({
     maxLength: 34,
-    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
+    // A slip is named before the length: "at most 34 characters" says nothing of a space or of hex.
+    slip: addressSlip,
+    check: addressFault,
     openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$', examples: ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'] },
     description,
   });

@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { ApiError } from '../../domain/errors.js';
+import { ApiError, reasonOf } from '../../domain/errors.js';
 import { isDatabaseAway, isTooSlow } from '../../store/database.js';
 import { ClientGoneError } from '../body/read-body.js';
 import { requestContextOf } from './request-context.js';
@@ -101,7 +101,8 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
 export function logCause(log: Log, requestId: string, code: string, cause: unknown): void {
   if (cause === undefined) return;
   if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'A request failed.');
-  else log.warn({ requestId, code, err: cause }, 'A request was refused.');
+  // Its words alone: under a flood, a stack for each refusal fills the disk and says nothing more.
+  else log.warn({ requestId, code, fault: reasonOf(cause) }, 'A request was refused.');
 }
 
 @Catch()
