@@ -51,7 +51,7 @@ export function isAddress(text: string): boolean {
 }
 
 const HEX_ADDRESS = /^(?:0x)?(?:41)?[0-9a-f]{40}$/i;
-const INVISIBLE = /[\p{Cf}\p{Cc}]/u;
+const INVISIBLE = /[\p{Cf}\p{Cc}]/gu;
 
 /** Returns which common slip makes a text no address, or undefined where it is one or the slip is unknown. */
 export function addressSlip(text: string): string | undefined {
@@ -59,7 +59,7 @@ export function addressSlip(text: string): string | undefined {
   if (text.trim() !== text && isAddress(text.trim())) return 'must have no space before or after the address';
   if (/^\s*tron:/i.test(text)) return 'must be the address alone, beginning with T, without "tron:"';
   if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';
-  if (INVISIBLE.test(text)) return 'must hold no invisible characters';
+  if (isAddress(text.replaceAll(INVISIBLE, ''))) return 'must hold no invisible characters';
   return undefined;
 }
 
