@@ -14,7 +14,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     changes: one('chain/exchange.ts', 'if (this.late !== undefined) controller.abort(this.late);', ''),
     test: inTest(
       'integration/exchange',
-      'a broadcast whose time ends while it waits for a connection is never sent, even when one is free again',
+      'whose time ends while it waits for a connection is never sent, even when one is free again',
     ),
   },
   {
