@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Gauge, type Registry } from 'prom-client';
 import { Rates } from './billing/rates.js';
 import { Market } from './quotes/market.js';
+import { SIZING_OBSTACLES } from './quotes/sizing-obstacles.js';
 
 export function watchPrices(app: INestApplicationContext, registry: Registry): void {
   const rates = app.get(Rates, { strict: false });
@@ -37,6 +38,23 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registers: [registry],
     collect() {
       this.set(market.sizingAgeSec);
+    },
+  });
+  new Gauge({
+    name: 'sizing_refresh_seconds',
+    help: 'How often a transfer of the reference token is measured.',
+    registers: [registry],
+    collect() {
+      this.set(market.sizingRefreshSec);
+    },
+  });
+  new Gauge({
+    name: 'sizing_obstacle',
+    help: '1 for the cause that keeps token transfers from being measured just now; 0 for every other one.',
+    labelNames: ['cause'],
+    registers: [registry],
+    collect() {
+      for (const cause of SIZING_OBSTACLES) this.set({ cause }, cause === market.sizingObstacle ? 1 : 0);
     },
   });
 }

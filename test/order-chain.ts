@@ -93,13 +93,18 @@ async function ask(url: string, path: string, body: unknown): Promise<Record<str
 
 /** Stakes for energy, and waits until the stake is in a block. */
 export async function stake(url: string, owner: Owner, amount: bigint): Promise<void> {
-  const txid = await actAs(url, owner, 'freezebalancev2', { frozen_balance: Number(amount), resource: 'ENERGY' });
+  await confirmedAct(url, owner, 'freezebalancev2', { frozen_balance: Number(amount), resource: 'ENERGY' });
+}
+
+/** As `actAs`, and waits until the operation is in a block. */
+export async function confirmedAct(url: string, owner: Owner, operation: string, body: object): Promise<void> {
+  const txid = await actAs(url, owner, operation, body);
   for (let look = 0; look < 100; look += 1) {
     const found = await ask(url, 'wallet/gettransactioninfobyid', { value: txid });
     if (found['id'] === txid) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('the stake never came into a block');
+  throw new Error(`the ${operation} never came into a block`);
 }
 
 /** Has the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */

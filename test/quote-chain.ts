@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { addressFromBytes, addressToHex } from '../src/chain/address.js';
 import { keccak256 } from '../packages/devnet/src/address.js';
 import { startNode } from '../packages/local/src/processes.js';
+import { strictTokenCode, strictTokenStorage, type StrictTokenState } from './devnet/contracts/strict-token.js';
 import { tokenCode, type TokenRules } from './devnet/contracts/tokens.js';
-import { newOwner, stake } from './order-chain.js';
+import { confirmedAct, newOwner, stake } from './order-chain.js';
 
 export interface Recorded {
   readonly step: string;
@@ -54,6 +55,13 @@ export const TOKENS = {
   quiet: newAddress(),
   /** Answers 1 to a transfer that moves nothing and has no event. */
   boasting: newAddress(),
+  /** Refuse without a reason, each in a state of its own: see `strictTokens`. */
+  strict: newAddress(),
+  paused: newAddress(),
+  orphaned: newAddress(),
+  taxed: newAddress(),
+  /** Its deployer, who also holds it, may pay a part of each call. */
+  shared: newAddress(),
 } as const;
 
 /** An address nobody ever used. */
@@ -77,6 +85,34 @@ function balanceSlot(address: string): string {
   return Buffer.from(keccak256(Buffer.from(wordOfAddress(address) + word('0'), 'hex'))).toString('hex');
 }
 
+const hex20 = (address: string): string => addressToHex(address).slice(2);
+
+/** Bob holds 1000 and Carol, who is blacklisted, 500. The bank lets Bob spend 5, and Bob lets Carol spend 3. */
+function strictTokens() {
+  const [bank, bob, carol] = [WHO.bank, WHO.bob, WHO.carol].map(hex20) as [string, string, string];
+  const base: StrictTokenState = {
+    balances: { [bob]: 1000, [carol]: 500 },
+    blacklisted: [carol],
+    allowances: [
+      { owner: bank, spender: bob, amount: 5 },
+      { owner: bob, spender: carol, amount: 3 },
+    ],
+  };
+  const at = (address: string, settings: StrictTokenState['settings'] = {}) => ({
+    address,
+    origin: WHO.bank,
+    name: 'Token',
+    bytecode: strictTokenCode(),
+    storage: strictTokenStorage({ ...base, settings }),
+  });
+  return [
+    at(TOKENS.strict),
+    at(TOKENS.paused, { paused: 1 }),
+    at(TOKENS.orphaned, { deprecated: 1, upgradedAddress: BigInt(`0x${hex20(WHO.ghost)}`) }),
+    at(TOKENS.taxed, { basisPointsRate: 10, maximumFee: 1_000_000 }),
+  ];
+}
+
 function tokenAt(address: string, rules: TokenRules) {
   return { address, origin: WHO.bank, name: 'Token', bytecode: tokenCode(rules) };
 }
@@ -88,6 +124,12 @@ export interface QuoteChain {
   readonly setParameters: (parameters: Readonly<Record<string, number>>) => Promise<void>;
   /** Sets the token's dynamic energy factor in 1/10 000. */
   readonly setEnergyFactor: (factor: number) => Promise<void>;
+  /** The deployer of `TOKENS.shared`. */
+  readonly deployer: string;
+  /** Sets what callers of `TOKENS.shared` pay, in percent, and the most that its deployer pays of a call. */
+  readonly shareEnergy: (callerPercent: number, limit: number) => Promise<void>;
+  /** Sends some of `TOKENS.shared` from its deployer. */
+  readonly giveShared: (to: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -116,6 +158,8 @@ export async function startQuoteChain(): Promise<QuoteChain> {
       },
       tokenAt(TOKENS.quiet, { answers: 0 }),
       tokenAt(TOKENS.boasting, { moves: false, emits: false }),
+      ...strictTokens(),
+      { ...tokenAt(TOKENS.shared, {}), origin: staker.address },
     ],
   };
   const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));
@@ -134,6 +178,19 @@ export async function startQuoteChain(): Promise<QuoteChain> {
     solidUrl: solid,
     setParameters: (parameters) => setOn(control, 'parameters', parameters),
     setEnergyFactor: (factor) => setOn(control, 'contract', { address: WHO.token, energy_factor: factor }),
+    deployer: staker.address,
+    shareEnergy: async (callerPercent, limit) => {
+      const contract = { contract_address: TOKENS.shared };
+      await confirmedAct(full, staker, 'updatesetting', { ...contract, consume_user_resource_percent: callerPercent });
+      await confirmedAct(full, staker, 'updateenergylimit', { ...contract, origin_energy_limit: limit });
+    },
+    giveShared: (to) =>
+      confirmedAct(full, staker, 'triggersmartcontract', {
+        contract_address: TOKENS.shared,
+        function_selector: 'transfer(address,uint256)',
+        parameter: transferArgs(to, 1_000_000),
+        fee_limit: 100_000_000,
+      }),
     stop: async () => {
       await node.stop();
       await rm(dir, { recursive: true, force: true });

@@ -10,6 +10,8 @@ export interface SpyNode {
   before: (path: string, body: string) => Promise<Meddling> | Meddling;
   /** Called when the real node has answered, before its answer is handed on. */
   after: (path: string) => Promise<void> | void;
+  /** What is handed on instead of the real node's answer. */
+  change: (path: string, text: string) => string;
   /** Back to passing everything on. */
   readonly rest: () => void;
   readonly close: () => Promise<void>;
@@ -36,7 +38,7 @@ export async function openSpyNode(target: string): Promise<SpyNode> {
     const text = await answer.text();
     await spy.after(path);
     if (meddling === 'break-after') response.destroy();
-    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(spy.change(path, text));
   };
   const server = createServer((request, response) => {
     exchange(request, response).catch(() => response.destroy());
@@ -48,9 +50,11 @@ export async function openSpyNode(target: string): Promise<SpyNode> {
     url: `http://127.0.0.1:${address.port.toString()}`,
     before: () => undefined,
     after: () => undefined,
+    change: (_path, text) => text,
     rest: () => {
       spy.before = () => undefined;
       spy.after = () => undefined;
+      spy.change = (_path, text) => text;
     },
     close: async () => {
       server.closeAllConnections();

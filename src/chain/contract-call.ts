@@ -4,7 +4,7 @@
  */
 import type { EventLog } from '../domain/sizing.js';
 import { energy, type Energy } from '../domain/units.js';
-import { NodeError } from './errors.js';
+import { NO_CONSTANT_CALLS, NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
 export interface ContractCall {
@@ -60,7 +60,7 @@ export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   const message = typeof result['message'] === 'string' ? result['message'] : '';
   if (typeof code === 'string' && code !== 'SUCCESS') {
     // TRON (java-tron): as it comes, vm.supportConstant is off. That is no word on the call: another node may run it.
-    if (/not support constant/i.test(message)) throw new NodeError(node, 'refused', 'it runs no constant calls');
+    if (/not support constant/i.test(message)) throw new NodeError(node, 'refused', NO_CONSTANT_CALLS);
     return readRefusal(message);
   }
   const used = int64(json['energy_used']);

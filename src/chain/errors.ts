@@ -15,7 +15,14 @@ export class NodeError extends Error {
   ) {
     super(`${node}: ${message}`, { cause });
   }
+
+  /** Whether the node's configuration leaves constant calls out. */
+  get runsNoConstantCalls(): boolean {
+    return this.message.endsWith(NO_CONSTANT_CALLS);
+  }
 }
+
+export const NO_CONSTANT_CALLS = 'it runs no constant calls';
 
 /** An answer, but none to the question: a provider, or a lite fullnode of TRON, may not have the endpoint. */
 export const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);

@@ -151,15 +151,17 @@ export class TronClient {
 
   /**
    * Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. TRON: a busy node gives up on
-   * small calls now and then for want of CPU time, so that is asked once more, of another node where there is one.
+   * small calls now and then for want of CPU time, so that is asked once more, of another node where there is one; and so
+   * is an outcome that is not `isEnough`.
    */
-  async simulate(call: ContractCall): Promise<CallOutcome> {
+  async simulate(call: ContractCall, isEnough: (outcome: CallOutcome) => boolean = () => true): Promise<CallOutcome> {
     let asked: TronNode | undefined;
     const run = async (node: TronNode): Promise<CallOutcome> => {
       asked = node;
       return simulateAt(node, call);
     };
     const outcome = await this.pool.ask(CONSTANT_CALL_PATH, run);
+    if (!isEnough(outcome)) return this.pool.ask(CONSTANT_CALL_PATH, run, asked).catch(() => outcome);
     if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;
     // The first answer stands where nobody gives a second one.
     return this.pool.ask(CONSTANT_CALL_PATH, run, asked).catch(() => outcome);

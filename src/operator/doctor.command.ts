@@ -10,6 +10,7 @@ import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
 import type { CliContext } from './cli-context.js';
 import { findingText } from './finding-text.js';
+import { lookAtSizing } from '../diagnostics/doctor-sizing.js';
 import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
 import {
   lookAtHeldRate,
@@ -95,6 +96,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
   return [
     ...(await lookAtHistory(tron, historyFromRecords(parts.get(Database)))),
     ...(await lookAtToken(tron, config)),
+    ...(await lookAtSizing(tron, config, wallets, parts.get(Database))),
     ...lookAtSecrets(await parts.get(KeyRewrap).look()),
     ...(await lookAtWallets(tron, wallets, config)),
     ...(await lookAtSigner(config, wallets)),

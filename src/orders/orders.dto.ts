@@ -20,7 +20,9 @@ export class UnlabelledOrderRequest {
   declare readonly receive_address?: string;
 
   @Optional()
-  @IsEnergy('Sized by the service when left out. Small amounts may not be worth renting, as with quotes.')
+  @IsEnergy(
+    'Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth renting, as with quotes.',
+  )
   declare readonly energy?: number;
 
   @Optional()

@@ -8,7 +8,7 @@ import { Repository } from 'typeorm';
 import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { nowMs, withDeadline } from '../base/clock.js';
+import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
@@ -19,7 +19,8 @@ import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { SharedReading } from '../store/shared-reading.js';
-import { SizingProbe, type MeasuredSizing } from './sizing-probe.js';
+import { OBSTACLE_TEXTS, SIZING_OBSTACLES, type SizingObstacle } from './sizing-obstacles.js';
+import { SizingProbe, obstacleOf, type MeasuredSizing } from './sizing-probe.js';
 import type { SizingFigures } from '../domain/sizing.js';
 
 interface ChainState {
@@ -38,9 +39,11 @@ export interface MarketState extends ChainState {
   readonly measuredAtMs: number;
 }
 
-/** `figures` undefined: nobody was ever known to hold the token, so nothing could be measured. */
 interface SizingState {
+  /** The last that were measured; undefined when none ever were. */
   readonly figures: (MeasuredSizing & { readonly measuredAtMs: number }) | undefined;
+  /** What kept the latest measurement from giving figures. */
+  readonly obstacle: SizingObstacle | undefined;
 }
 
 /** Reading takes two or three questions, each of which may go to a second node. */
@@ -60,6 +63,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly probe: SizingProbe;
 
   private readonly ratio: AgreedRatio;
+  /** Of this process's own last attempt that no node answered; other processes do not know it. */
+  private sizingFailure: { readonly obstacle: SizingObstacle; readonly atMs: number } | undefined;
 
   constructor(
     private readonly config: Config,
@@ -94,7 +99,9 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       log.warn({ err }, 'the state of the chain could not be refreshed'),
     );
     this.sizingRepeater = background(this.sizing, (err) => {
-      log.warn({ err, ageSec: this.sizingAgeSec }, 'token transfers could not be measured; the last figures stay');
+      const obstacle = obstacleOf(err);
+      this.sizingFailure = { obstacle, atMs: monotonicMs() };
+      this.warnOf(obstacle, this.sizing.latest()?.value.figures, err);
     });
   }
 
@@ -128,6 +135,19 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   get sizingAgeSec(): number {
     const figures = this.sizing.latest()?.value.figures;
     return figures === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs() - figures.measuredAtMs) / 1000;
+  }
+
+  /** How often a token transfer is measured, in seconds. */
+  get sizingRefreshSec(): number {
+    return this.config.market.sizingRefreshSec;
+  }
+
+  /** What keeps token transfers from being measured just now; undefined when nothing does. */
+  get sizingObstacle(): SizingObstacle | undefined {
+    const latest = this.sizing.latest();
+    const failure = this.sizingFailure;
+    const isNewer = failure !== undefined && (latest === undefined || failure.atMs > monotonicMs() - latest.ageMs);
+    return isNewer ? failure.obstacle : latest?.value.obstacle;
   }
 
   /** Gives the market an address that holds the reference token, from which it may simulate transfers. */
@@ -171,15 +191,17 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     const last = this.sizing.latest()?.value.figures;
     const wallets = await this.poolWallets().catch(() => []);
     const measuredAtMs = nowMs();
-    const figures = await this.probe.measure([...(last === undefined ? [] : [last.holder]), ...wallets]);
-    if (figures !== undefined) return { figures: { ...figures, measuredAtMs } };
-    this.log.warn(
-      {},
-      last === undefined
-        ? 'nobody is known to hold the reference token, so orders are sized by WARM_ENERGY and COLD_ENERGY; name a holder in SIZING_HOLDER'
-        : 'nobody is known any more to hold the reference token and transfer it, so orders are sized as last measured; name a holder in SIZING_HOLDER',
-    );
-    return { figures: last };
+    const measured = await this.probe.measure([...(last === undefined ? [] : [last.holder]), ...wallets]);
+    if (typeof measured !== 'string') return { figures: { ...measured, measuredAtMs }, obstacle: undefined };
+    this.warnOf(measured, last);
+    return { figures: last, obstacle: measured };
+  }
+
+  private warnOf(obstacle: SizingObstacle, last: MeasuredSizing | undefined, err?: unknown): void {
+    const use = last === undefined ? 'WARM_ENERGY and COLD_ENERGY' : 'the last figures';
+    const { says, todo } = OBSTACLE_TEXTS[obstacle];
+    const fields = { obstacle, todo, ageSec: this.sizingAgeSec, ...(err === undefined ? {} : { err }) };
+    this.log.warn(fields, `token transfers could not be measured: ${says}; orders are sized by ${use}`);
   }
 
   private async poolWallets(): Promise<string[]> {
@@ -249,26 +271,32 @@ function within(value: bigint | undefined, bounds: FeeBounds): bigint | undefine
   return value !== undefined && isWithin(value, bounds) ? value : undefined;
 }
 
-function encodeSizing({ figures }: SizingState) {
+function encodeSizing({ figures, obstacle }: SizingState) {
+  const kept = obstacle === undefined ? {} : { obstacle };
   return figures === undefined
-    ? { measured: false }
+    ? { measured: false, ...kept }
     : {
         measured: true,
         warmEnergy: figures.warmEnergy.toString(),
         coldEnergy: figures.coldEnergy.toString(),
         holder: figures.holder,
         measuredAtMs: figures.measuredAtMs.toString(),
+        ...kept,
       };
 }
 
 function decodeSizing(json: unknown): SizingState | undefined {
   const fields = fieldsOf(json);
-  if (fields['measured'] === false) return { figures: undefined };
+  const obstacle = SIZING_OBSTACLES.find((each) => each === fields['obstacle']);
+  if (fields['measured'] === false) return { figures: undefined, obstacle };
   const warmEnergy = integerOf(fields, 'warmEnergy');
   const coldEnergy = integerOf(fields, 'coldEnergy');
   const holder = fields['holder'];
   if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
   // Written by an earlier version, it has no time of its own: it is young, or would have been replaced.
   const measuredAtMs = Number(integerOf(fields, 'measuredAtMs') ?? BigInt(nowMs()));
-  return { figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs } };
+  return {
+    figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs },
+    obstacle,
+  };
 }

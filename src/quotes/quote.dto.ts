@@ -49,7 +49,8 @@ export class QuoteRequest {
 
   @Optional()
   @IsEnergy(
-    'The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has ' +
+    'The exact need, as POST /v1/simulate says it. Left out, the order is sized by the receiver’s own balance of the ' +
+      'token, not by the recipient of its transfer. Every rental has ' +
       'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
   )
   declare readonly energy?: number;

@@ -31,9 +31,13 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   credits: always(integerSchema('What an order at this quote is charged.', 8_775_000)),
   trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
   recipient_state: always(
-    textSchema('Why the energy is what it is: unknown when nobody looked or could look.', 'unknown', {
-      enum: ['warm', 'cold', 'unknown'],
-    }),
+    textSchema(
+      "By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was read.",
+      'unknown',
+      {
+        enum: ['warm', 'cold', 'unknown'],
+      },
+    ),
   ),
   needs_activation: sometimes({
     type: 'boolean',
@@ -85,7 +89,9 @@ export function describeQuote(): Operation {
     summary: 'Price a rental and hold the price',
     description:
       'Free. The price is held for the seconds shown and becomes exactly one order. Without energy the receiver is ' +
-      'read on chain and the order sized for one transfer of the reference token. Shares the budget of simulations.',
+      'read on chain and the order sized by its own balance of the reference token: for a transfer to a holder where it ' +
+      'holds some, for one to an address without the token where not. What a transfer needs depends on its recipient: ' +
+      'POST /v1/simulate says it. Shares the budget of simulations.',
     request: {
       schemaName: 'QuoteRequest',
       type: QuoteRequest,

@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { balanceOf } from './sizing-probe.js';
+import { TokenReads } from '../chain/token-reads.js';
 import { recipientOf, type Recipient } from '../domain/sizing.js';
 
 /** Our choice: a caller waits this long at most; beyond it the receiver is unknown and sized as cold. */
@@ -27,10 +27,14 @@ export class Receivers {
   private readonly remembered = new Map<string, Remembered>();
   private readonly looking = new Map<string, Promise<Recipient>>();
 
+  private readonly token: TokenReads;
+
   constructor(
-    private readonly config: Config,
+    config: Config,
     private readonly chain: TronClient,
-  ) {}
+  ) {
+    this.token = new TokenReads(chain, config.chain.tokenContract);
+  }
 
   /** The state of `address`; `unknown` when it cannot be read. Never rejects. */
   async look(address: string): Promise<Recipient> {
@@ -45,7 +49,7 @@ export class Receivers {
 
   private async read(address: string): Promise<Recipient> {
     const [tokenBalance, isOnChain] = await Promise.all([
-      readable(balanceOf(this.chain, this.config.chain.tokenContract, address)),
+      readable(this.token.balanceOf(address)),
       readable(this.chain.account(address).then((account) => account !== undefined)),
     ]);
     const recipient = recipientOf({ tokenBalance, isOnChain });

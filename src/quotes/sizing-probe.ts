@@ -5,53 +5,54 @@
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
 import type { CallOutcome } from '../chain/contract-call.js';
+import { sharingOf, type ContractSharing } from '../chain/energy-sharing.js';
+import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import { NotRunError, TokenReads, assertRun } from '../chain/token-reads.js';
 import type { TronClient } from '../chain/tron.client.js';
+import { NO_SHARING, callerPart } from '../domain/energy-share.js';
 import type { Energy } from '../domain/units.js';
-import {
-  BALANCE_OF,
-  TRANSFER,
-  addressWord,
-  firstWord,
-  showsTransfer,
-  uintWord,
-  type SizingFigures,
-} from '../domain/sizing.js';
+import { TRANSFER, addressWord, showsTransfer, uintWord, type SizingFigures } from '../domain/sizing.js';
+import type { SizingObstacle } from './sizing-obstacles.js';
 
 export interface MeasuredSizing extends SizingFigures {
   /** Whose transfer was simulated; asked first the next time. */
   readonly holder: string;
 }
 
-/** TRON: twenty zero bytes. Tokens sent there are lost, so it holds some of every widely used one. */
-const ZERO_ADDRESS = addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(20)]));
-/** Enough for one to send and another to receive, with one in reserve. */
-const HOLDERS_WANTED = 3;
-const CANDIDATES_MAX = 12;
+/** Figures, or what kept them from being measured. */
+export type Measurement = MeasuredSizing | SizingObstacle;
+
+/** Holders that are tried one after the other; one of the others receives. */
+const HOLDERS_WANTED = 4;
+const CANDIDATES_MAX = 20;
 const LEARNED_MAX = 8;
+/** Pays a fee wherever a token keeps one in proportion, also one whose rate cannot be read. */
+const USUAL_AMOUNT = 1_000_000n;
+/** TRON: twenty zero bytes. Many tokens refuse it as sender and as recipient. */
+const ZERO_ADDRESS = addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(20)]));
 
-/** A node gave up on a call, which says nothing of the token or its holders. */
-class NotMeasuredError extends Error {
-  override readonly name = 'NotMeasuredError';
+interface Holder {
+  readonly address: string;
+  readonly balance: bigint;
 }
 
-/** Throws NotMeasuredError for an answer that is a node's own trouble. */
-function judged(outcome: CallOutcome): CallOutcome {
-  if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {
-    throw new NotMeasuredError(`the node did not run the call: ${outcome.message.slice(0, 200)}`);
-  }
-  return outcome;
-}
+/** What a simulated transfer came to: its energy, or why that is not known. */
+type Transfer = Energy | 'refused' | 'no-event';
 
 export class SizingProbe {
   /** Receivers that were seen to hold the token, the latest last. */
   private readonly learned = new Set<string>();
   private hasNews = false;
+  private readonly reads: TokenReads;
 
+  /** `configured`: addresses that the operator named, separated by commas. */
   constructor(
     private readonly chain: TronClient,
     private readonly token: string,
     private readonly configured: string | undefined,
-  ) {}
+  ) {
+    this.reads = new TokenReads(chain, token);
+  }
 
   /** Remembers an address that holds the token, in case none is known; whether it is news. */
   learn(holder: string): boolean {
@@ -73,82 +74,129 @@ export class SizingProbe {
   }
 
   /**
-   * The two figures, or undefined when no holder is known or the token refuses transfers. `others` are addresses that
-   * may hold the token. Throws ChainUnavailableError, and NotMeasuredError when nodes gave up on the calls.
+   * Returns what a caller pays for the two transfers, or why they cannot be measured. `others` are addresses that may
+   * hold the token. Throws ChainUnavailableError, and NotRunError when nodes gave up on the calls.
    */
-  async measure(others: readonly string[]): Promise<MeasuredSizing | undefined> {
+  async measure(others: readonly string[]): Promise<Measurement> {
     this.hasNews = false;
-    const holders = await this.holdersAmong([
-      ...(this.configured === undefined ? [] : [this.configured]),
-      ...others,
-      ...[...this.learned].reverse(),
-      // A token's own address holds what was sent there by mistake.
-      this.token,
-      ZERO_ADDRESS,
-    ]);
-    let trouble: NotMeasuredError | undefined;
-    for (const holder of holders) {
+    const sharing = await this.sharing();
+    const least = await this.reads.leastAmountWithFee();
+    const candidates = this.candidates(others);
+    const holders = await this.holdersAmong(candidates, least);
+    const senders = holders.filter(({ balance }) => balance >= least);
+    const failures: ('refused' | 'no-event')[] = [];
+    let trouble: NotRunError | undefined;
+    for (const sender of senders) {
       try {
-        const figures = await this.measureFrom(
-          holder,
-          holders.find((other) => other !== holder),
-        );
-        if (figures !== undefined) return { ...figures, holder };
+        const figures = await this.measureFrom(sender, holders, least);
+        if (typeof figures === 'string') failures.push(figures);
+        else return { ...shared(figures, sharing), holder: sender.address };
       } catch (error) {
-        if (!(error instanceof NotMeasuredError)) throw error;
+        if (!(error instanceof NotRunError)) throw error;
         trouble = error;
       }
     }
     if (trouble !== undefined) throw trouble;
-    return undefined;
+    return this.obstacle(candidates, senders, failures);
   }
 
-  private async holdersAmong(candidates: readonly string[]): Promise<string[]> {
-    const holders: string[] = [];
-    for (const address of [...new Set(candidates)].filter(isAddress).slice(0, CANDIDATES_MAX)) {
-      const balance = await balanceOf(this.chain, this.token, address);
-      if (balance !== undefined && balance > 0n) holders.push(address);
-      if (holders.length >= HOLDERS_WANTED) break;
+  /** The most likely holders first. */
+  private candidates(others: readonly string[]): string[] {
+    const named = (this.configured ?? '').split(',').map((each) => each.trim());
+    // A token's own address holds what was sent there by mistake.
+    const all = [...named, ...others, ...[...this.learned].reverse(), this.token];
+    return [...new Set(all)]
+      .filter((address) => isAddress(address) && address !== ZERO_ADDRESS)
+      .slice(0, CANDIDATES_MAX);
+  }
+
+  private async holdersAmong(candidates: readonly string[], least: bigint): Promise<Holder[]> {
+    const holders: Holder[] = [];
+    for (const address of candidates) {
+      const balance = await this.reads.balanceOf(address);
+      if (balance !== undefined && balance > 0n) holders.push({ address, balance });
+      if (holders.filter((holder) => holder.balance >= least).length >= HOLDERS_WANTED) break;
     }
     return holders;
   }
 
   /** With no other holder known the transfer goes to its own sender, whose slot is as warm as another's. */
-  private async measureFrom(holder: string, other: string = holder): Promise<SizingFigures | undefined> {
+  private async measureFrom(
+    sender: Holder,
+    holders: readonly Holder[],
+    least: bigint,
+  ): Promise<SizingFigures | 'refused' | 'no-event'> {
+    const other = holders.find(({ address }) => address !== sender.address) ?? sender;
     const unused = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
-    const warm = await this.energyOfTransfer(holder, other);
-    const cold = await this.energyOfTransfer(holder, unused);
-    if (warm === undefined || cold === undefined) return undefined;
+    const amount = amountOf(sender.balance, least);
+    const warm = await this.transfer(sender.address, other.address, amount);
+    if (typeof warm === 'string') return warm;
+    const cold = await this.transfer(sender.address, unused, amount);
+    if (typeof cold === 'string') return cold;
     return { warmEnergy: warm, coldEnergy: cold > warm ? cold : warm };
   }
 
-  private async energyOfTransfer(from: string, to: string): Promise<Energy | undefined> {
+  private async transfer(from: string, to: string, amount: bigint): Promise<Transfer> {
     const toHex = addressToHex(to);
-    const outcome = judged(
-      await this.chain.simulate({
-        ownerAddress: from,
-        contractAddress: this.token,
-        functionSelector: TRANSFER,
-        parameter: addressWord(toHex) + uintWord(1n),
-      }),
-    );
-    if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return undefined;
-    return showsTransfer(outcome.logs, addressToHex(from), toHex) ? outcome.energyUsed : undefined;
+    const call = {
+      ownerAddress: from,
+      contractAddress: this.token,
+      functionSelector: TRANSFER,
+      parameter: addressWord(toHex) + uintWord(amount),
+    };
+    const isProven = (outcome: CallOutcome) =>
+      outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(from), toHex);
+    // A node that leaves events out would hide the proof, so a second one is asked.
+    const outcome = assertRun(await this.chain.simulate(call, (each) => each.kind !== 'success' || isProven(each)));
+    if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return 'refused';
+    return isProven(outcome) ? outcome.energyUsed : 'no-event';
+  }
+
+  /** Why no sender's transfer was measured, as far as the token says. */
+  private async obstacle(
+    candidates: readonly string[],
+    senders: readonly Holder[],
+    failures: readonly ('refused' | 'no-event')[],
+  ): Promise<SizingObstacle> {
+    if (failures.includes('no-event')) return 'no-event';
+    if (await this.reads.isPaused()) return 'paused';
+    if (senders.length === 0) {
+      const [anyone = this.token] = candidates;
+      return (await this.reads.balanceOf(anyone)) === undefined ? 'no-token' : 'no-holder';
+    }
+    for (const { address } of senders) {
+      if ((await this.reads.isBlacklisted(address)) !== true) return 'refused';
+    }
+    return 'blacklisted';
+  }
+
+  /** Undefined where it cannot be read: callers then count as paying for all, which never sizes too small. */
+  private async sharing(): Promise<ContractSharing | undefined> {
+    try {
+      return await sharingOf(this.chain, this.token);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return undefined;
+    }
   }
 }
 
-/**
- * The balance of `token` at `address`; undefined when the contract gives none. Throws ChainUnavailableError, and
- * NotMeasuredError when a node gave up on the call.
- */
-export async function balanceOf(chain: TronClient, token: string, address: string): Promise<bigint | undefined> {
-  const outcome = judged(
-    await chain.simulate({
-      ownerAddress: address,
-      contractAddress: token,
-      functionSelector: BALANCE_OF,
-      parameter: addressWord(addressToHex(address)),
-    }),
-  );
-  return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
+/** Leaves the sender something where it can: emptying a balance may cost another amount of energy. */
+function amountOf(balance: bigint, least: bigint): bigint {
+  const most = balance - 1n < USUAL_AMOUNT ? balance - 1n : USUAL_AMOUNT;
+  return most > least ? most : least;
+}
+
+/** What callers pay of the two transfers. */
+function shared(figures: SizingFigures, sharing: ContractSharing | undefined): SizingFigures {
+  const terms = sharing ?? NO_SHARING;
+  return { warmEnergy: callerPart(figures.warmEnergy, terms), coldEnergy: callerPart(figures.coldEnergy, terms) };
+}
+
+/** The obstacle behind an error that `measure` threw. */
+export function obstacleOf(error: unknown): SizingObstacle {
+  const { cause } = error instanceof ChainUnavailableError ? error : { cause: undefined };
+  const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];
+  const isOff = faults.length > 0 && faults.every((each) => each instanceof NodeError && each.runsNoConstantCalls);
+  return isOff ? 'no-constant-calls' : 'no-node';
 }

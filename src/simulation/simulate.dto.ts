@@ -100,6 +100,7 @@ export function callOf(body: SimulateRequest): ContractCall {
 export interface SimulationBody {
   readonly energy_used: number;
   readonly energy_needed: number;
+  readonly deployer_energy?: number;
   readonly burn_price_sun: number;
   readonly burn_price_trx?: string;
   readonly burn_price_usd?: string;

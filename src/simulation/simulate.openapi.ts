@@ -17,7 +17,13 @@ const yes = (description: string) => ({ type: 'boolean', const: true, descriptio
 
 const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_used: always(integerSchema("The node's own figure for the call.", 12_841)),
-  energy_needed: always(integerSchema('What to rent: energy_used and 10 %. 0 when the call would fail.', 14_126)),
+  energy_needed: always(
+    integerSchema(
+      'What to rent: energy_used and 10 %, less what the deployer pays. 0 when the call would fail.',
+      14_126,
+    ),
+  ),
+  deployer_energy: sometimes(integerSchema('What the deployer of the contract pays of energy_used.', 1_284)),
   burn_price_sun: always(
     integerSchema('What the call costs in sun with no energy on the wallet. 0 when it would fail.', 1_284_100),
   ),
@@ -28,13 +34,19 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 0)),
   fee_limit_sun: sometimes(
     integerSchema(
-      "What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too.",
+      "What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too, so a lower one " +
+        'ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.',
       1_412_600,
     ),
   ),
   would_fail: sometimes(yes('Present when no amount of energy makes the call work.')),
   needs_activation: sometimes(yes('Present when the sender is not on chain: activate it, then simulate again.')),
-  reason: sometimes(textSchema('Why the call would fail, in words.', 'TRC20: transfer amount exceeds balance')),
+  reason: sometimes(
+    textSchema(
+      'Why the call would fail, in words: of the reference token also what to do about it.',
+      'TRC20: transfer amount exceeds balance',
+    ),
+  ),
   quote: sometimes({
     ...QUOTE_ANSWER,
     description: 'When it was asked for and the call succeeds: a redeemable quote.',

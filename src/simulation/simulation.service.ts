@@ -5,8 +5,12 @@
 import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
+import { withDeadline } from '../base/clock.js';
+import { sharingFor, sharingOf } from '../chain/energy-sharing.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
+import { NO_SHARING, callerPart, deployerPart, type EnergySharing } from '../domain/energy-share.js';
+import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { burnPrice, trxOf, usdOf, withMargin } from '../domain/conversion.js';
@@ -16,6 +20,7 @@ import { quoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
 import type { SimulationBody } from './simulate.dto.js';
+import { TokenCauses } from './token-causes.js';
 
 export interface QuoteWish {
   readonly projectId: string;
@@ -45,6 +50,8 @@ export class SimulationService {
     private readonly market: Market,
     private readonly rates: Rates,
     private readonly quotes: QuotesService,
+    private readonly causes: TokenCauses,
+    private readonly config: Config,
     private readonly log: Log,
   ) {}
 
@@ -56,6 +63,7 @@ export class SimulationService {
     // Both at once; the sender's account decides first, whatever the VM says of it (docs/interface.md §8).
     const running = this.chain.simulate(call);
     running.catch(() => undefined);
+    const sharing = this.sharingOf(call);
     const isActivated = await this.isOnChain(call.ownerAddress);
     if (!isActivated) {
       const ran = await running.catch(() => undefined);
@@ -64,11 +72,11 @@ export class SimulationService {
     const outcome = await this.answered(running, 'No node could simulate the call just now; repeat it shortly.');
     switch (outcome.kind) {
       case 'success':
-        return this.succeeding(call, outcome, quote);
+        return this.succeeding(call, outcome, await sharing, quote);
       case 'reverted':
-        return failing(reasonOfRevert(outcome.data), outcome);
+        return failing(await this.reasonOf(call, reasonOfRevert(outcome.data), outcome.data === ''), outcome);
       case 'fault':
-        return failing(reasonOfFault(outcome.fault), outcome);
+        return failing(await this.reasonOf(call, reasonOfFault(outcome.fault), true), outcome);
       case 'refused':
         if (outcome.refusal === 'balance') return failing(BEYOND_BALANCE, outcome);
         this.log.info(
@@ -79,14 +87,22 @@ export class SimulationService {
     }
   }
 
-  private succeeding(call: ContractCall, outcome: Success, quote: QuoteWish | undefined): SimulationBody {
+  private succeeding(
+    call: ContractCall,
+    outcome: Success,
+    sharing: EnergySharing,
+    quote: QuoteWish | undefined,
+  ): SimulationBody {
     const feeSun = this.energyFeeSun();
-    const needed = withMargin(outcome.energyUsed);
-    const burn = burnPrice(outcome.energyUsed, feeSun);
+    // Of the total with its margin: the deployer's energy may cover the call, and not what it grows to.
+    const needed = callerPart(withMargin(outcome.energyUsed), sharing);
+    const burn = burnPrice(callerPart(outcome.energyUsed, sharing), feeSun);
+    const byDeployer = deployerPart(outcome.energyUsed, sharing);
     const { rate, fresh } = this.rates.current();
     return {
       energy_used: toJsonInteger(outcome.energyUsed),
       energy_needed: toJsonInteger(needed),
+      ...(byDeployer > 0n && { deployer_energy: toJsonInteger(byDeployer) }),
       burn_price_sun: toJsonInteger(burn),
       burn_price_trx: trxOf(burn),
       ...(fresh && { burn_price_usd: usdOf(burn, rate) }),
@@ -95,6 +111,29 @@ export class SimulationService {
       fee_limit_sun: toJsonInteger(burnPrice(needed, feeSun)),
       ...(quote !== undefined && this.quoted(call.ownerAddress, needed, quote)),
     };
+  }
+
+  /** The contract's own reason where it gives one; otherwise the cause, if the reference token's state proves one. */
+  private async reasonOf(call: ContractCall, reason: string, isNeutral: boolean): Promise<string> {
+    return (isNeutral ? await this.causes.find(call) : undefined) ?? reason;
+  }
+
+  /**
+   * What the deployer of the contract pays of the call. Never rejects: where it cannot be read in time, the caller
+   * counts as paying for all, which never sizes too small.
+   */
+  private async sharingOf({ ownerAddress, contractAddress }: ContractCall): Promise<EnergySharing> {
+    try {
+      const read = withDeadline(
+        sharingOf(this.chain, contractAddress),
+        this.config.chain.readTimeoutMs,
+        'reading a contract',
+      );
+      return sharingFor(ownerAddress, await read);
+    } catch (err) {
+      this.log.info({ err, contract: contractAddress }, 'failed to read how a deployer shares in the energy of calls');
+      return NO_SHARING;
+    }
   }
 
   /** A quote for exactly what was measured, or the code of why there is none. */

@@ -3,29 +3,103 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const PROBE = 'quotes/sizing-probe.ts';
 
-const market = (title: string): NamedTest => ({ file: 'long/market.test.ts', title });
+const SIMULATION = 'simulation/simulation.service.ts';
+
+const simulate = (title: string): NamedTest => ({ file: 'integration/simulate.test.ts', title });
+const causes = (title: string): NamedTest => ({ file: 'integration/token-causes.test.ts', title });
+const sizing = (title: string): NamedTest => ({ file: 'long/sizing.test.ts', title });
 
 export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a node without CPU time has measured something',
     changes: [
       {
-        file: PROBE,
+        file: 'chain/token-reads.ts',
         find: `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
         put: 'if (false) {',
       },
-      { file: 'quotes/market.ts', find: 'return { figures: last };', put: 'return { figures: undefined };' },
+      {
+        file: 'quotes/market.ts',
+        find: 'return { figures: last, obstacle: measured };',
+        put: 'return { figures: undefined, obstacle: measured };',
+      },
     ],
-    test: market('stays as it was last measured while a'),
+    test: sizing('stays as it was last measured while a'),
   },
   {
     name: 'a transfer that answers false has measured nothing',
-    changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', 'firstWord(outcome.result) === 1n'),
-    test: market('is measured of a token that answers false to a transfer that succeeds'),
+    changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', '/1$/.test(outcome.result)'),
+    test: sizing('is measured of a token that answers false to a transfer that succeeds'),
   },
   {
     name: 'a transfer without a Transfer event has measured something',
     changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', 'toHex.length > 0'),
-    test: market('is not measured of a token that answers true and moves nothing'),
+    test: sizing('is not measured of a token that answers true and moves nothing'),
+  },
+  {
+    name: 'a measured transfer pays no fee',
+    changes: [
+      { file: PROBE, find: 'const least = await this.reads.leastAmountWithFee();', put: 'const least = 1n;' },
+      { file: PROBE, find: 'const USUAL_AMOUNT = 1_000_000n;', put: 'const USUAL_AMOUNT = 1n;' },
+    ],
+    test: sizing('is that of a transfer which pays the fee of the token'),
+  },
+  {
+    name: 'a holder of less than pays a fee is measured',
+    changes: one(PROBE, 'holders.filter(({ balance }) => balance >= least);', 'holders.filter(() => true);'),
+    test: sizing('is not measured from a holder of less than pays a fee'),
+  },
+  {
+    name: 'a node that leaves events out is believed alone',
+    changes: one('chain/tron.client.ts', 'if (!isEnough(outcome))', 'if (!isEnough(outcome) && asked === undefined)'),
+    test: sizing('is measured by a second node where the first one leaves events out'),
+  },
+  {
+    name: 'a paused token asks for a holder',
+    changes: one(PROBE, `if (await this.reads.isPaused()) return 'paused';`, ''),
+    test: sizing('is not measured where'),
+  },
+  {
+    name: 'a size ignores the part of the deployer',
+    changes: one(PROBE, 'const terms = sharing ?? NO_SHARING;', 'const terms = NO_SHARING ?? sharing;'),
+    test: sizing('is what callers pay of a token whose deployer pays a part'),
+  },
+  {
+    name: 'a simulation ignores the part of the deployer',
+    changes: one(SIMULATION, 'callerPart(withMargin(outcome.energyUsed), sharing)', 'withMargin(outcome.energyUsed)'),
+    test: simulate('needs what is left to the caller'),
+  },
+  {
+    name: 'a deployer pays beyond its limit',
+    changes: one('domain/energy-share.ts', '/ 100n, limit, available]', '/ 100n, available]'),
+    test: simulate('needs all that its limit does not reach'),
+  },
+  {
+    name: 'a deployer shares in its own calls',
+    changes: one('chain/energy-sharing.ts', ' || sharing.deployer === caller', ''),
+    test: simulate('needs all of the deployer itself'),
+  },
+  {
+    name: 'a cause is named for other contracts',
+    changes: one(
+      'simulation/token-causes.ts',
+      'call.contractAddress === this.reads.token ? ',
+      'call.contractAddress !== "" ? ',
+    ),
+    test: causes('no cause of another token is named'),
+  },
+  {
+    name: 'the spender is taken for the owner of the tokens',
+    changes: one(
+      'simulation/token-call.ts',
+      `kind: 'transferFrom', from: first`,
+      `kind: 'transferFrom', from: call.ownerAddress`,
+    ),
+    test: causes('names the cause'),
+  },
+  {
+    name: 'no cause is read from raw data',
+    changes: one('simulation/token-call.ts', 'return data?.toLowerCase();', 'return undefined;'),
+    test: causes('a failing call as'),
   },
 ];

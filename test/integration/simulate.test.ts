@@ -1,5 +1,5 @@
 // POST /v1/simulate on the local chain, whose figures must be those a real node gave.
-import { WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { makeCustomer } from '../factory.js';
 import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
@@ -9,7 +9,7 @@ let world: QuoteWorld;
 const ABSENT = ['burn_price_trx', 'burn_price_usd', 'energy_penalty', 'fee_limit_sun', 'quote', 'quote_error'] as const;
 
 beforeAll(async () => {
-  world = await openQuoteWorld();
+  world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
 });
 
 afterAll(() => world.close());
@@ -228,6 +228,72 @@ describe('the two forms', () => {
   test('the largest value a caller may write is read exactly', async () => {
     const { body } = await call({ function_selector: 'pay()', call_value: Number.MAX_SAFE_INTEGER });
     expect(body).not.toHaveProperty('error');
+  });
+});
+
+describe('a contract whose deployer pays a part', () => {
+  const transferBy = (owner: string, more: object = {}) =>
+    simulate({
+      owner_address: owner,
+      contract_address: TOKENS.shared,
+      function_selector: 'transfer(address,uint256)',
+      parameter: transferArgs(WHO.bob),
+      ...more,
+    });
+
+  beforeAll(async () => {
+    await world.chain.shareEnergy(10, 10_000_000);
+    // Bob gets some, so that a sender is not the deployer.
+    await world.chain.giveShared(WHO.bob);
+  });
+
+  afterAll(() => world.chain.shareEnergy(100, 10_000_000));
+
+  test('needs what is left to the caller', async () => {
+    const { body } = await transferBy(WHO.bob, { quote: true });
+    const used = body.energy_used;
+    const needed = Math.ceil((used * 110) / 100);
+    expect(body.deployer_energy).toBe(Math.floor((used * 90) / 100));
+    expect(body).toMatchObject({
+      energy_needed: needed - Math.floor((needed * 90) / 100),
+      burn_price_sun: (used - body.deployer_energy) * 100,
+      fee_limit_sun: body.energy_needed * 100,
+      // So little is cheaper burnt.
+      quote_error: 'NOT_WORTH_RENTING',
+    });
+  });
+
+  test('needs all that its limit does not reach', async () => {
+    await world.chain.shareEnergy(10, 1000);
+    const { body } = await transferBy(WHO.bob);
+    const needed = Math.ceil((body.energy_used * 110) / 100) - 1000;
+    expect(body).toMatchObject({ deployer_energy: 1000, energy_needed: needed });
+    expect(body.burn_price_sun).toBe((body.energy_used - 1000) * 100);
+  });
+
+  test('needs nothing of callers who pay nothing', async () => {
+    await world.chain.shareEnergy(0, 10_000_000);
+    const { body } = await transferBy(WHO.bob, { quote: true });
+    expect(body.deployer_energy).toBe(body.energy_used);
+    expect(body).toMatchObject({ energy_needed: 0, burn_price_sun: 0, quote_error: 'NOT_WORTH_RENTING' });
+    expect(body).not.toHaveProperty('would_fail');
+  });
+
+  test('needs all of the deployer itself', async () => {
+    const { body } = await transferBy(world.chain.deployer);
+    expect(body).not.toHaveProperty('deployer_energy');
+    expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
+  });
+
+  test('counts as paid for by the caller where its terms cannot be read', async () => {
+    world.node.fail({ kind: 'says', body: 'none' }, 'wallet/getcontract');
+    try {
+      const { body } = await transferBy(WHO.bob);
+      expect(body).not.toHaveProperty('deployer_energy');
+      expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
+    } finally {
+      world.node.mend();
+    }
   });
 });
 

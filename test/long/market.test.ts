@@ -2,7 +2,7 @@
 import type { Market } from '../../src/quotes/market.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { openFaultyNode, type Fault } from '../faulty-node.js';
-import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../quote-chain.js';
+import { WHO, recordedCall } from '../quote-chain.js';
 import { openProxy } from '../proxy.js';
 import { openMarketOf } from '../market-process.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
@@ -336,106 +336,5 @@ describe('what processes share', () => {
       ),
     ).toBe(77n);
     proxy.mend();
-  });
-});
-
-const OUT_OF_TIME = JSON.stringify({
-  result: {
-    code: 'OTHER_ERROR',
-    message: "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing",
-  },
-});
-const NO_BALANCE = JSON.stringify({
-  result: { result: true },
-  energy_used: 5,
-  constant_result: ['0'.repeat(64)],
-  transaction: { ret: [{}] },
-});
-
-describe('the energy of a token transfer', () => {
-  const FALLBACK = { warmEnergy: 65_000n, coldEnergy: 131_000n };
-
-  test('without a known holder is the configured one', async () => {
-    const { market } = await openMarket({ SIZING_HOLDER: '' }, true);
-    expect(market.current().sizing).toEqual(FALLBACK);
-  });
-
-  test('is measured as soon as a holder is learned, and the holder shared', async () => {
-    const long = { SIZING_HOLDER: '', SIZING_REFRESH_SEC: '86400' };
-    const { market } = await openMarket(long, true);
-    const other = await openMarket(long);
-    market.learnHolder(WHO.bob);
-    for (const each of [market, other.market]) {
-      const sizing = await until(
-        () => each.current().sizing,
-        ({ warmEnergy }) => warmEnergy === WARM,
-      );
-      expect(sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
-    }
-  });
-
-  test('is measured of a token that answers false to a transfer that succeeds', async () => {
-    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.quiet }, true);
-    const { warmEnergy, coldEnergy } = market.current().sizing;
-    const used = async (to: string) => {
-      const call = { contract_address: TOKENS.quiet, function_selector: 'transfer(address,uint256)' };
-      const asked = { ...call, owner_address: WHO.bank, parameter: transferArgs(to, 1), visible: true };
-      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
-      return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
-    };
-    expect(warmEnergy).toBe(await used(WHO.bank));
-    expect(coldEnergy).toBe(await used(newAddress()));
-    expect(coldEnergy).toBeGreaterThan(warmEnergy);
-    expect(market.sizingAgeSec).toBeLessThan(3600);
-  });
-
-  test('is not measured of a token that answers true and moves nothing', async () => {
-    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.boasting }, true);
-    expect(market.current().sizing).toEqual(FALLBACK);
-    expect(market.sizingAgeSec).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  test('a configured holder that holds nothing is passed over', async () => {
-    const { market } = await openMarket({ SIZING_HOLDER: WHO.carol }, true);
-    expect(market.current().sizing).toEqual(FALLBACK);
-  });
-
-  test('a token that is no contract leaves the configured figures, and everything else works', async () => {
-    const { market } = await openMarket({ TOKEN_CONTRACT: WHO.bob }, true);
-    expect(market.current()).toMatchObject({ energyFeeSun: 100n, sizing: FALLBACK });
-  });
-
-  test.each([
-    ['node says nothing of use', '{}'],
-    ['node has no CPU time for it', OUT_OF_TIME],
-  ])('stays as it was last measured while a %s', async (_, body) => {
-    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
-    expect(market.current().sizing.warmEnergy).toBe(WARM);
-    world.node.fail({ kind: 'says', body }, CONSTANT);
-    const ages = async () =>
-      until(
-        () => market.sizingAgeSec,
-        (ageSec) => ageSec > 4,
-      );
-    expect(await ages()).toBeGreaterThan(4);
-    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
-    world.node.mend();
-    expect(
-      await until(
-        () => market.sizingAgeSec,
-        (ageSec) => ageSec < 4,
-      ),
-    ).toBeLessThan(4);
-  });
-
-  test('stays as it was last measured when nobody is known to hold the token any more', async () => {
-    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
-    expect(market.current().sizing.warmEnergy).toBe(WARM);
-    world.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);
-    await until(
-      () => market.sizingAgeSec,
-      (ageSec) => ageSec > 4,
-    );
-    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
   });
 });

@@ -22,6 +22,7 @@ import {
 } from '../../src/domain/price.js';
 import { priceFloor } from '../../src/pool/bandwidth.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
+import { callerPart, deployerPart } from '../../src/domain/energy-share.js';
 import { addressWord, energyFor, firstWord, recipientOf, showsTransfer, uintWord } from '../../src/domain/sizing.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 
@@ -226,6 +227,20 @@ describe('sizing', () => {
     expect(firstWord('f4240'.padStart(64, '0'))).toBe(1_000_000n);
     expect(firstWord('ff'.repeat(32))).toBe(2n ** 256n - 1n);
     for (const result of ['', '00', 'zz'.repeat(32), '0'.repeat(63)]) expect(firstWord(result)).toBeUndefined();
+  });
+
+  test.each([
+    ['the percentage, rounded down', 10n, 10_000_000n, 10_000_000n, 11_556n],
+    ['at most its limit', 10n, 500n, 10_000_000n, 500n],
+    ['at most what it has', 10n, 10_000_000n, 77n, 77n],
+    ['all where callers pay nothing', 0n, 10_000_000n, 10_000_000n, 12_841n],
+    ['nothing where callers pay all', 100n, 10_000_000n, 10_000_000n, 0n],
+    ['nothing where callers pay more than all', 101n, 10_000_000n, 10_000_000n, 0n],
+    ['nothing with nothing', 0n, 10_000_000n, 0n, 0n],
+  ])('a deployer pays %s', (_, callerPercent, limit, available, part) => {
+    const sharing = { callerPercent, limit, available };
+    expect(deployerPart(energy(12_841n), sharing)).toBe(part);
+    expect(callerPart(energy(12_841n), sharing)).toBe(12_841n - part);
   });
 
   describe('a Transfer event proves a transfer', () => {

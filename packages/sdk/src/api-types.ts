@@ -241,7 +241,10 @@ export interface EnergyOrderRequest {
 export type EnergyRentRequest = {
   /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
   readonly receive_address?: string | null | undefined;
-  /** Sized by the service when left out. Small amounts may not be worth renting, as with quotes. */
+  /**
+   * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
+   * renting, as with quotes.
+   */
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
   readonly duration_sec?: number | undefined;
@@ -673,7 +676,10 @@ export type OrderRequest = {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
   readonly receive_address?: string | null | undefined;
-  /** Sized by the service when left out. Small amounts may not be worth renting, as with quotes. */
+  /**
+   * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
+   * renting, as with quotes.
+   */
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
   readonly duration_sec?: number | undefined;
@@ -754,7 +760,10 @@ export interface Quote {
   readonly credits: number;
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
-  /** Why the energy is what it is: unknown when nobody looked or could look. */
+  /**
+   * By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was
+   * read.
+   */
   readonly recipient_state: 'warm' | 'cold' | 'unknown';
   /** Present when the receiver was read and is not on chain yet. */
   readonly needs_activation?: true | undefined;
@@ -784,8 +793,9 @@ export interface QuoteRequest {
   /** Who will spend the energy: the sender of the upcoming transfer, not the token recipient. */
   readonly receive_address: string;
   /**
-   * The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has
-   * a least price, so that small amounts are not worth renting: the refusal names the smallest that is.
+   * The exact need, as POST /v1/simulate says it. Left out, the order is sized by the receiver’s own balance of
+   * the token, not by the recipient of its transfer. Every rental has a least price, so that small amounts are not
+   * worth renting: the refusal names the smallest that is.
    */
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest that is on sale. */
@@ -843,8 +853,10 @@ export type SimulateRequest = {
 export interface Simulation {
   /** The node's own figure for the call. */
   readonly energy_used: number;
-  /** What to rent: energy_used and 10 %. 0 when the call would fail. */
+  /** What to rent: energy_used and 10 %, less what the deployer pays. 0 when the call would fail. */
   readonly energy_needed: number;
+  /** What the deployer of the contract pays of energy_used. */
+  readonly deployer_energy?: number | undefined;
   /** What the call costs in sun with no energy on the wallet. 0 when it would fail. */
   readonly burn_price_sun: number;
   /** The same in TRX, when the call succeeds. */
@@ -853,13 +865,16 @@ export interface Simulation {
   readonly burn_price_usd?: string | undefined;
   /** The dynamic part of energy_used, when the call succeeds. */
   readonly energy_penalty?: number | undefined;
-  /** What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too. */
+  /**
+   * What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too, so a lower
+   * one ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.
+   */
   readonly fee_limit_sun?: number | undefined;
   /** Present when no amount of energy makes the call work. */
   readonly would_fail?: true | undefined;
   /** Present when the sender is not on chain: activate it, then simulate again. */
   readonly needs_activation?: true | undefined;
-  /** Why the call would fail, in words. */
+  /** Why the call would fail, in words: of the reference token also what to do about it. */
   readonly reason?: string | undefined;
   /** When it was asked for and the call succeeds: a redeemable quote. */
   readonly quote?: {
@@ -881,7 +896,10 @@ export interface Simulation {
     readonly credits: number;
     /** Dollars per TRX. Absent when no fresh rate is known. */
     readonly trx_usd?: string | undefined;
-    /** Why the energy is what it is: unknown when nobody looked or could look. */
+    /**
+     * By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was
+     * read.
+     */
     readonly recipient_state: 'warm' | 'cold' | 'unknown';
     /** Present when the receiver was read and is not on chain yet. */
     readonly needs_activation?: true | undefined;

@@ -1,0 +1,154 @@
+/**
+ * Why a call of the reference token fails, where the token gives no reason of its own. Reads the token's state with
+ * constant calls, and names a cause only if they prove it.
+ */
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { monotonicMs, withDeadline } from '../base/clock.js';
+import { addressFromBytes, addressToHex } from '../chain/address.js';
+import type { ContractCall } from '../chain/contract-call.js';
+import { TokenReads, assertRun } from '../chain/token-reads.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import { addressWord, uintWord } from '../domain/sizing.js';
+import { Log } from '../observability/logger.js';
+import { tokenCallOf, type TokenCall } from './token-call.js';
+
+/** A search takes up to ten constant calls; beyond so many at once the neutral reason is given. */
+const AT_ONCE_MAX = 4;
+const ZERO_HEX = `41${'0'.repeat(40)}`;
+
+@Injectable()
+export class TokenCauses {
+  private readonly reads: TokenReads;
+  /** As long as one read may take; the neutral reason is given where all of them take longer. */
+  private readonly limitMs: number;
+  private underway = 0;
+
+  constructor(
+    config: Config,
+    private readonly chain: TronClient,
+    private readonly log: Log,
+  ) {
+    this.limitMs = config.chain.readTimeoutMs;
+    this.reads = new TokenReads(chain, config.chain.tokenContract);
+  }
+
+  /**
+   * Returns the problem and its remedy; undefined for other contracts and other functions, and where nothing is proven.
+   * Never rejects.
+   */
+  async find(call: ContractCall): Promise<string | undefined> {
+    const tokenCall = call.contractAddress === this.reads.token ? tokenCallOf(call) : undefined;
+    if (tokenCall === undefined || (call.callValue ?? 0n) > 0n || this.underway >= AT_ONCE_MAX) return undefined;
+    this.underway += 1;
+    const untilMs = monotonicMs() + this.limitMs;
+    const search = new CauseSearch(this.chain, this.reads, tokenCall, untilMs).run();
+    search.finally(() => (this.underway -= 1)).catch(() => undefined);
+    return withDeadline(search, this.limitMs, 'reading why a token call fails').catch((err: unknown) => {
+      this.log.info({ err }, 'failed to read why a token call fails');
+      return undefined;
+    });
+  }
+}
+
+/** One search: the common causes first, the others only if none of them holds. */
+class CauseSearch {
+  constructor(
+    private readonly chain: TronClient,
+    private readonly reads: TokenReads,
+    private readonly call: TokenCall,
+    private readonly untilMs: number,
+  ) {}
+
+  async run(): Promise<string | undefined> {
+    if (this.call.kind === 'approve') return this.ofApproval();
+    return (await this.ofSender()) ?? (await this.ofAmount()) ?? (await this.ofRecipient()) ?? this.ofSuccessor();
+  }
+
+  /** The owner's acts that stop every transfer of a sender. */
+  private async ofSender(): Promise<string | undefined> {
+    const { from } = this.call;
+    const [isPaused, isBlacklisted] = await Promise.all([this.reads.isPaused(), this.reads.isBlacklisted(from)]);
+    if (isPaused === true) return PAUSED;
+    if (isBlacklisted === true) return `${from} is on the token's blacklist. Send from another address.`;
+    return undefined;
+  }
+
+  private async ofAmount(): Promise<string | undefined> {
+    const { from, spender, value } = this.call;
+    const [balance, allowance] = await Promise.all([
+      this.reads.balanceOf(from),
+      spender === undefined ? undefined : this.reads.allowance(from, spender),
+    ]);
+    if (balance !== undefined && balance < value) {
+      const held = `${from} holds ${balance.toString()} of the token's smallest unit, less than the ${value.toString()} to be sent.`;
+      return `${held} Send it more of the token, or send less.`;
+    }
+    if (allowance !== undefined && allowance < value) {
+      const allowed = `${from} allows the sender ${allowance.toString()} of the token's smallest unit, less than the ${value.toString()} to be sent.`;
+      return `${allowed} Have ${from} approve the sender for at least that much.`;
+    }
+    return undefined;
+  }
+
+  /** Proven by a transfer of nothing, which fails for this recipient and succeeds for another. */
+  private async ofRecipient(): Promise<string | undefined> {
+    const { to } = this.call;
+    const [isTaken, isOtherTaken] = await Promise.all([
+      this.succeeds({ ...this.call, value: 0n }),
+      this.succeeds({ ...this.call, value: 0n, to: unusedAddress() }),
+    ]);
+    if (isTaken || !isOtherTaken) return undefined;
+    if (addressToHex(to) === ZERO_HEX)
+      return 'The token refuses the zero address as recipient. Name another recipient.';
+    const isBlacklisted = (await this.reads.isBlacklisted(to)) === true;
+    const why = isBlacklisted
+      ? `The recipient ${to} is on the token's blacklist.`
+      : `The token refuses ${to} as recipient.`;
+    return `${why} Name another recipient.`;
+  }
+
+  private async ofSuccessor(): Promise<string | undefined> {
+    const successor = await this.reads.successor();
+    if (successor === undefined || (await this.isContract(successor))) return undefined;
+    return `The token is deprecated, and there is no contract at ${successor}, to which it forwards. Ask the token's owner which token replaces it.`;
+  }
+
+  /** Proven by an approval of nothing, which succeeds. */
+  private async ofApproval(): Promise<string | undefined> {
+    const { from, to, value } = this.call;
+    const [canReset, isPaused] = await Promise.all([this.succeeds({ ...this.call, value: 0n }), this.reads.isPaused()]);
+    if (!canReset) return isPaused === true ? PAUSED : this.ofSuccessor();
+    const allowance = await this.reads.allowance(from, to);
+    if (allowance === undefined || allowance === 0n || value === 0n) return undefined;
+    return `The spender has an allowance of ${allowance.toString()} already, and the token refuses to replace it by another. Approve 0 first.`;
+  }
+
+  private async succeeds({ kind, from, to, value, spender }: TokenCall): Promise<boolean> {
+    this.assertInTime();
+    const recipient = addressWord(addressToHex(to)) + uintWord(value);
+    const [functionSelector, parameter] =
+      kind === 'transferFrom'
+        ? ['transferFrom(address,address,uint256)', addressWord(addressToHex(from)) + recipient]
+        : [`${kind}(address,uint256)`, recipient];
+    const call = { ownerAddress: spender ?? from, contractAddress: this.reads.token, functionSelector, parameter };
+    return assertRun(await this.chain.simulate(call)).kind === 'success';
+  }
+
+  private async isContract(address: string): Promise<boolean> {
+    this.assertInTime();
+    return (await this.chain.account(address))?.isContract === true;
+  }
+
+  /** Ends a search that nobody waits for any more. */
+  private assertInTime(): void {
+    if (monotonicMs() > this.untilMs) throw new Error('the search took too long');
+  }
+}
+
+const PAUSED = 'The token is paused by its owner. Try again once it is unpaused.';
+
+function unusedAddress(): string {
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
+}

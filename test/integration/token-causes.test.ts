@@ -1,0 +1,150 @@
+// Why a call of the reference token would fail, where the token itself gives no reason.
+import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
+import type { TestApi } from '../factory.js';
+import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
+
+const NEUTRAL = 'The call reverted without a reason.';
+const ZERO = '0'.repeat(64);
+const amountWord = (amount: number): string => amount.toString(16).padStart(64, '0');
+
+let world: QuoteWorld;
+let apis: Record<'strict' | 'paused' | 'orphaned', TestApi>;
+
+beforeAll(async () => {
+  world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
+  const on = (token: string) => world.another({ TOKEN_CONTRACT: token });
+  apis = { strict: await on(TOKENS.strict), paused: await on(TOKENS.paused), orphaned: await on(TOKENS.orphaned) };
+});
+
+afterAll(async () => {
+  for (const api of Object.values(apis)) await api.close();
+  await world.close();
+});
+
+afterEach(() => world.node.mend());
+
+interface Call {
+  readonly from: string;
+  readonly name: 'transfer' | 'transferFrom' | 'approve';
+  readonly words: string;
+}
+
+const TYPES = { transfer: 'address,uint256', transferFrom: 'address,address,uint256', approve: 'address,uint256' };
+const SELECTORS = { transfer: 'a9059cbb', transferFrom: '23b872dd', approve: '095ea7b3' };
+
+async function answerTo(at: keyof typeof apis, { from, name, words }: Call, isRaw = false, token = TOKENS[at]) {
+  const call = isRaw
+    ? { data: `0x${SELECTORS[name]}${words}` }
+    : { function_selector: `${name}(${TYPES[name]})`, parameter: words };
+  const body = { owner_address: from, contract_address: token, ...call };
+  const answer = await world.customer.at(apis[at].baseUrl).post('/v1/simulate', body);
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+const transfer = (from: string, to: string, amount: number): Call => ({
+  from,
+  name: 'transfer',
+  words: transferArgs(to, amount),
+});
+const transferFrom = (spender: string, from: string, to: string, amount: number): Call => ({
+  from: spender,
+  name: 'transferFrom',
+  words: wordOfAddress(from) + transferArgs(to, amount),
+});
+const approve = (from: string, spender: string, amount: number): Call => ({
+  from,
+  name: 'approve',
+  words: transferArgs(spender, amount),
+});
+const toZero = (from: string, amount: number): Call => ({ from, name: 'transfer', words: ZERO + amountWord(amount) });
+
+const HELD = `${WHO.bob} holds 1000 of the token's smallest unit, less than the 1001 to be sent.`;
+const ALLOWED = `${WHO.bank} allows the sender 5 of the token's smallest unit, less than the 6 to be sent.`;
+const ZERO_REFUSED = 'The token refuses the zero address as recipient. Name another recipient.';
+const PAUSED = 'The token is paused by its owner. Try again once it is unpaused.';
+
+const CASES: readonly (readonly [string, keyof typeof apis, Call, string])[] = [
+  [
+    'too little is held',
+    'strict',
+    transfer(WHO.bob, newAddress(), 1001),
+    `${HELD} Send it more of the token, or send less.`,
+  ],
+  [
+    'too little is allowed',
+    'strict',
+    transferFrom(WHO.bob, WHO.bank, newAddress(), 6),
+    `${ALLOWED} Have ${WHO.bank} approve the sender for at least that much.`,
+  ],
+  [
+    'the owner of an allowance holds too little',
+    'strict',
+    transferFrom(WHO.bank, WHO.bob, newAddress(), 1001),
+    `${HELD} Send it more of the token, or send less.`,
+  ],
+  [
+    'the sender is blacklisted',
+    'strict',
+    transfer(WHO.carol, newAddress(), 1),
+    `${WHO.carol} is on the token's blacklist. Send from another address.`,
+  ],
+  [
+    'the owner of an allowance is blacklisted',
+    'strict',
+    transferFrom(WHO.bob, WHO.carol, newAddress(), 1),
+    `${WHO.carol} is on the token's blacklist. Send from another address.`,
+  ],
+  ['the recipient is the zero address', 'strict', toZero(WHO.bob, 5), ZERO_REFUSED],
+  ['the token is paused', 'paused', transfer(WHO.bob, newAddress(), 5), PAUSED],
+  ['the token is paused while approving', 'paused', approve(WHO.bank, WHO.bob, 5), PAUSED],
+  [
+    'a deprecated token has no successor',
+    'orphaned',
+    transfer(WHO.bob, newAddress(), 5),
+    `The token is deprecated, and there is no contract at ${WHO.ghost}, to which it forwards. Ask the token's owner which token replaces it.`,
+  ],
+  [
+    'an allowance would replace another',
+    'strict',
+    approve(WHO.bob, WHO.carol, 4),
+    'The spender has an allowance of 3 already, and the token refuses to replace it by another. Approve 0 first.',
+  ],
+];
+
+describe.each([
+  ['a function and its arguments', false],
+  ['raw data', true],
+])('a failing call as %s', (_form, isRaw) => {
+  test.each(CASES)('names the cause: %s', async (_cause, at, call, reason) => {
+    expect(await answerTo(at, call, isRaw)).toMatchObject({ would_fail: true, energy_needed: 0, reason });
+  });
+});
+
+test('a spender who is blacklisted is no cause where the token checks the owner alone', async () => {
+  const body = await answerTo('strict', transferFrom(WHO.carol, WHO.bob, newAddress(), 3));
+  expect(body).not.toHaveProperty('would_fail');
+});
+
+test.each([
+  ['cut short', { ...transfer(WHO.bob, newAddress(), 1001), words: transferArgs(WHO.bob, 1001).slice(0, 126) }],
+  ['of an amount that is held', { ...transfer(WHO.bob, newAddress(), 5), name: 'approve' as const }],
+])('nothing is named for a call %s', async (_, call) => {
+  const body = await answerTo('strict', call);
+  if (body.would_fail !== undefined) expect(body.reason).toBe(NEUTRAL);
+});
+
+test('no cause of another token is named', async () => {
+  const body = await answerTo('strict', transfer(WHO.bob, newAddress(), 1001), false, TOKENS.paused);
+  expect(body).toMatchObject({ would_fail: true, reason: NEUTRAL });
+});
+
+test('the reason that a token gives is left as it is', async () => {
+  const call = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
+  const { body } = await world.customer.post('/v1/simulate', {
+    owner_address: WHO.carol,
+    contract_address: WHO.token,
+    ...call,
+  });
+  expect(body.reason).toBe('TRC20: transfer amount exceeds balance');
+});

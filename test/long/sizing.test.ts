@@ -1,0 +1,210 @@
+// What a transfer of the reference token costs: measured on the chain, and named where it cannot be.
+import { openMarketOf } from '../market-process.js';
+import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../quote-chain.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { openSpyNode } from '../spy-node.js';
+
+let world: QuoteWorld;
+const opened: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  // Its own API hardly ever reads the chain: the processes of each test do.
+  world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
+});
+
+afterAll(() => world.close());
+
+afterEach(async () => {
+  world.node.mend();
+  for (const close of opened.splice(0)) await close();
+});
+
+const WARM = BigInt(recordedCall('transfer to an existing holder').response.energy_used!);
+const COLD = BigInt(recordedCall('transfer to a new holder').response.energy_used!);
+const CONSTANT = 'wallet/triggerconstantcontract';
+
+/** The market of one process; `forget` clears what others had read. */
+const openMarket = async (env: Record<string, string> = {}, forget = false) => {
+  const { close, ...process } = await openMarketOf(world, env, forget);
+  opened.push(close);
+  return process;
+};
+
+const OUT_OF_TIME = JSON.stringify({
+  result: {
+    code: 'OTHER_ERROR',
+    message: "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing",
+  },
+});
+const NO_CONSTANT_CALLS = JSON.stringify({
+  result: { code: 'CONTRACT_VALIDATE_ERROR', message: 'this node does not support constant' },
+});
+const NO_BALANCE = JSON.stringify({
+  result: { result: true },
+  energy_used: 5,
+  constant_result: ['0'.repeat(64)],
+  transaction: { ret: [{}] },
+});
+
+describe('the energy of a token transfer', () => {
+  const FALLBACK = { warmEnergy: 65_000n, coldEnergy: 131_000n };
+
+  test('without a known holder is the configured one', async () => {
+    const { market } = await openMarket({ SIZING_HOLDER: '' }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+  });
+
+  test('is measured as soon as a holder is learned, and the holder shared', async () => {
+    const long = { SIZING_HOLDER: '', SIZING_REFRESH_SEC: '86400' };
+    const { market } = await openMarket(long, true);
+    const other = await openMarket(long);
+    market.learnHolder(WHO.bob);
+    for (const each of [market, other.market]) {
+      const sizing = await until(
+        () => each.current().sizing,
+        ({ warmEnergy }) => warmEnergy === WARM,
+      );
+      expect(sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+    }
+  });
+
+  test('is measured of a token that answers false to a transfer that succeeds', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.quiet }, true);
+    const { warmEnergy, coldEnergy } = market.current().sizing;
+    const used = async (to: string) => {
+      const call = { contract_address: TOKENS.quiet, function_selector: 'transfer(address,uint256)' };
+      const asked = { ...call, owner_address: WHO.bank, parameter: transferArgs(to, 1), visible: true };
+      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
+      return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
+    };
+    expect(warmEnergy).toBe(await used(WHO.bank));
+    expect(coldEnergy).toBe(await used(newAddress()));
+    expect(coldEnergy).toBeGreaterThan(warmEnergy);
+    expect(market.sizingAgeSec).toBeLessThan(3600);
+  });
+
+  test('is that of a transfer which pays the fee of the token', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
+    const free = await openMarket({ TOKEN_CONTRACT: TOKENS.strict }, true);
+    const [withFee, without] = [market.current().sizing, free.market.current().sizing];
+    // The slot that takes the fees is empty as yet.
+    expect(withFee.warmEnergy - without.warmEnergy).toBeGreaterThan(20_000n);
+    expect(withFee.coldEnergy - without.coldEnergy).toBeGreaterThan(20_000n);
+  });
+
+  test('is not measured from a holder of less than pays a fee', async () => {
+    const holders = { SIZING_HOLDER: `${WHO.carol},${WHO.bob}` };
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed, ...holders }, true);
+    const { market: right } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
+    expect(market.current().sizing.coldEnergy).toBe(right.current().sizing.coldEnergy);
+  });
+
+  test.each([
+    ['the token is paused', { TOKEN_CONTRACT: TOKENS.paused }, 'paused'],
+    ['every holder is blacklisted', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: WHO.carol }, 'blacklisted'],
+    ['nobody is known to hold it', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: '' }, 'no-holder'],
+    ['the token is no contract', { TOKEN_CONTRACT: WHO.bob }, 'no-token'],
+  ])('is not measured where %s, and says so', async (_, env, cause) => {
+    const { market } = await openMarket(env, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+    expect(market.sizingObstacle).toBe(cause);
+    expect(market.sizingAgeSec).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test.each([
+    ['run no constant calls', NO_CONSTANT_CALLS, 'no-constant-calls'],
+    ['have no CPU time', OUT_OF_TIME, 'no-node'],
+  ])('names nodes that %s as the cause, until they do', async (_, body, cause) => {
+    const { market } = await openMarket({}, true);
+    expect(market.sizingObstacle).toBeUndefined();
+    world.node.fail({ kind: 'says', body }, CONSTANT);
+    expect(
+      await until(
+        () => market.sizingObstacle,
+        (obstacle) => obstacle !== undefined,
+      ),
+    ).toBe(cause);
+    world.node.mend();
+    expect(
+      await until(
+        () => market.sizingObstacle,
+        (obstacle) => obstacle === undefined,
+      ),
+    ).toBeUndefined();
+  });
+
+  test('is what callers pay of a token whose deployer pays a part', async () => {
+    await world.chain.shareEnergy(30, 10_000_000);
+    const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: world.chain.deployer };
+    const { market } = await openMarket(env, true);
+    const shared = market.current().sizing;
+    await opened.pop()?.();
+    await world.chain.shareEnergy(100, 10_000_000);
+    const whole = (await openMarket(env, true)).market.current().sizing;
+    expect(shared.warmEnergy).toBe(whole.warmEnergy - (whole.warmEnergy * 70n) / 100n);
+    expect(shared.coldEnergy).toBe(whole.coldEnergy - (whole.coldEnergy * 70n) / 100n);
+  });
+
+  test('is not measured of a token that answers true and moves nothing', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.boasting }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+    expect(market.sizingAgeSec).toBe(Number.POSITIVE_INFINITY);
+    expect(market.sizingObstacle).toBe('no-event');
+  });
+
+  test('is measured by a second node where the first one leaves events out', async () => {
+    const spy = await openSpyNode(world.chain.fullUrl);
+    opened.push(() => spy.close());
+    spy.change = (path, text) => (path === CONSTANT ? text.replaceAll('"logs"', '"hidden"') : text);
+    const lone = await openMarket({ TRON_FULL_NODE_URLS: spy.url }, true);
+    expect(lone.market.current().sizing).toEqual(FALLBACK);
+    expect(lone.market.sizingObstacle).toBe('no-event');
+    const pair = await openMarket({ TRON_FULL_NODE_URLS: `${spy.url},${world.node.url}` }, true);
+    expect(pair.market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+    expect(pair.market.sizingObstacle).toBeUndefined();
+  });
+
+  test('a configured holder that holds nothing is passed over', async () => {
+    const { market } = await openMarket({ SIZING_HOLDER: WHO.carol }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+  });
+
+  test('a token that is no contract leaves the configured figures, and everything else works', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: WHO.bob }, true);
+    expect(market.current()).toMatchObject({ energyFeeSun: 100n, sizing: FALLBACK });
+  });
+
+  test.each([
+    ['node says nothing of use', '{}'],
+    ['node has no CPU time for it', OUT_OF_TIME],
+  ])('stays as it was last measured while a %s', async (_, body) => {
+    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
+    expect(market.current().sizing.warmEnergy).toBe(WARM);
+    world.node.fail({ kind: 'says', body }, CONSTANT);
+    const ages = async () =>
+      until(
+        () => market.sizingAgeSec,
+        (ageSec) => ageSec > 4,
+      );
+    expect(await ages()).toBeGreaterThan(4);
+    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+    world.node.mend();
+    expect(
+      await until(
+        () => market.sizingAgeSec,
+        (ageSec) => ageSec < 4,
+      ),
+    ).toBeLessThan(4);
+  });
+
+  test('stays as it was last measured when nobody is known to hold the token any more', async () => {
+    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
+    expect(market.current().sizing.warmEnergy).toBe(WARM);
+    world.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);
+    await until(
+      () => market.sizingAgeSec,
+      (ageSec) => ageSec > 4,
+    );
+    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+  });
+});
