@@ -12,6 +12,7 @@ import { BlockFollower } from './blocks/block-follower.js';
 import { DEPOSIT_PLACES } from './deposits/crash-places.js';
 import { DepositGauges } from './deposits/deposit-gauges.js';
 import { DepositTokens } from './deposits/deposit-tokens.js';
+import { TokenWatch } from './deposits/token-watch.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
 import { WORKER_PLACES } from './fulfilment/crash-places.js';
@@ -82,6 +83,7 @@ async function start(): Promise<void> {
   await app.get(WorkerLoops).start();
   app.get(Refills).start();
   app.get(DepositGauges).start();
+  app.get(TokenWatch).start();
   app.get(WebhookGauges).start();
   app.get(StatementClosing).start();
   app.get(TestOrders).start();

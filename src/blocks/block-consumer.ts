@@ -34,6 +34,9 @@ export interface BlockConsumer {
   /** Whether it wants to see what each transaction of an address burnt. */
   watchesCosts(address: string): boolean;
 
+  /** Reads what it must know of a block from the chain, before the block's transaction. Throws ChainUnavailableError. */
+  inspect?(block: WitnessedBlock): Promise<void>;
+
   /**
    * Takes in what it wants of the next block, in the transaction that moves the cursor past it. Returns what there is to
    * do once that is committed.

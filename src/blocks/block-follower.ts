@@ -194,6 +194,7 @@ export class BlockFollower implements BeforeApplicationShutdown {
 
   /** False when the turn was lost: nothing has changed then. */
   private async takeIn(block: WitnessedBlock, fence: bigint): Promise<boolean> {
+    for (const consumer of this.consumers) await consumer.inspect?.(block);
     const committed = await this.database.transaction(async (tx) => {
       if (!(await this.cursor.move(tx, block, fence))) return undefined;
       const done: (() => void)[] = [];

@@ -8,8 +8,11 @@ import { addressFromBytes } from './address.js';
 import { addressIn, contractIn, type ContractBytes, type ContractShape } from './contract-bytes.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
-/** `log`: an event of a token; `internal`: TRX that a contract sent. */
-export type TransferKind = 'native' | 'log' | 'internal';
+/**
+ * `log`: a transfer event of a token; `internal`: TRX that a contract sent; `destroyed`: tokens that their contract's owner
+ * took from a blacklisted holder.
+ */
+export type TransferKind = 'native' | 'log' | 'internal' | 'destroyed';
 
 /** One movement. Its transaction, its kind and its position name it, once and for ever. */
 export interface Transfer {
@@ -52,6 +55,8 @@ const SHAPES: Readonly<Record<number, ContractShape>> = {
 const SUCCESS = 'SUCCESS';
 /** keccak256 of transfer(address,uint256), its first four bytes, and its two arguments. */
 const TRANSFER_CALL = /^a9059cbb(?:0{24}|0{22}41)([0-9a-f]{40})([0-9a-f]{64})$/;
+/** keccak256 of DestroyedBlackFunds(address,uint256). */
+const DESTROYED_EVENT = '61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6';
 /** TRON: what an internal transaction's note is when it moves its value; others (delegations, votes) show one too. */
 const MOVING_NOTES: ReadonlySet<unknown> = new Set(['call', 'create', 'suicide'].map(hexOf));
 /** A topic's address: twelve bytes in front, of which older compilers fill the last with TRON's prefix. */
@@ -81,6 +86,7 @@ export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObje
   const receipt = info['receipt'];
   if (!isJsonObject(receipt) || receipt['result'] !== SUCCESS) return none;
   const logged = placesOf(info['log']).flatMap(([entry, position]) => loggedTransfer(entry, position) ?? []);
+  const destroyed = placesOf(info['log']).flatMap(([entry, position]) => destroyedFunds(entry, position) ?? []);
   const internal = objectsOf(info['internal_transactions'])
     .filter(({ note }) => MOVING_NOTES.has(note))
     .map((entry, position) => internalTransfer(entry, position));
@@ -88,6 +94,7 @@ export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObje
     owner,
     transfers: [
       ...withTokenFee(logged, owner, orderedBy(contract)),
+      ...destroyed,
       ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? []))),
     ],
     isInexact: internal.includes('inexact'),
@@ -154,6 +161,28 @@ function loggedTransfer(log: JsonObject, position: number): Transfer | undefined
     from: addressOf(`41${from.slice(24)}`),
     to: addressOf(`41${to.slice(24)}`),
     amount,
+  };
+}
+
+/** Tokens that were destroyed at a holder: the event has no receiver, so the contract stands for it. */
+function destroyedFunds({ address, topics, data }: JsonObject, position: number): Transfer | undefined {
+  if (!Array.isArray(topics) || typeof address !== 'string' || typeof data !== 'string') return undefined;
+  // The holder is the second topic where the contract indexes it; else it comes first in the data, as on Ethereum.
+  const [event, ...indexed] = topics as readonly unknown[];
+  const words = [...indexed, ...(data.match(/.{64}/g) ?? [])];
+  const [holder, amount] = words;
+  const contract = LOG_ADDRESS.exec(address)?.[1];
+  if (event !== DESTROYED_EVENT || words.length !== 2 || contract === undefined) return undefined;
+  if (typeof holder !== 'string' || typeof amount !== 'string') return undefined;
+  if (!ADDRESS_TOPIC.test(holder) || !WORD.test(amount) || BigInt(`0x${amount}`) === 0n) return undefined;
+  const token = addressOf(`41${contract}`);
+  return {
+    kind: 'destroyed',
+    position,
+    contract: token,
+    from: addressOf(`41${holder.slice(24)}`),
+    to: token,
+    amount: BigInt(`0x${amount}`),
   };
 }
 

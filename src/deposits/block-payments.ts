@@ -35,11 +35,16 @@ export interface Movement {
   readonly counterparty: string | null;
 }
 
-/** `tokenContract`: the token whose transfers count in this block. */
+/** Which token's transfers count in a block, and which tokens' owners can destroy what was paid before. */
+export interface CountingTokens {
+  readonly counting: string | undefined;
+  readonly all: readonly string[];
+}
+
 export async function paymentsIn(
   tx: Transaction,
   { payments, fees }: WitnessedBlock,
-  tokenContract: string | undefined,
+  tokens: CountingTokens,
 ): Promise<BlockPayments> {
   const unique = (addresses: readonly string[]): string[] => [...new Set(addresses)];
   const owners = new Map(
@@ -68,7 +73,11 @@ export async function paymentsIn(
   for (const payment of payments) {
     const { to, from, amount } = payment;
     const projectId = owners.get(to);
-    const asset = assetOf(payment, tokenContract);
+    if (payment.kind === 'destroyed') {
+      if (owners.has(from) && payment.isAgreed) movements.push(...destroyedBy(payment, tokens));
+      continue;
+    }
+    const asset = assetOf(payment, tokens.counting);
     if (asset === undefined) {
       if (projectId !== undefined && !own.has(from)) ignored.push(payment);
       continue;
@@ -81,6 +90,16 @@ export async function paymentsIn(
     if (projectId !== undefined && isOurs) movements.push({ ...moved, address: to, amount, counterparty: from });
   }
   return { counting, ignored, movements };
+}
+
+/** What the owner of a token of ours destroyed at a deposit address; other contracts write what they like. */
+function destroyedBy(
+  { txid, position, contract, from, amount }: Payment,
+  { all }: CountingTokens,
+): readonly Movement[] {
+  if (contract === undefined || !all.includes(contract)) return [];
+  const at = { txid, kind: 'destroyed', position, address: from } as const;
+  return [{ ...at, asset: 'USDT', contract, amount: -amount, counterparty: null }];
 }
 
 /** Position 0 of a transaction's fees is what it burnt. */

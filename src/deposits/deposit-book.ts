@@ -6,19 +6,21 @@
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { BlockCursor } from '../blocks/block-cursor.js';
-import { WitnessedBlocks, type Payment, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Config } from '../config/config.js';
 import { trxOf } from '../domain/conversion.js';
 import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain/units.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
+import { Blacklist } from './blacklist.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { CREDITS_MAX, PEG_MIN, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
+import { countIgnored } from './ignored-transfers.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
 import { SmallSums, newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
@@ -36,10 +38,16 @@ interface Candidate extends SumOwner {
   readonly key: string;
   readonly amount: bigint;
   readonly at: Date;
+  /** Where it was paid. */
+  readonly address: string;
 }
 
 const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
+/** Not `CHAIN`, with which all small ones of the sum would be credited. */
+const RELEASED: Author = { actor: 'chain', reason: 'its address is blacklisted no more' };
 const WAITING_AT_ONCE = 200;
+const RELEASED_AT_ONCE = 100;
+const ADDRESSES_AT_ONCE = 20;
 const SMALL_AT_ONCE = 2000;
 
 /** The ledger's key of a deposit, for ever. */
@@ -76,6 +84,9 @@ class Takings {
 
 @Injectable()
 export class DepositBook {
+  /** The address after which held deposits are looked at next. */
+  private releasedTo = '';
+
   constructor(
     private readonly database: Database,
     private readonly ledger: Ledger,
@@ -84,8 +95,17 @@ export class DepositBook {
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
     private readonly tokens: DepositTokens,
+    private readonly blacklist: Blacklist,
     private readonly config: Config,
   ) {}
+
+  /**
+   * Reads what is to be known of the addresses that a block pays before its transaction begins. Throws
+   * ChainUnavailableError.
+   */
+  async inspect({ payments }: WitnessedBlock, isOurs: (address: string) => boolean): Promise<void> {
+    await this.blacklist.read(payments.flatMap(({ kind, to }) => (kind === 'log' && isOurs(to) ? [to] : [])));
+  }
 
   /** Takes in what is paid in the next block, in the transaction that moves the cursor past it. */
   async takeIn(tx: Transaction, block: WitnessedBlock): Promise<void> {
@@ -109,6 +129,7 @@ export class DepositBook {
 
   /** Decides on what waited for a rate that there is by now. Returns on how many; small ones are not counted. */
   async decideWaiting(fence: bigint): Promise<number> {
+    await this.blacklist.read(await this.addressesOf(sql.WAITING_ADDRESSES, [WAITING_AT_ONCE]));
     return this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
       const takings = new Takings(tx);
@@ -124,6 +145,49 @@ export class DepositBook {
       await this.ledger.moveBalances(tx, takings.balances);
       return rows.length;
     });
+  }
+
+  /**
+   * Credits what was held because its address was blacklisted, once it is not: a few addresses at once, in turn. What its
+   * token's owner destroyed meanwhile stays held. Throws ChainUnavailableError.
+   */
+  async releaseUnlisted(fence: bigint): Promise<void> {
+    const held = await this.addressesOf(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESSES_AT_ONCE]);
+    this.releasedTo = held.length < ADDRESSES_AT_ONCE ? '' : (held.at(-1) ?? '');
+    await this.blacklist.read(held);
+    const free = held.filter((address) => !this.blacklist.has(address));
+    if (free.length === 0) return;
+    await this.database.transaction(async (tx) => {
+      if ((await this.cursor.hold(tx, fence)) === undefined) return;
+      const takings = new Takings(tx);
+      for (const row of await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_AT_ONCE])) {
+        await this.release(tx, takings, row);
+      }
+      await this.ledger.moveBalances(tx, takings.balances);
+    });
+  }
+
+  private async release(tx: Transaction, takings: Takings, row: sql.BlacklistedRow): Promise<void> {
+    const candidate = candidateOf(row);
+    const { key } = candidate;
+    const holdFor = async (reason: string, rateE8: bigint | null): Promise<void> => {
+      await writeDecision(tx, row.id, { ...NOTHING, status: 'held', reason, rateE8 });
+    };
+    if (row.is_destroyed) return holdFor('destroyed', row.rate_e8);
+    const rate = row.rate_e8 ?? (await this.rateOf(tx, takings, candidate))?.rate;
+    if (rate === undefined) return;
+    const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [key]);
+    const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
+    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return holdFor('amount', rate);
+    if (await this.isOverDaily(tx, takings, total)) return holdFor('auto_max', rate);
+    const decision: Decision = { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
+    await this.enter(tx, takings, { candidate, decision, author: RELEASED });
+    await writeDecision(tx, row.id, decision);
+    await tx.query(sql.CREDIT_HELD_WITH, [key]);
+  }
+
+  private async addressesOf(statement: { name: string; text: string }, params: readonly unknown[]): Promise<string[]> {
+    return (await this.database.query<{ address: string }>(statement, [...params])).map(({ address }) => address);
   }
 
   /** The operator's decision on a held deposit. Throws OperatorError. */
@@ -172,8 +236,8 @@ export class DepositBook {
   /** Returns how many deposits were not known before. Of a rescan what was counted before is not counted again. */
   private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
     const payments = await atRecordedPlaces(tx, block.payments);
-    const token = (await this.tokens.history(tx)).contractAt(block.number);
-    const { counting, ignored, movements } = await paymentsIn(tx, { ...block, payments }, token);
+    const tokens = (await this.tokens.history(tx)).at(block.number);
+    const { counting, ignored, movements } = await paymentsIn(tx, { ...block, payments }, tokens);
     if (!isRescan) await countIgnored(tx, block, ignored);
     const takings = new Takings(tx);
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
@@ -186,6 +250,7 @@ export class DepositBook {
         amount: payment.amount,
         at: new Date(block.timestampMs),
         isAgreed: payment.isAgreed,
+        address: payment.to,
       };
       const outcome = await this.decide(tx, takings, candidate);
       await this.enter(tx, takings, { candidate, decision: outcome, author: CHAIN });
@@ -267,6 +332,8 @@ export class DepositBook {
     }
     const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
     if (!isAgreed) return held('one_node');
+    // It could be swept only if the token let the address send.
+    if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
     if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return held('amount');
     if (await this.isOverDaily(tx, takings, total)) return held('auto_max');
     return { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
@@ -336,23 +403,6 @@ async function unknownOf(tx: Transaction, payments: readonly ProjectPayment[]): 
   return payments.filter(({ payment }) => !known.has(entryKeyOf(payment.txid, payment.kind, payment.position)));
 }
 
-/** By address, contract and day: anybody can send tokens of his own making by the million. */
-async function countIgnored(tx: Transaction, block: WitnessedBlock, payments: readonly Payment[]): Promise<void> {
-  const counts = new Map<string, number>();
-  for (const { to, contract } of payments) {
-    const place = `${to} ${contract ?? ''}`;
-    counts.set(place, (counts.get(place) ?? 0) + 1);
-  }
-  if (counts.size === 0) return;
-  const places = [...counts.keys()].sort().map((place) => place.split(' '));
-  await tx.query(sql.COUNT_IGNORED, [
-    new Date(block.timestampMs),
-    places.map(([to]) => to),
-    places.map(([, contract]) => contract),
-    [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count),
-  ]);
-}
-
 function candidateOf(row: sql.DepositRow): Candidate {
   return {
     key: entryKeyOf(row.txid, row.kind, row.place),
@@ -360,6 +410,7 @@ function candidateOf(row: sql.DepositRow): Candidate {
     asset: row.asset,
     amount: BigInt(row.amount),
     at: row.block_at,
+    address: row.address,
     isAgreed: true,
   };
 }

@@ -55,6 +55,11 @@ export class DepositReader implements BlockConsumer {
     return false;
   }
 
+  /** Throws ChainUnavailableError. */
+  async inspect(block: WitnessedBlock): Promise<void> {
+    if (this.isInUse) await this.book.inspect(block, (address) => this.addresses.has(address));
+  }
+
   async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
     if (this.isInUse) await this.book.takeIn(tx, block);
     return () => undefined;
@@ -67,6 +72,7 @@ export class DepositReader implements BlockConsumer {
   /** Notes what is paid in blocks that are not solid yet. Throws ChainUnavailableError. */
   async rest(fence: bigint, solid: number): Promise<void> {
     if (this.isInUse) await this.sightings.look(fence, solid, (address) => this.addresses.has(address));
+    if (this.isInUse) await this.book.releaseUnlisted(fence);
   }
 }
 

@@ -130,7 +130,7 @@ export const HOLD_SMALL_ONES = {
 
 export const NEWEST_SMALL_ONE = {
   name: 'newest_small_deposit',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
     FROM deposit WHERE ${SMALL} ORDER BY id DESC LIMIT 1`,
 };
 
@@ -188,16 +188,44 @@ export const WAITING = {
       SELECT v.asset, v.reason, (SELECT r.minute FROM asset_rate r
           WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest ORDER BY r.minute DESC LIMIT 1) AS minute
         FROM (VALUES ('TRX', 'no_rate', 0), ('USDT', 'no_rate', 0), ('USDT', 'below_peg', $2::bigint)) v (asset, reason, lowest))
-    SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.asset, d.amount::text, d.block_at, d.status,
+    SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.address, d.asset, d.amount::text, d.block_at, d.status,
         d.reason, d.rate_e8
       FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
      WHERE d.status = 'pending' AND d.reason IN ('no_rate', 'below_peg') AND n.minute >= date_trunc('minute', d.block_at)
      ORDER BY d.id LIMIT $1 FOR UPDATE OF d`,
 };
 
+/** Where USDT was paid that waits for a rate. */
+export const WAITING_ADDRESSES = {
+  name: 'waiting_deposit_addresses',
+  text: `SELECT DISTINCT address FROM (SELECT address FROM deposit
+      WHERE status = 'pending' AND asset = 'USDT' AND (reason IN ('no_rate', 'below_peg') OR ${UNRATED}) LIMIT $1) w`,
+};
+
+/** $1 the address that was the last one, $2 how many. */
+export const BLACKLISTED_ADDRESSES = {
+  name: 'blacklisted_deposit_addresses',
+  text: `SELECT DISTINCT address FROM deposit WHERE status = 'held' AND reason = 'blacklisted' AND address > $1
+    ORDER BY address LIMIT $2`,
+};
+
+export const LOCK_BLACKLISTED = {
+  name: 'lock_blacklisted_deposits',
+  text: `SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.address, d.asset, d.amount::text, d.block_at,
+      d.status, d.reason, d.rate_e8, EXISTS (SELECT FROM deposit_movement m WHERE m.address = d.address
+        AND m.kind = 'destroyed' AND m.block_number >= d.block_number) AS is_destroyed
+    FROM deposit d WHERE d.status = 'held' AND d.reason = 'blacklisted' AND d.address = ANY ($1::text[])
+   ORDER BY d.id LIMIT $2 FOR UPDATE OF d SKIP LOCKED`,
+};
+
+export interface BlacklistedRow extends DepositRow {
+  /** Whether the token's owner has destroyed what was there since. */
+  readonly is_destroyed: boolean;
+}
+
 export const LOCK_ONE = {
   name: 'lock_deposit',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
     FROM deposit WHERE id = $1 FOR UPDATE`,
 };
 
@@ -207,6 +235,7 @@ export interface DepositRow {
   readonly kind: 'native' | 'log' | 'internal';
   readonly place: number;
   readonly project_id: string;
+  readonly address: string;
   readonly asset: DepositAsset;
   readonly amount: string;
   readonly block_at: Date;
@@ -232,8 +261,10 @@ export const CREDITED_TODAY = {
 
 export const COUNT_IGNORED = {
   name: 'count_ignored_transfers',
-  text: `INSERT INTO ignored_transfer AS i (address, contract, day, transfers)
-    SELECT v.address, v.contract, ($1::timestamptz AT TIME ZONE 'UTC')::date, v.transfers
-      FROM unnest($2::text[], $3::text[], $4::bigint[]) AS v(address, contract, transfers)
-    ON CONFLICT (address, contract, day) DO UPDATE SET transfers = i.transfers + excluded.transfers`,
+  text: `INSERT INTO ignored_transfer AS i (address, contract, day, transfers, amount, last_txid, last_block)
+    SELECT v.address, v.contract, ($1::timestamptz AT TIME ZONE 'UTC')::date, v.transfers, v.amount, v.txid, $7
+      FROM unnest($2::text[], $3::text[], $4::bigint[], $5::numeric[], $6::bytea[])
+        AS v(address, contract, transfers, amount, txid)
+    ON CONFLICT (address, contract, day) DO UPDATE SET transfers = i.transfers + excluded.transfers,
+      amount = i.amount + excluded.amount, last_txid = excluded.last_txid, last_block = excluded.last_block`,
 };

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StartError } from '../domain/errors.js';
+import type { CountingTokens } from './block-payments.js';
 import { Database, type Queryable } from '../store/database.js';
 
 export interface PaidToken {
@@ -39,9 +40,9 @@ export class TokenHistory {
     return this.tokens.findLast(({ fromBlock }) => fromBlock <= BigInt(block))?.contract;
   }
 
-  /** The token of a deposit: rows older than the column `contract` are of the first one. */
-  contractOf(recorded: string | null): string | undefined {
-    return recorded ?? this.tokens[0]?.contract;
+  /** As a block is read by them. */
+  at(block: number): CountingTokens {
+    return { counting: this.contractAt(block), all: this.tokens.map(({ contract }) => contract) };
   }
 }
 

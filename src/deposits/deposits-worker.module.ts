@@ -2,6 +2,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { BlocksModule } from '../blocks/blocks.module.js';
+import { Blacklist } from './blacklist.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositGauges } from './deposit-gauges.js';
 import { DepositReader } from './deposit-reader.js';
@@ -10,10 +11,12 @@ import { DepositTokens } from './deposit-tokens.js';
 import { HeadSightings } from './head-sightings.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
+import { TokenWatch } from './token-watch.js';
 
 @Module({
   imports: [BillingModule, BlocksModule],
   providers: [
+    Blacklist,
     DepositBook,
     DepositGauges,
     DepositReader,
@@ -22,7 +25,8 @@ import { RateRecorder } from './rate-recorder.js';
     HeadSightings,
     RateHistory,
     RateRecorder,
+    TokenWatch,
   ],
-  exports: [DepositGauges, DepositReader, DepositTokens],
+  exports: [DepositGauges, DepositReader, DepositTokens, TokenWatch],
 })
 export class DepositsWorkerModule {}

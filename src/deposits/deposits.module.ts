@@ -5,6 +5,7 @@ import { BillingModule } from '../billing/billing.module.js';
 import { BlocksModule } from '../blocks/blocks.module.js';
 import { DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
+import { Blacklist } from './blacklist.js';
 import { DepositAudit } from './deposit-audit.js';
 import { DepositReturns } from './deposit-returns.js';
 import { Holdings } from './holdings.js';
@@ -14,23 +15,38 @@ import { DepositAddressesModule } from './deposit-addresses.module.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
 import { DepositTransfers } from './deposit-transfers.js';
+import { IgnoredTransferList } from './ignored-transfers.js';
 import { RateHistory } from './rate-history.js';
+import { TokenSuccession } from './token-succession.js';
 import { TransferTrials } from './transfer-trials.js';
 
 @Module({
   imports: [BillingModule, BlocksModule, DepositAddressesModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
   providers: [
+    Blacklist,
     DepositAudit,
     DepositBook,
     DepositList,
     DepositReturns,
     DepositTransfers,
     Holdings,
+    IgnoredTransferList,
     RateHistory,
     Rescan,
     Sweeps,
+    TokenSuccession,
     TransferTrials,
   ],
-  exports: [DepositAddressesModule, DepositAudit, DepositBook, DepositList, DepositReturns, Rescan, Sweeps],
+  exports: [
+    DepositAddressesModule,
+    DepositAudit,
+    DepositBook,
+    DepositList,
+    DepositReturns,
+    IgnoredTransferList,
+    Rescan,
+    Sweeps,
+    TokenSuccession,
+  ],
 })
 export class DepositsModule {}

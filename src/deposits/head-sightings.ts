@@ -57,8 +57,7 @@ export class HeadSightings {
       if (readTo === undefined) return false;
       // Taken in as a solid one meanwhile.
       if (readTo >= BigInt(block.number)) return true;
-      const token = (await this.tokens.history(tx)).contractAt(block.number);
-      const { counting } = await paymentsIn(tx, block, token);
+      const { counting } = await paymentsIn(tx, block, (await this.tokens.history(tx)).at(block.number));
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
       await insertDeposits(
         tx,

@@ -58,7 +58,10 @@ export class Rescan {
         this.blocks.read(next + index, { payments: (address) => addresses.has(address) }),
       );
       const read: readonly WitnessedBlock[] = await Promise.all(reading);
-      for (const block of read) found += await this.book.takeInAgain(block);
+      for (const block of read) {
+        await this.book.inspect(block, (address) => addresses.has(address));
+        found += await this.book.takeInAgain(block);
+      }
       next += count;
       onProgress(next - 1, found);
     }

@@ -9,6 +9,7 @@ import { OperatorError } from '../domain/operator-error.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { addDepositsChainCommands } from './deposits-chain.command.js';
+import { addDepositsTokenCommands } from './deposits-token.command.js';
 import { creditsText, table } from './format.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -20,6 +21,7 @@ export function addDepositsCommands(program: Command, context: CliContext): void
   const deposits = program.command('deposits').description('what projects pay in on chain');
   addAddresses(deposits, context);
   addDepositsChainCommands(deposits, context);
+  addDepositsTokenCommands(deposits, context);
   deposits
     .command('list')
     .description('deposits, newest first')

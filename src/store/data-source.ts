@@ -13,7 +13,7 @@ import { CreditEntry } from './entities/credit-entry.entity.js';
 import { CreditRequest } from './entities/credit-request.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
 import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
-import { DepositToken } from './entities/deposit-token.entity.js';
+import { BlacklistedAddress, DepositToken, StoredTokenState } from './entities/deposit-token.entity.js';
 import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
@@ -107,6 +107,7 @@ import { Archive1760000000068 } from './migrations/0068-archive.js';
 import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
 import { UsageLosses1760000000070 } from './migrations/0070-usage-losses.js';
 import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
+import { TokenState1760000000074 } from './migrations/0074-token-state.js';
 import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
 import { ProvenAddresses1760000000078 } from './migrations/0078-proven-addresses.js';
 
@@ -131,6 +132,8 @@ const ENTITIES = [
   DepositReturn,
   DepositSweepAddress,
   DepositToken,
+  StoredTokenState,
+  BlacklistedAddress,
   Event,
   EventNumbering,
   EventPosition,
@@ -232,6 +235,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ArchiveGuards1760000000069,
   UsageLosses1760000000070,
   DepositToken1760000000073,
+  TokenState1760000000074,
   BoundedWebhooks1760000000075,
   ProvenAddresses1760000000078,
 ];

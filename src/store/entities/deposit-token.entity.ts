@@ -18,3 +18,49 @@ export class DepositToken {
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 }
+
+/** What a token's owner has set, as a worker last read it. Written by `deposits` alone. */
+@Entity('token_state')
+export class StoredTokenState {
+  @PrimaryColumn({ type: 'text' })
+  contract!: string;
+
+  @Column({ type: 'boolean' })
+  deprecated!: boolean;
+
+  @Column({ type: 'text', nullable: true })
+  successor!: string | null;
+
+  @Column({ type: 'boolean' })
+  paused!: boolean;
+
+  @Column({ type: 'numeric', name: 'fee_basis_points' })
+  feeBasisPoints!: string;
+
+  @Column({ type: 'numeric', name: 'maximum_fee' })
+  maximumFee!: string;
+
+  /** The address after which the next round goes on. */
+  @Column({ type: 'text', name: 'checked_to' })
+  checkedTo!: string;
+
+  @Column({ ...TIMESTAMPTZ, name: 'due_at' })
+  dueAt!: Date;
+
+  /** Null until it was read once. */
+  @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
+  readAt!: Date | null;
+}
+
+/** An address of ours, or one that energy is rented for, that the token lets send nothing. Written by `deposits` alone. */
+@Entity('blacklisted_address')
+export class BlacklistedAddress {
+  @PrimaryColumn({ type: 'text' })
+  address!: string;
+
+  @Column({ type: 'text' })
+  use!: 'deposit' | 'sweep' | 'receiver';
+
+  @Column({ ...TIMESTAMPTZ })
+  since!: Date;
+}

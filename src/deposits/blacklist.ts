@@ -1,0 +1,54 @@
+/** Which deposit addresses the token lets send nothing: what is paid there cannot be swept. */
+import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
+import { forEachConcurrently } from '../base/concurrency.js';
+import { isBlacklisted } from '../chain/token-state.js';
+import { TronClient } from '../chain/tron.client.js';
+import { DepositTokens } from './deposit-tokens.js';
+
+/** How long an answer counts: an owner blacklists an address seldom, and a block may pay many of ours. */
+const KEPT_MS = 60_000;
+const KEPT_MAX = 10_000;
+const READS_AT_ONCE = 4;
+
+@Injectable()
+export class Blacklist {
+  private readonly known = new Map<string, { readonly isListed: boolean; readonly atMs: number }>();
+
+  constructor(
+    private readonly client: TronClient,
+    private readonly tokens: DepositTokens,
+  ) {}
+
+  /** Whether an address was blacklisted when `read` last asked. */
+  has(address: string): boolean {
+    return this.known.get(address)?.isListed === true;
+  }
+
+  /** Asks about addresses of which nothing is known that is recent. Throws ChainUnavailableError. */
+  async read(addresses: Iterable<string>): Promise<void> {
+    const now = monotonicMs();
+    const wanted = [...new Set(addresses)].filter(
+      (address) => now - (this.known.get(address)?.atMs ?? -Infinity) > KEPT_MS,
+    );
+    if (wanted.length === 0) return;
+    const { tokens } = await this.tokens.history();
+    // A successor may leave the blacklist to the token before it.
+    const contracts = tokens.map(({ contract }) => contract);
+    const listed = new Set<string>();
+    await this.client.pool.ask('which addresses are blacklisted', async (node) => {
+      listed.clear();
+      await forEachConcurrently(wanted, READS_AT_ONCE, async (address) => {
+        for (const contract of contracts) if (await isBlacklisted(node, contract, address)) listed.add(address);
+      });
+    });
+    for (const address of wanted) {
+      this.known.delete(address);
+      this.known.set(address, { isListed: listed.has(address), atMs: now });
+    }
+    for (const oldest of this.known.keys()) {
+      if (this.known.size <= KEPT_MAX) break;
+      this.known.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** `deposits` about the token: its successor, and transfers that were no deposits. */
+import { Option, type Command } from 'commander';
+import { IgnoredTransferList } from '../deposits/ignored-transfers.js';
+import { TokenSuccession } from '../deposits/token-succession.js';
+import { integerArg, merchantArg } from './arguments.js';
+import type { CliContext } from './cli-context.js';
+import { table } from './format.js';
+
+const blockArg = integerArg(1n, 2n ** 40n);
+const limitArg = integerArg(1n, 1000n);
+
+export function addDepositsTokenCommands(deposits: Command, context: CliContext): void {
+  addAcceptSuccessor(deposits, context);
+  deposits
+    .command('tokens')
+    .description('the tokens that deposits were and are paid in, and from which block on each counts')
+    .action(async () => {
+      await context.operate(async (parts) => {
+        const rows = await parts.get(TokenSuccession).list();
+        const human = table(
+          ['contract', 'from block', 'replaces'],
+          rows.map(({ contract, fromBlock, replaces }) => [contract, fromBlock, replaces]),
+          'Deposits are not in use.',
+        );
+        context.print(human, rows);
+      });
+    });
+  deposits
+    .command('ignored')
+    .description('transfers of other tokens to deposit addresses, which were no deposits')
+    .option('--merchant <merchant>', 'only to this project', merchantArg)
+    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .action(async ({ merchant, limit }: { merchant?: string; limit: bigint }) => {
+      await context.operate(async (parts) => {
+        const rows = await parts.get(IgnoredTransferList).list(Number(limit), merchant);
+        const human = table(
+          ['day', 'token', 'contract', 'project', 'address', 'transfers', 'units', 'last block', 'last transaction'],
+          rows.map((row) => [
+            ...[row.day, row.token, row.contract, row.projectId, row.address, row.transfers, row.amount],
+            ...[row.lastBlock, row.lastTxid?.toString('hex') ?? null],
+          ]),
+          'No transfer was ignored.',
+        );
+        context.print(human, rows);
+      });
+    });
+}
+
+function addAcceptSuccessor(deposits: Command, context: CliContext): void {
+  deposits
+    .command('accept-successor <contract>')
+    .description('take deposits in the successor of a deprecated token from now on; wants a --reason')
+    .option('--from-block <block>', 'count its transfers from the block that deprecated the token', blockArg)
+    .action(async (contract: string, { fromBlock }: { fromBlock?: bigint }) => {
+      const act = context.actor();
+      await context.confirm(`Deposits are paid in ${contract} from now on, and in the token before it no more.`);
+      await context.operate(async (parts) => {
+        const done = await parts.get(TokenSuccession).accept(contract, fromBlock, act);
+        const since = `${contract} counts from block ${done.fromBlock.toString()} on.`;
+        const rescan =
+          done.fromBlock > done.readTo
+            ? ''
+            : ` Blocks are read up to ${done.readTo.toString()}: \`deposits rescan --from ${done.fromBlock.toString()} --to ${done.readTo.toString()}\`.`;
+        const human = `${since}${rescan} Set TOKEN_CONTRACT=${contract} for every process and restart it.`;
+        context.print(human, done);
+      });
+    });
+}
