@@ -141,6 +141,9 @@ export async function closeStage(): Promise<void> {
   await store.drop();
 }
 
+/** An act of the token's owner, in a block of its own. */
+export const tokenAct = (act: string, terms: object = {}) => chain.control(`token/${act}`, terms);
+
 export const mine = (count: number) => chain.control('mine', { count });
 
 /** The rates of every minute of the chain's first hours, as if they had been kept as they passed. */

@@ -49,6 +49,17 @@ const INBOX = {
             'npm run -s cli -- deposits resolve ' || id || ' --credit --reason ''looked at''', changed_at, 'deposit', id::text
        FROM deposit WHERE status = 'held' ORDER BY id DESC LIMIT $1)
     UNION ALL
+    (SELECT CASE WHEN s.contract IS NULL THEN 'notice' ELSE 'fault' END,
+            sum(i.transfers) || CASE WHEN s.contract IS NULL THEN ' transfers of another token (' || i.contract || ') to deposit addresses were ignored this week'
+              ELSE ' transfers of ' || i.contract || ', the successor of the deprecated token, were ignored: deposits accept-successor takes it' END,
+            'npm run -s cli -- deposits ignored', max(i.day)::timestamptz, 'finding', ''
+       FROM ignored_transfer i LEFT JOIN token_state s ON s.successor = i.contract
+      WHERE i.day >= current_date - 7 AND i.contract NOT IN (SELECT contract FROM deposit_token)
+      GROUP BY i.contract, s.contract ORDER BY (s.contract IS NULL), sum(i.transfers) DESC LIMIT $1)
+    UNION ALL
+    (SELECT 'warning', 'The token lets ' || address || ' (' || use || ') send nothing', 'npm run -s cli -- doctor', since, 'finding', ''
+       FROM blacklisted_address ORDER BY since DESC LIMIT $1)
+    UNION ALL
     SELECT 'warning', 'The rules were not judged for ' || round(extract(epoch FROM clock_timestamp() - passed_at) / 60) || ' min', 'npm run -s cli -- doctor', passed_at, 'finding', ''
       FROM reconcile_state WHERE passed_at < clock_timestamp() - interval '10 minutes'
     UNION ALL

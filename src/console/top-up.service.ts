@@ -83,6 +83,8 @@ const BECAUSE: Readonly<Record<string, string>> = {
   rate_jump: 'The rate is more than a tenth away from the median of the day.',
   one_node: 'Only one node has seen it so far.',
   amount: 'It is larger than what is credited without a look.',
+  blacklisted: 'The token lets its address send nothing just now; it is credited once it does.',
+  destroyed: 'The owner of the token destroyed what was at its address.',
   auto_max: 'It is larger than what is credited on one node’s word.',
 };
 

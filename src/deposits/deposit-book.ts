@@ -23,7 +23,8 @@ import { DepositTokens } from './deposit-tokens.js';
 import { countIgnored } from './ignored-transfers.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
-import { SmallSums, newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
+import { Takings } from './takings.js';
+import { newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
 
 /** A small one may still be credited with one that comes after it. */
 interface Decision extends Outcome {
@@ -53,33 +54,6 @@ const SMALL_AT_ONCE = 2000;
 /** The ledger's key of a deposit, for ever. */
 function entryKeyOf(txid: string, kind: string, place: number): string {
   return `deposit:${txid}:${kind}:${place.toString()}`;
-}
-
-/** One transaction's work: what is entered in the ledger, and what the balances move by at its end. */
-class Takings {
-  readonly balances = new Map<string, bigint>();
-  readonly small: SmallSums;
-  readonly rates = new Map<string, MinuteRate | undefined>();
-  /** Of balances as they were first read. */
-  private readonly margins = new Map<string, bigint>();
-  readonly undoubted = new Map<string, UndoubtedRate | undefined>();
-  /** Credited today by itself, where that has a limit. */
-  creditedToday: bigint | undefined;
-
-  constructor(private readonly tx: Transaction) {
-    this.small = new SmallSums(tx);
-  }
-
-  /** What the project's balance can still take in. */
-  async roomOf(projectId: string): Promise<bigint> {
-    let room = this.margins.get(projectId);
-    if (room === undefined) {
-      const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
-      room = row?.room ?? 0n;
-      this.margins.set(projectId, room);
-    }
-    return room - (this.balances.get(projectId) ?? 0n);
-  }
 }
 
 @Injectable()

@@ -9,6 +9,31 @@ import { Database } from '../store/database.js';
 
 const SAMPLE_MS = 10_000;
 
+/** By the newest token of deposits, or the one that was read last; an earlier one is of no concern once its successor is accepted. */
+const SAMPLE_TOKEN = {
+  name: 'gauges_token',
+  text: `WITH current AS (SELECT contract FROM deposit_token ORDER BY from_block DESC LIMIT 1)
+    SELECT coalesce(s.deprecated, false) AS deprecated, coalesce(s.paused, false) AS paused,
+      least(coalesce(s.fee_basis_points, 0), 1e9)::float8 AS fee_basis_points,
+      (SELECT count(*) FROM blacklisted_address WHERE use = 'deposit')::integer AS deposit,
+      (SELECT count(*) FROM blacklisted_address WHERE use = 'sweep')::integer AS sweep,
+      (SELECT count(*) FROM blacklisted_address WHERE use = 'receiver')::integer AS receiver,
+      coalesce((SELECT sum(i.transfers) FROM ignored_transfer i
+        WHERE i.contract = s.successor AND s.successor NOT IN (SELECT contract FROM deposit_token)), 0)::float8 AS successor_ignored
+    FROM token_state s WHERE s.contract = coalesce((SELECT contract FROM current),
+      (SELECT contract FROM token_state ORDER BY read_at DESC NULLS LAST LIMIT 1))`,
+};
+
+interface TokenRow {
+  readonly deprecated: boolean;
+  readonly paused: boolean;
+  readonly fee_basis_points: number;
+  readonly deposit: number;
+  readonly sweep: number;
+  readonly receiver: number;
+  readonly successor_ignored: number;
+}
+
 /** By the index of what waits, and the one row of the cursor: a reader that never read has the age of where it begins. */
 const SAMPLE = {
   name: 'gauges_deposits',
@@ -29,6 +54,10 @@ export class DepositGauges implements BeforeApplicationShutdown {
   private readonly repeater: Repeater;
   private readonly age: Gauge;
   private readonly waiting: Gauge<'why'>;
+  private readonly acts: Gauge<'act'>;
+  private readonly fee: Gauge;
+  private readonly blacklisted: Gauge<'use'>;
+  private readonly successorIgnored: Gauge;
 
   constructor(
     private readonly database: Database,
@@ -45,6 +74,28 @@ export class DepositGauges implements BeforeApplicationShutdown {
       name: 'deposits_waiting',
       help: 'Deposits that wait for the operator or for a rate.',
       labelNames: ['why'] as const,
+      registers,
+    });
+    this.acts = new Gauge({
+      name: 'token_owner_act',
+      help: '1 while the owner of the token has deprecated or paused it, as last read; 0 otherwise.',
+      labelNames: ['act'] as const,
+      registers,
+    });
+    this.fee = new Gauge({
+      name: 'token_fee_basis_points',
+      help: 'What the token keeps of each transfer, in hundredths of a percent, as last read.',
+      registers,
+    });
+    this.blacklisted = new Gauge({
+      name: 'token_blacklisted_addresses',
+      help: 'Addresses that the token lets send nothing, as last read.',
+      labelNames: ['use'] as const,
+      registers,
+    });
+    this.successorIgnored = new Gauge({
+      name: 'deposits_successor_ignored',
+      help: 'Transfers to deposit addresses that came from the successor of the deprecated token and were no deposits.',
       registers,
     });
     this.repeater = new Repeater({
@@ -73,5 +124,11 @@ export class DepositGauges implements BeforeApplicationShutdown {
     this.age.set(row?.age_sec ?? 0);
     this.waiting.set({ why: 'held' }, row?.held ?? 0);
     this.waiting.set({ why: 'rate' }, row?.without_rate ?? 0);
+    const [token] = await this.database.query<TokenRow>(SAMPLE_TOKEN);
+    this.acts.set({ act: 'deprecated' }, Number(token?.deprecated ?? false));
+    this.acts.set({ act: 'paused' }, Number(token?.paused ?? false));
+    this.fee.set(token?.fee_basis_points ?? 0);
+    for (const use of ['deposit', 'sweep', 'receiver'] as const) this.blacklisted.set({ use }, token?.[use] ?? 0);
+    this.successorIgnored.set(token?.successor_ignored ?? 0);
   }
 }

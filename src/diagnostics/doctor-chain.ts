@@ -4,9 +4,11 @@ import { NodeError } from '../chain/errors.js';
 import type { History } from '../chain/history.js';
 import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
 import { TronNode } from '../chain/node.js';
+import { tokenStateOf } from '../chain/token-state.js';
 import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
 import { monotonicMs, nowMs, sleep } from '../base/clock.js';
 import type { Config } from '../config/config.js';
+import { trxOf } from '../domain/conversion.js';
 import { messageOf } from '../domain/errors.js';
 import { SUN_PER_TRX } from '../domain/units.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
@@ -153,10 +155,31 @@ export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<
     const call = { ownerAddress: token, contractAddress: token, functionSelector: 'balanceOf(address)', parameter };
     const outcome = await tron.simulate(call);
     if (outcome.kind !== 'success') return [fault('token', `${token} does not answer balanceOf(address).`, todo)];
-    return [ok('token', `${token} answers like a token.`)];
+    return [ok('token', `${token} answers like a token.`), ...(await lookAtOwnerActs(tron, token))];
   } catch (error) {
     return [warning('token', `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.')];
   }
+}
+
+/** What the token's owner has set. A token without such functions has nothing set. */
+async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<DoctorFinding[]> {
+  const state = await pool.ask('what the owner of the token has set', (node) => tokenStateOf(node, token));
+  const findings: DoctorFinding[] = [];
+  if (state.isDeprecated) {
+    const successor = state.successor ?? 'no token';
+    const todo = `Its transfers come from the successor and are no deposits: \`deposits accept-successor ${successor}\`, then set TOKEN_CONTRACT.`;
+    findings.push(fault('token', `It is deprecated; its successor is ${successor}.`, todo));
+  }
+  if (state.isPaused) {
+    findings.push(
+      warning('token', 'It is paused: nobody can send it.', 'Wait for its owner; deposits and sweeps go on after.'),
+    );
+  }
+  if (state.feeBasisPoints > 0n) {
+    const says = `It keeps ${(Number(state.feeBasisPoints) / 100).toString()} % of each transfer, at most ${trxOf(state.maximumFee)}.`;
+    findings.push(warning('token', says, 'Transfers use more energy, and less arrives than is sent.'));
+  }
+  return findings;
 }
 
 /** Every wallet of the pool against what the chain says of it. */

@@ -41,7 +41,13 @@ export async function lookAtDeposits(
   const [cursor] = await database.query<CursorLook>(LOOK);
   if (cursor === undefined) return [];
   const probes = await Promise.all(pool.agreement.witnesses.map(probe));
-  return [await lookAtKey(addresses), ...lookAtSetting(token), ...lookAtReader(cursor), ...probes];
+  return [
+    await lookAtKey(addresses),
+    ...lookAtSetting(token),
+    ...lookAtReader(cursor),
+    ...(await lookAtBlacklist(database)),
+    ...probes,
+  ];
 }
 
 async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
@@ -69,6 +75,21 @@ function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[]
       `Set TOKEN_CONTRACT=${recorded}: no worker starts without it. \`deposits accept-successor\` changes the token of deposits.`,
     ),
   ];
+}
+
+const BLACKLISTED = `SELECT address, use FROM blacklisted_address ORDER BY use, address LIMIT 20`;
+const WITHOUT_USE: Readonly<Record<string, string>> = {
+  deposit: 'What is paid there is held: it cannot be swept. `deposits list --status held`.',
+  sweep: 'What is swept there cannot be moved on: sweep to another address.',
+  receiver: 'Energy is rented for it, and it can send no tokens: tell its owner.',
+};
+
+/** As a worker last read it. */
+async function lookAtBlacklist(database: Database): Promise<DoctorFinding[]> {
+  const rows = await database.query<{ address: string; use: string }>(BLACKLISTED);
+  return rows.map(({ address, use }) =>
+    warning('blacklist', `The token lets ${address} (${use}) send nothing.`, WITHOUT_USE[use] ?? ''),
+  );
 }
 
 function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {

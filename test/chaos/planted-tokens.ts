@@ -5,6 +5,8 @@ const TOKENS = 'deposits/deposit-tokens.ts';
 
 const token = (title: string): NamedTest => ({ file: 'integration/deposits-token.test.ts', title });
 
+const acts = (title: string): NamedTest => ({ file: 'integration/deposits-owner-acts.test.ts', title });
+
 export const PLANTED_TOKENS: readonly PlantedBug[] = [
   {
     name: 'a worker reads on with another token than that of the deposits',
@@ -29,5 +31,52 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
       'coalesce(t.contract, f.contract) IS DISTINCT FROM t.contract',
     ),
     test: token('is kept with the token it was paid in'),
+  },
+  {
+    name: 'what is paid to a blacklisted address is credited',
+    changes: one(
+      'deposits/deposit-book.ts',
+      "if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');",
+      '',
+    ),
+    test: acts('is held, and credited once the address may send again'),
+  },
+  {
+    name: 'what was held for a blacklist stays held',
+    changes: one('deposits/deposit-reader.ts', 'if (this.isInUse) await this.book.releaseUnlisted(fence);', ''),
+    test: acts('is held, and credited once the address may send again'),
+  },
+  {
+    name: 'a held sum is released without its small ones',
+    changes: one(
+      'deposits/deposit-book.ts',
+      'await tx.query(sql.WORTH_HELD_WITH, [key]);\n    const total',
+      'await tx.query(sql.WORTH_HELD_WITH, [`${key} `]);\n    const total',
+    ),
+    test: acts('that passes the minimum with small ones holds all of them'),
+  },
+  {
+    name: 'destroyed funds are not recorded',
+    changes: one('deposits/block-payments.ts', 'movements.push(...destroyedBy(payment, tokens));', 'void destroyedBy;'),
+    test: acts('is a movement: the audit agrees'),
+  },
+  {
+    name: 'destroyed funds are credited when the blacklist ends',
+    changes: one('deposits/deposit-book.ts', 'if (row.is_destroyed)', 'if (false)'),
+    test: acts('is not credited when the address may send again'),
+  },
+  {
+    name: 'any contract is accepted as a successor',
+    changes: one('deposits/token-succession.ts', 'if (!state.isDeprecated)', 'if (state.isPaused)'),
+    test: acts('has its successor accepted on the word of the chain alone'),
+  },
+  {
+    name: 'a successor counts from any block that is named',
+    changes: one(
+      'deposits/token-succession.ts',
+      'if (await isDeprecatedIn(node, Number(fromBlock), { contract, successor })) return;',
+      'if (isDeprecatedIn !== undefined) return;',
+    ),
+    test: acts('has its successor accepted on the word of the chain alone'),
   },
 ];

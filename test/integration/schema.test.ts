@@ -189,6 +189,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   ArchiveGuards1760000000069: '939765977de527f9',
   UsageLosses1760000000070: 'e0b0f18fa11401d1',
   DepositToken1760000000073: 'b0b6d4df4475d834',
+  TokenState1760000000074: '8881446b06a532eb',
   BoundedWebhooks1760000000075: 'd2e61d327c839b5a',
   ProvenAddresses1760000000078: '42a78904124af1b5',
 };
