@@ -23,7 +23,7 @@ import { DepositTokens } from './deposit-tokens.js';
 import { countIgnored } from './ignored-transfers.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
-import { Takings } from './takings.js';
+import { Takings, type Candidate } from './takings.js';
 import { newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
 
 /** A small one may still be credited with one that comes after it. */
@@ -32,15 +32,6 @@ interface Decision extends Outcome {
   reason: Outcome['reason'];
   entryKey: Outcome['entryKey'];
   readonly credits: Credits | null;
-}
-
-/** A transfer to decide on. */
-interface Candidate extends SumOwner {
-  readonly key: string;
-  readonly amount: bigint;
-  readonly at: Date;
-  /** Where it was paid. */
-  readonly address: string;
 }
 
 const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
@@ -58,7 +49,7 @@ function entryKeyOf(txid: string, kind: string, place: number): string {
 
 @Injectable()
 export class DepositBook {
-  /** The address after which held deposits are looked at next. */
+  /** The address after which held deposits are checked next. */
   private releasedTo = '';
 
   constructor(
@@ -152,8 +143,8 @@ export class DepositBook {
     if (rate === undefined) return;
     const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [key]);
     const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return holdFor('amount', rate);
-    if (await this.isOverDaily(tx, takings, total)) return holdFor('auto_max', rate);
+    const excess = await this.excessOf(tx, takings, candidate, total);
+    if (excess !== undefined) return holdFor(excess, rate);
     const decision: Decision = { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
     await this.enter(tx, takings, { candidate, decision, author: RELEASED });
     await writeDecision(tx, row.id, decision);
@@ -308,9 +299,20 @@ export class DepositBook {
     if (!isAgreed) return held('one_node');
     // It could be swept only if the token let the address send.
     if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
-    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return held('amount');
-    if (await this.isOverDaily(tx, takings, total)) return held('auto_max');
+    const excess = await this.excessOf(tx, takings, candidate, total);
+    if (excess !== undefined) return held(excess);
     return { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
+  }
+
+  /** As what a sum is held that is too large to be credited without the operator. */
+  private async excessOf(
+    tx: Transaction,
+    takings: Takings,
+    candidate: Candidate,
+    total: bigint,
+  ): Promise<'amount' | 'auto_max' | undefined> {
+    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return 'amount';
+    return (await this.isOverDaily(tx, takings, total)) ? 'auto_max' : undefined;
   }
 
   /** With one node there is a limit to what its word alone is worth, for a deposit and for a day. */

@@ -2,7 +2,16 @@ import type { Transaction } from '../store/database.js';
 import * as sql from './deposit-sql.js';
 import type { MinuteRate } from './judgement.js';
 import type { UndoubtedRate } from './rate-history.js';
-import { SmallSums } from './small-sums.js';
+import { SmallSums, type SumOwner } from './small-sums.js';
+
+/** A transfer to decide on. */
+export interface Candidate extends SumOwner {
+  readonly key: string;
+  readonly amount: bigint;
+  readonly at: Date;
+  /** Where it was paid. */
+  readonly address: string;
+}
 
 /** One transaction's work: what is entered in the ledger, and what the balances move by at its end. */
 export class Takings {

@@ -81,7 +81,7 @@ const BLACKLISTED = `SELECT address, use FROM blacklisted_address ORDER BY use, 
 const WITHOUT_USE: Readonly<Record<string, string>> = {
   deposit: 'What is paid there is held: it cannot be swept. `deposits list --status held`.',
   sweep: 'What is swept there cannot be moved on: sweep to another address.',
-  receiver: 'Energy is rented for it, and it can send no tokens: tell its owner.',
+  receiver: 'Energy is rented for it, and it can send no tokens: warn the project that rents.',
 };
 
 /** As a worker last read it. */
