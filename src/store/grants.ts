@@ -91,12 +91,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     reports: READ,
   },
-  blacklisted_address: {
-    worker: { select: 'all', insert: 'all', delete: 'all' },
-    cli: READ,
-    console_operator: READ,
-    reports: READ,
-  },
   broadcast: {
     // Pruning takes the oldest rows under locks.
     worker: { select: 'all', insert: 'all', update: LOCK_ONLY, delete: 'all' },
@@ -377,12 +371,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   statement_month: {
     worker: { select: 'all', insert: 'all', update: { only: ['projects_after', 'skipped', 'closed_at'] } },
-    cli: READ,
-    console_operator: READ,
-    reports: READ,
-  },
-  token_state: {
-    worker: { select: 'all', insert: 'all', update: { but: ['contract'] } },
     cli: READ,
     console_operator: READ,
     reports: READ,

@@ -5,6 +5,13 @@ import { CONSOLE_NOTIFICATIONS } from './people-grants.js';
 const READ: Access = { select: 'all' };
 
 export const SHOWN_TABLES = {
+  // Read from the chain in turn, for operators; a credit asks the chain itself.
+  blacklisted_address: {
+    worker: { select: 'all', insert: 'all', delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
   notification: {
     cli: READ,
     console_merchant: CONSOLE_NOTIFICATIONS,
@@ -21,6 +28,12 @@ export const SHOWN_TABLES = {
   // Read beside the work, for who looks at an order.
   receiver_energy: {
     worker: { select: 'all', insert: 'all', update: { but: ['order_id'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  token_state: {
+    worker: { select: 'all', insert: 'all', update: { but: ['contract'] } },
     cli: READ,
     console_operator: READ,
     reports: READ,
