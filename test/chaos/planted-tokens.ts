@@ -50,8 +50,8 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
     name: 'a held sum is released without its small ones',
     changes: one(
       'deposits/deposit-book.ts',
-      'await tx.query(sql.WORTH_HELD_WITH, [key]);\n    const total',
-      'await tx.query(sql.WORTH_HELD_WITH, [`${key} `]);\n    const total',
+      'const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [key]);',
+      'const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [`${key} `]);',
     ),
     test: acts('that passes the minimum with small ones holds all of them'),
   },
