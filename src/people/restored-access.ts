@@ -94,7 +94,7 @@ async function readLost(connectionString: string): Promise<AccessRow[]> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query('SET default_transaction_read_only = on');
+    await client.query('BEGIN TRANSACTION READ ONLY');
     return (await client.query<AccessRow>(ACCESS)).rows;
   } finally {
     await client.end().catch(() => undefined);

@@ -79,7 +79,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   },
   {
     name: 'a cell of a statement is a formula',
-    changes: one('base/csv.ts', 'FORMULA.test(cell) ?', 'FORMULA.test(`,${cell}`) ?'),
+    changes: one('base/csv.ts', 'FORMULA.test(inner) ?', 'FORMULA.test(`,${inner}`) ?'),
     test: statements(
       'the lines are CSV that no spreadsheet program takes for formulas, with rate, transaction and running balance',
     ),

@@ -5,7 +5,7 @@ import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { SalesTerms } from '../../src/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { cliWith, settings } from '../operator.js';
-import { openProxy } from '../proxy.js';
+import { openProxy, type Proxy } from '../proxy.js';
 import { WHO, recordedCall, newAddress, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
 import { PriceRow } from '../../src/store/entities/price-row.entity.js';
@@ -372,12 +372,23 @@ describe('a ref', () => {
 });
 
 describe('quoting', () => {
-  test('writes nothing and needs no database', async () => {
+  /** Runs `work` as a customer of an API whose database connections pass a proxy. */
+  async function throughProxy(work: (customer: QuoteWorld['customer'], proxy: Proxy) => Promise<void>): Promise<void> {
     const proxy = await openProxy(world.database.url);
     const api = await world.another({ DATABASE_URL: proxy.url });
     try {
       const customer = world.customer.at(api.baseUrl);
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+      await work(customer, proxy);
+    } finally {
+      proxy.mend();
+      await api.close();
+      await proxy.close();
+    }
+  }
+
+  test('writes nothing and needs no database', () =>
+    throughProxy(async (customer, proxy) => {
       proxy.cut();
       for (let count = 0; count < 10; count += 1) {
         expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
@@ -386,27 +397,13 @@ describe('quoting', () => {
       // Longer than one refresh: the process reads the chain for itself, and goes on.
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
-    } finally {
-      proxy.mend();
-      await api.close();
-      await proxy.close();
-    }
-  });
+    }));
 
-  test('does not wait for a database that hangs', async () => {
-    const proxy = await openProxy(world.database.url);
-    const api = await world.another({ DATABASE_URL: proxy.url });
-    try {
-      const customer = world.customer.at(api.baseUrl);
-      expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+  test('does not wait for a database that hangs', () =>
+    throughProxy(async (customer, proxy) => {
       proxy.stall();
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
-    } finally {
-      proxy.mend();
-      await api.close();
-      await proxy.close();
-    }
-  });
+    }));
 
   // The last of all: a wallet is never deleted, so this one stays.
   test('more than the whole pool is CAPACITY_UNAVAILABLE, once the pool is known', async () => {

@@ -20,6 +20,7 @@ const WORDS = new Set([
   'rate',
   'increase',
   'predict_linear',
+  'clamp_min',
   'count',
 ]);
 const LABELS = /\b(?:by|on) \([^)]*\)|\{[^}]*\}|\[[^\]]*\]|histogram_quantile/g;

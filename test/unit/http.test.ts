@@ -62,8 +62,8 @@ describe('a request body', () => {
     const body = await read('{"name":"a","count":9007199254740991,"is_on":false}');
     expect(body).toBeInstanceOf(ExampleRequest);
     expect(body).toEqual({ name: 'a', count: Number.MAX_SAFE_INTEGER, is_on: false });
-    expect(await read('{"name":"a","count":null}')).toStrictEqual(
-      Object.assign(new ExampleRequest(), { name: 'a', count: undefined }),
+    expect(await read('{"name":"a","is_on":null}')).toStrictEqual(
+      Object.assign(new ExampleRequest(), { name: 'a', is_on: undefined }),
     );
   });
 
@@ -75,6 +75,7 @@ describe('a request body', () => {
     ['{"name":null}', 'name', 'must not be null'],
     ['{"name":["a"]}', 'name', 'must be a string'],
     ['{}', 'name', 'is required'],
+    ['{"name":"a","count":null}', 'count', 'must not be null'],
     ['{"name":"a","count":9007199254740992}', 'count', 'must be an integer from 0 to 9007199254740991'],
     ['{"name":"a","count":1e3}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
     ['{"name":"a","count":-1}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
@@ -100,11 +101,19 @@ describe('a request body', () => {
 
   test('describes its members to OpenAPI, in their order', () => {
     expect([...membersOf(ExampleRequest, LIMITS)]).toEqual([
-      ['name', { isOptional: false, schema: { type: 'string', minLength: 1, maxLength: 5, description: 'Its name.' } }],
+      [
+        'name',
+        {
+          isOptional: false,
+          isNullable: false,
+          schema: { type: 'string', minLength: 1, maxLength: 5, description: 'Its name.' },
+        },
+      ],
       [
         'count',
         {
           isOptional: true,
+          isNullable: false,
           schema: {
             type: 'integer',
             format: 'int64',
@@ -114,7 +123,7 @@ describe('a request body', () => {
           },
         },
       ],
-      ['is_on', { isOptional: true, schema: { type: 'boolean', description: 'Whether it is on.' } }],
+      ['is_on', { isOptional: true, isNullable: true, schema: { type: 'boolean', description: 'Whether it is on.' } }],
     ]);
   });
 });
