@@ -48,7 +48,7 @@ export function addDepositsTokenCommands(deposits: Command, context: CliContext)
 
 function addAcceptSuccessor(deposits: Command, context: CliContext): void {
   deposits
-    .command('accept-successor <contract>')
+    .command('accept-successor <token>')
     .description('take deposits in the successor of a deprecated token from now on; wants a --reason')
     .option('--from-block <block>', 'count its transfers from the block that deprecated the token', blockArg)
     .action(async (contract: string, { fromBlock }: { fromBlock?: bigint }) => {
