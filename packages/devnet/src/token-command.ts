@@ -18,7 +18,7 @@ const ACTS: Readonly<Record<string, readonly string[]>> = {
   show: [],
 };
 
-export const TOKEN_HELP = `devnet token ACT: what the owner of a local chain's token can do
+const TOKEN_HELP = `devnet token ACT: what the owner of a local chain's token can do
 
   show                      what the acts below have changed
   pause | unpause           stops all transfers, and lets them go on

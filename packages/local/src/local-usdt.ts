@@ -10,7 +10,7 @@ import {
 } from './local-usdt-code.js';
 
 /** The dynamic energy factor that main-net USDT has had since its use never falls below the threshold: +340 %. */
-export const LOCAL_USDT_FACTOR = 34_000;
+const LOCAL_USDT_FACTOR = 34_000;
 /** Ten billion, in millionths. */
 const SUPPLY = 10n ** 16n;
 
