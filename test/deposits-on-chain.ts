@@ -10,9 +10,11 @@ export const XPUB = HDKey.fromMasterSeed(
   pbkdf2Sync('deposits on a local chain', 'mnemonic', 2048, 64, 'sha512'),
 ).derive("m/44'/195'/0'").publicExtendedKey;
 
-/** Chain time runs ahead of ours here: what has no rate of its minute takes the first one after it, and that is this. */
+/** Chain time runs ahead of ours here: each of its minutes has a rate, as far as a run can come. */
 export const FAR_RATES = `INSERT INTO asset_rate (asset, minute, rate_e8)
-  VALUES ('TRX', '2200-01-01T00:00:00Z', 30000000), ('USDT', '2200-01-01T00:00:00Z', 100000000) ON CONFLICT DO NOTHING`;
+  SELECT v.asset, minute, v.rate_e8 FROM (VALUES ('TRX', 30000000), ('USDT', 100000000)) v(asset, rate_e8),
+    generate_series(date_trunc('minute', clock_timestamp()) - interval '1 day', clock_timestamp() + interval '10 days', interval '1 minute') minute
+  ON CONFLICT DO NOTHING`;
 
 export interface DepositPlace {
   readonly project_id: string;

@@ -1,13 +1,15 @@
 /** Deletes nonces that have expired, a little at a time. */
+import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
 const PRUNE_NONCES = {
   name: 'prune_nonces',
   text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() LIMIT $1)) RETURNING 1`,
+           SELECT ctid FROM request_nonce WHERE expires_at < $2::timestamptz LIMIT $1)) RETURNING 1`,
 };
 
-/** One bounded step; returns how many rows it deleted. */
+/** One bounded step; returns how many rows it deleted. Deletes none while the database's clock is not confirmed. */
 export async function pruneNonces(database: Database, rowsMax: number): Promise<number> {
-  return (await database.query(PRUNE_NONCES, [rowsMax])).length;
+  const now = await confirmedNow(database);
+  return now === undefined ? 0 : (await database.query(PRUNE_NONCES, [rowsMax, now])).length;
 }

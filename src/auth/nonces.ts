@@ -13,6 +13,7 @@ import { ApiError, invariant } from '../domain/errors.js';
 import type { Caller } from '../http/pipeline/request-context.js';
 import { Metrics } from '../observability/metrics.js';
 import type { Witness } from '../store/audit-log.js';
+import { CLOCK_IS_STEADY } from '../store/confirmed-clock.js';
 import { Database } from '../store/database.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
@@ -29,7 +30,7 @@ const INSERT = {
 const PRUNE_SOME = {
   name: 'nonce-prune-some',
   text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() LIMIT 100))`,
+           SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() AND ${CLOCK_IS_STEADY} LIMIT 100))`,
 };
 
 /** What Redis says: whether the nonce is new to it, and since which second it remembers. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Database } from '../store/database.js';
+import { isDue, isFromLaterClock, leaseIsFree } from '../store/lease-sql.js';
 import type { Energy } from '../domain/units.js';
 
 export interface ClaimedAutoDelegation {
@@ -69,15 +70,21 @@ const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.dur
     a.idle_after_sec, a.until, a.asleep, a.pause_reason, a.failures, a.purchases, a.open_order_id, a.used_block, a.used_at,
     a.change_at, a.fence`;
 
+/** The longest times until a check, in seconds: at once after failures, and by the slow round (refills.ts). */
+const DUE_SEC_MAX = 120;
+const CHECK_SEC_MAX = 600;
+
 /** How long another worker leaves one alone that is being checked. */
 const LEASE_MS = 30_000;
+
+/** A check is under way: its lease is neither over nor longer than one can be. */
+const IS_CHECKED = `a.lease_fence = a.fence AND NOT ${leaseIsFree('a.due_at', LEASE_MS / 1000)}`;
 
 /**
  * What happened to it has it checked at once, or once more at once where a check is under way that may not have seen it:
  * that one goes on, since an address that is used in every block would never be bought for otherwise.
  */
-export const DUE_NOW = `due_again = coalesce(a.lease_fence = a.fence AND a.due_at > clock_timestamp(), false),
-    due_at = CASE WHEN a.lease_fence = a.fence AND a.due_at > clock_timestamp() THEN a.due_at ELSE clock_timestamp() END`;
+export const DUE_NOW = `due_again = coalesce(${IS_CHECKED}, false), due_at = CASE WHEN ${IS_CHECKED} THEN a.due_at ELSE clock_timestamp() END`;
 
 /**
  * Claims what is due by the column {at}, in turn by project: one that has ten thousand due at once holds up its own alone.
@@ -88,12 +95,14 @@ export const DUE_NOW = `due_again = coalesce(a.lease_fence = a.fence AND a.due_a
  * alone, under its lock.
  */
 const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
-    SELECT project_id, id, {at} AS at FROM auto_delegation WHERE {at} <= statement_timestamp(){more} ORDER BY {at} LIMIT 100),
+    (SELECT project_id, id, {at} AS at FROM auto_delegation WHERE {at} <= statement_timestamp(){more} ORDER BY {at} LIMIT 100)
+    UNION ALL (SELECT project_id, id, {at} AS at FROM auto_delegation
+      WHERE ${isFromLaterClock('{at}', '{longest}', 'statement_timestamp()')}{more} ORDER BY {at} LIMIT 100)),
   project AS (
     SELECT n.* FROM (VALUES ('00000000-0000-0000-0000-000000000000'::uuid), ($3)) s(behind) CROSS JOIN LATERAL (
       SELECT project_id, id, {at} AS at FROM auto_delegation
        WHERE {at} IS NOT NULL AND project_id > s.behind ORDER BY project_id, {at} LIMIT 1) n
-     WHERE (SELECT count(*) FROM oldest) = 100
+     WHERE (SELECT count(*) FROM oldest WHERE at <= statement_timestamp()) = 100
     UNION SELECT n.* FROM project p CROSS JOIN LATERAL (
       SELECT project_id, id, {at} AS at FROM auto_delegation
        WHERE {at} IS NOT NULL AND project_id > p.project_id ORDER BY project_id, {at} LIMIT 1) n),
@@ -103,18 +112,24 @@ const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
   UPDATE auto_delegation a SET due_at = clock_timestamp() + $2 * interval '1 millisecond', due_again = false,
       check_at = {check_at}, fence = a.fence + 1, lease_fence = a.fence + 1
     FROM (SELECT id FROM auto_delegation
-           WHERE id = ANY (ARRAY(SELECT id FROM turn ORDER BY place, at LIMIT $1)) AND {at} <= clock_timestamp(){more}
+           WHERE id = ANY (ARRAY(SELECT id FROM turn ORDER BY place, at LIMIT $1)) AND ${isDue('{at}', '{longest}')}{more}
            FOR NO KEY UPDATE SKIP LOCKED) due
     WHERE a.id = due.id RETURNING ${ROW}`;
 
 const CLAIM_DUE = {
   name: 'claim_auto_delegations_due',
-  text: CLAIM.replaceAll('{at}', 'due_at').replaceAll('{more}', '').replace('{check_at}', 'a.check_at'),
+  text: CLAIM.replaceAll('{at}', 'due_at')
+    .replaceAll('{longest}', DUE_SEC_MAX.toString())
+    .replaceAll('{more}', '')
+    .replace('{check_at}', 'a.check_at'),
 };
 
 const CLAIM_IN_ROUND = {
   name: 'claim_auto_delegations_in_round',
-  text: CLAIM.replaceAll('{at}', 'check_at').replaceAll('{more}', ' AND due_at IS NULL').replace('{check_at}', 'NULL'),
+  text: CLAIM.replaceAll('{at}', 'check_at')
+    .replaceAll('{longest}', CHECK_SEC_MAX.toString())
+    .replaceAll('{more}', ' AND due_at IS NULL')
+    .replace('{check_at}', 'NULL'),
 };
 
 const CHANGES = {

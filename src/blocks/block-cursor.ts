@@ -5,6 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { Database, type Queryable, type Transaction } from '../store/database.js';
+import { leaseIsFree } from '../store/lease-sql.js';
 import type { WitnessedBlock } from './witnessed-blocks.js';
 
 /** Where nothing was read yet. */
@@ -22,7 +23,7 @@ const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at
 const CLAIM = {
   name: 'claim_deposit_cursor',
   text: `UPDATE deposit_cursor SET fence = fence + 1, lease_until = clock_timestamp() + $1 * interval '1 second'
-    WHERE coalesce(lease_until < clock_timestamp(), true) OR fence = $2
+    WHERE ${leaseIsFree('lease_until', '$1')} OR fence = $2
     RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
 };
 

@@ -8,6 +8,12 @@ import { rateE8, type RateE8 } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
 import { JUMP_PERCENT, PEG_MIN, valuedAt, type MinuteRate } from './judgement.js';
 
+/** A rate of a later minute was written by a clock that was ahead. On a network for tests the chain may be ahead, too. */
+const KNOWN_BY = `greatest(clock_timestamp(), (SELECT block_at FROM deposit_cursor))`;
+
+/** Workers follow the clock every few seconds: one that has run ahead of what they saw has jumped, and names no minute. */
+const IS_FOLLOWED = `(SELECT coalesce(clock_timestamp() < followed_at + interval '10 minutes', true) FROM clock_mark)`;
+
 /**
  * The first of a minute stays: what was credited by it must not change under later deposits of the same minute. The
  * database's clock says which minute it is, but where a chain is ahead of it ($3).
@@ -15,7 +21,7 @@ import { JUMP_PERCENT, PEG_MIN, valuedAt, type MinuteRate } from './judgement.js
 const KEEP = {
   name: 'keep_asset_rate',
   text: `INSERT INTO asset_rate (asset, minute, rate_e8)
-    VALUES ($1, date_trunc('minute', greatest(clock_timestamp(), $3::timestamptz)), $2) ON CONFLICT DO NOTHING`,
+    SELECT $1, date_trunc('minute', greatest(clock_timestamp(), $3::timestamptz)), $2 WHERE ${IS_FOLLOWED} ON CONFLICT DO NOTHING`,
 };
 
 /** $1 asset, $2 a moment, $3 the lowest that is looked for. The median of the day before the minute found, with that minute. */
@@ -24,7 +30,7 @@ const FIND = {
   text: `SELECT r.rate_e8, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) FROM asset_rate d
       WHERE d.asset = r.asset AND d.minute <= r.minute AND d.minute > r.minute - interval '24 hours') AS median_e8
     FROM asset_rate r WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz)
-      AND r.rate_e8 >= $3 ORDER BY r.minute LIMIT 1`,
+      AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz) AND r.rate_e8 >= $3 ORDER BY r.minute LIMIT 1`,
 };
 
 /**
@@ -37,6 +43,7 @@ const FIND_UNDOUBTED = {
       SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) AS rate_e8 FROM asset_rate d
        WHERE d.asset = r.asset AND d.minute <= r.minute AND d.minute > r.minute - interval '24 hours') median
     WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz)
+      AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz)
       AND CASE r.asset WHEN 'USDT' THEN r.rate_e8 >= $3::bigint
         ELSE abs(r.rate_e8 - median.rate_e8) * 100 <= median.rate_e8 * $4::bigint END
     ORDER BY r.minute LIMIT 1`,

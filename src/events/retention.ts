@@ -1,4 +1,5 @@
 /** Ends the logs of events at their oldest: what is too old loses its payload and cannot be read any more. The row stays. */
+import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 import { holdNumbering } from './numbering-lock.js';
 
@@ -10,7 +11,7 @@ const PRUNE = {
   name: 'prune_events',
   text: `WITH looked AS (
       SELECT e.id, e.project_id, e.position, e.payload IS NOT NULL AS is_read,
-             e.at < clock_timestamp() - $1 * interval '1 day' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over
+             e.at < $3::timestamptz - $1 * interval '1 day' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over
         FROM event e WHERE e.id > (SELECT pruned_id FROM event_numbering) ORDER BY e.id LIMIT $2),
     over AS (SELECT * FROM looked WHERE id < coalesce((SELECT min(id) FROM looked WHERE NOT is_over), 9223372036854775807)),
     pruned AS (UPDATE event e SET payload = NULL FROM over WHERE e.id = over.id AND over.is_read),
@@ -22,11 +23,13 @@ const PRUNE = {
     RETURNING (SELECT count(*)::int FROM over) AS rows`,
 };
 
-/** One bounded step. Returns how many rows it passed; 0 while events are being numbered. */
+/** One bounded step. Returns how many rows it passed; 0 while events are being numbered or the clock is not confirmed. */
 export async function pruneEvents(database: Database, days: number, rowsMax: number): Promise<number> {
+  const now = await confirmedNow(database);
+  if (now === undefined) return 0;
   return database.transaction(async (tx) => {
     if (!(await holdNumbering(tx))) return 0;
-    const [done] = await tx.query<{ rows: number }>(PRUNE, [days, rowsMax]);
+    const [done] = await tx.query<{ rows: number }>(PRUNE, [days, rowsMax, now]);
     return done?.rows ?? 0;
   });
 }

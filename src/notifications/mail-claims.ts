@@ -5,12 +5,17 @@
 import { Injectable } from '@nestjs/common';
 import type { Audience } from '../domain/audience.js';
 import { Database } from '../store/database.js';
+import { isDue, isFromLaterClock, leaseIsFree } from '../store/lease-sql.js';
 
 /** Mails to one person in any hour, of all their projects together. */
 export const MAILS_PER_HOUR = 6;
 const AT_ONCE = 8;
 /** Longer than the mails of one claim may take, four at a time (mailer.ts). */
-const LEASE = `interval '3 minutes'`;
+const LEASE_SEC = 180;
+const LEASE = `interval '${LEASE_SEC.toString()} seconds'`;
+/** The longest rest: after failures, with its jitter (mail-loop.ts). */
+export const LONGEST_REST_SEC = 4400;
+const IS_TO_BE_MAILED = `${isDue('due_at', LONGEST_REST_SEC)} AND ${leaseIsFree('lease_until', LEASE_SEC)}`;
 /** What happens within it goes into one mail. */
 const COLLECT = `interval '1 minute'`;
 /** How soon something new is looked for: where there is a log, it says so itself. */
@@ -18,15 +23,13 @@ const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE
 
 const DUE_OF_OPERATORS = `SELECT n.membership_id FROM notification n
     JOIN membership m ON m.id = n.membership_id JOIN person p ON p.id = m.person_id AND p.address_proven_at IS NOT NULL
-  WHERE n.audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp()
-    AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY due_at LIMIT $1`;
+  WHERE n.audience = 'operator' AND kinds <> '{}' AND ${IS_TO_BE_MAILED} ORDER BY due_at LIMIT $1`;
 /** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
 
 const CLAIM = `WITH held AS (
     SELECT membership_id FROM notification
-     WHERE membership_id = ANY ($1::bigint[]) AND kinds <> '{}' AND due_at <= clock_timestamp()
-       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     WHERE membership_id = ANY ($1::bigint[]) AND kinds <> '{}' AND ${IS_TO_BE_MAILED}
      ORDER BY membership_id FOR NO KEY UPDATE SKIP LOCKED)
   UPDATE notification n SET fence = n.fence + 1, lease_until = clock_timestamp() + ${LEASE}
     FROM held, membership m, person p
@@ -37,7 +40,7 @@ const CLAIM = `WITH held AS (
 
 /** All of a person's, in one order: two processes that mail one person count one after the other. */
 const LOCK_PERSON = `SELECT n.membership_id AS id, ARRAY(SELECT t FROM unnest(n.mailed_at) t
-      WHERE t > clock_timestamp() - interval '1 hour' ORDER BY t) AS lately
+      WHERE t > clock_timestamp() - interval '1 hour' AND NOT ${isFromLaterClock('t', 0)} ORDER BY t) AS lately
   FROM notification n JOIN membership m ON m.id = n.membership_id
   WHERE m.person_id = $1 ORDER BY n.membership_id FOR NO KEY UPDATE OF n`;
 

@@ -3,11 +3,12 @@
  * however many there have been. What may go there, and that nothing is lost on the way, is the database's to judge
  * (store/functions/archive-functions.ts).
  */
+import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
 const ARCHIVE = {
   name: 'archive_orders',
-  text: `SELECT archived, checked_to FROM archive_orders($1, clock_timestamp() - $2 * interval '1 day', $3)`,
+  text: `SELECT archived, checked_to FROM archive_orders($1, $4::timestamptz - $2 * interval '1 day', $3)`,
 };
 
 /** What one step came to. */
@@ -25,10 +26,13 @@ export class OrderArchive {
 
   /** Checks the next `ordersMax` orders that began more than `days` ago. Another worker may be at it: then none is. */
   async step(days: number, ordersMax: number): Promise<ArchiveStep> {
+    const now = await confirmedNow(this.database);
+    if (now === undefined) return { archived: 0, isMore: false };
     const [done] = await this.database.query<{ archived: number; checked_to: bigint | null }>(ARCHIVE, [
       this.after,
       days,
       ordersMax,
+      now,
     ]);
     this.after = done?.checked_to ?? 0n;
     return { archived: done?.archived ?? 0, isMore: this.after > 0n };

@@ -9,7 +9,9 @@ import { Injectable } from '@nestjs/common';
 import { ConsoleError } from '../domain/console-error.js';
 import type { Audience } from '../domain/audience.js';
 import { networkOf } from '../http/pipeline/source-address.js';
+import { CLOCK_IS_STEADY, confirmedNow } from '../store/confirmed-clock.js';
 import { Database } from '../store/database.js';
+import { isDue } from '../store/lease-sql.js';
 
 const HOUR_SEC = 3600;
 const DAY_SEC = 24 * HOUR_SEC;
@@ -38,13 +40,16 @@ const BUDGETS = {
 } as const;
 type Budget = keyof typeof BUDGETS;
 
+/** A window is over, or longer than it can be: a later clock wrote it. */
+const IS_OVER = isDue('g.window_ends', '$2');
+
 const TAKE = {
   name: 'take_guess',
   text: `INSERT INTO sign_in_guess AS g (key, guesses, window_ends)
          VALUES ($1, 1, clock_timestamp() + make_interval(secs => $2))
          ON CONFLICT (key) DO UPDATE SET
-           guesses = CASE WHEN g.window_ends <= clock_timestamp() THEN 1 ELSE least(g.guesses + 1, 1000000) END,
-           window_ends = CASE WHEN g.window_ends <= clock_timestamp() THEN excluded.window_ends ELSE g.window_ends END
+           guesses = CASE WHEN ${IS_OVER} THEN 1 ELSE least(g.guesses + 1, 1000000) END,
+           window_ends = CASE WHEN ${IS_OVER} THEN excluded.window_ends ELSE g.window_ends END
          RETURNING guesses, ceil(extract(epoch FROM window_ends - clock_timestamp()))::int AS left_sec`,
 };
 const GIVE_BACK = {
@@ -53,7 +58,7 @@ const GIVE_BACK = {
 };
 const FORGET_BATCH = 10_000;
 const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key IN
-    (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED)
+    (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() AND ${CLOCK_IS_STEADY} LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED)
   RETURNING 1) SELECT count(*)::int AS count FROM gone`;
 
 /** A guess that was counted; given back when it was right. */
@@ -133,8 +138,9 @@ export class Guesses {
     return given.length === right.length && timingSafeEqual(given, right) && person !== undefined ? device : undefined;
   }
 
-  /** Deletes some of what is past its window; returns whether there may be more. */
+  /** Deletes some of what is past its window, unless the clock is not confirmed; returns whether there may be more. */
   async forgetPast(): Promise<boolean> {
+    if ((await confirmedNow(this.database)) === undefined) return false;
     const [gone] = await this.database.query<{ count: number }>(FORGET);
     return gone?.count === FORGET_BATCH;
   }

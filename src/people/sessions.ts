@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { needsSecondFactor, type Audience, type PersonRole } from '../domain/audience.js';
+import { CLOCK_IS_STEADY, confirmedNow } from '../store/confirmed-clock.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { SessionStage } from '../store/entities/console-session.entity.js';
 
@@ -60,7 +61,7 @@ const LIST = `SELECT s.id, s.created_at, s.seen_at, s.source_address, s.user_age
   WHERE s.person_id = $1 AND s.stage = 'signed_in' AND ${ALIVE} ORDER BY s.seen_at DESC LIMIT ${PER_PERSON_MAX.toString()}`;
 const ALIVE_OF = `SELECT s.id FROM console_session s WHERE s.id = ANY ($1::uuid[]) AND ${ALIVE}`;
 const FORGET = `DELETE FROM console_session WHERE id IN
-  (SELECT s.id FROM console_session s WHERE NOT (${ALIVE}) LIMIT 1000 FOR UPDATE SKIP LOCKED)`;
+  (SELECT s.id FROM console_session s WHERE NOT (${ALIVE}) AND ${CLOCK_IS_STEADY} LIMIT 1000 FOR UPDATE SKIP LOCKED)`;
 /** Wrong codes that end a sign-in. */
 const WRONG_CODES_MAX = 5;
 
@@ -202,9 +203,9 @@ export class Sessions {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Deletes what has ended by its age. */
+  /** Deletes sessions that have ended by their age; none while the database's clock is not confirmed. */
   async forgetPast(): Promise<void> {
-    await this.database.query(FORGET);
+    if ((await confirmedNow(this.database)) !== undefined) await this.database.query(FORGET);
   }
 }
 

@@ -3,7 +3,8 @@
  * and day, whatever is sold. The only writer of pool_wallet_day.
  */
 import { sun } from '../domain/units.js';
-import type { Queryable } from '../store/database.js';
+import { confirmedNow } from '../store/confirmed-clock.js';
+import type { Database, Queryable } from '../store/database.js';
 import { energyOfSun, type EnergyRatio } from './energy-ratio.js';
 
 /**
@@ -28,7 +29,7 @@ const KEPT_DAYS = 1100;
 const PRUNE = {
   name: 'pool_prune_wallet_days',
   text: `WITH oldest AS (SELECT day, wallet_id FROM pool_wallet_day
-      WHERE day < (clock_timestamp() AT TIME ZONE 'UTC')::date - ${KEPT_DAYS.toString()}
+      WHERE day < ($2::timestamptz AT TIME ZONE 'UTC')::date - ${KEPT_DAYS.toString()}
       ORDER BY day, wallet_id LIMIT $1 FOR UPDATE SKIP LOCKED)
     DELETE FROM pool_wallet_day d USING oldest WHERE d.day = oldest.day AND d.wallet_id = oldest.wallet_id
     RETURNING d.day`,
@@ -56,6 +57,7 @@ export async function addToDay(tx: Queryable, reading: WalletReading): Promise<v
 }
 
 /** Deletes the oldest days beyond three years, at most `limit` rows; how many. */
-export async function pruneWalletDays(database: Queryable, limit: number): Promise<number> {
-  return (await database.query(PRUNE, [limit])).length;
+export async function pruneWalletDays(database: Database, limit: number): Promise<number> {
+  const now = await confirmedNow(database);
+  return now === undefined ? 0 : (await database.query(PRUNE, [limit, now])).length;
 }

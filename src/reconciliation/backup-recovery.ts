@@ -16,13 +16,10 @@ import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
-import { PAST_IS_KNOWN } from '../fulfilment/known-past.js';
+import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../fulfilment/known-past.js';
 
 /** How far the chain's clock may lie behind the database's, by which orders are taken. */
 const CLOCKS_APART_SEC = 60;
-
-/** How long a remembered delivery is left alone; a search that needs longer for its return is what the start-up gate waits for. */
-const HELD_SEC = 60;
 
 /** More than one receiver has on its way from one wallet; a return that is not matched is kept as an orphan. */
 const OPEN_DELIVERIES_MAX = 20;
@@ -64,7 +61,7 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l
 const TAKE_ORDER = `UPDATE open_orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
     undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
     lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
-      THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
+      THEN clock_timestamp() + interval '${HELD_BY_SEARCH_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
     placed_at = coalesce(o.placed_at, clock_timestamp())
   FROM open_leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;

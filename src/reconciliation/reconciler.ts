@@ -13,6 +13,7 @@ import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { Database } from '../store/database.js';
+import { leaseIsFree } from '../store/lease-sql.js';
 import { findingsOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
 import { verifyRecords } from '../verify/verify.js';
 import { ForeignUndelegations } from './foreign-undelegations.js';
@@ -41,7 +42,7 @@ const FIRST_CONCURRENCY = 4;
 const NAMED_MAX = 3;
 
 const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
-  WHERE (lease_until IS NULL OR lease_until < clock_timestamp() OR lease_until > clock_timestamp() + ($1 + 1) * interval '1 second')
+  WHERE ${leaseIsFree('lease_until', '$1')}
     AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
       OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence`;

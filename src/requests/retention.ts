@@ -1,4 +1,5 @@
 /** Ends the request log at its oldest, a little at a time. */
+import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
 /** How long a refused request can be read. */
@@ -8,11 +9,12 @@ export const REQUESTS_KEPT_DAYS = 7;
 const PRUNE_REQUESTS = {
   name: 'prune_requests',
   text: `DELETE FROM refused_request
-    WHERE id IN (SELECT id FROM refused_request ORDER BY id LIMIT $2) AND at < clock_timestamp() - $1 * interval '1 day'
+    WHERE id IN (SELECT id FROM refused_request ORDER BY id LIMIT $2) AND at < $3::timestamptz - $1 * interval '1 day'
     RETURNING id`,
 };
 
-/** One bounded step; returns how many rows it deleted. */
+/** One bounded step; returns how many rows it deleted. Deletes none while the database's clock is not confirmed. */
 export async function pruneRequests(database: Database, rowsMax: number): Promise<number> {
-  return (await database.query(PRUNE_REQUESTS, [REQUESTS_KEPT_DAYS, rowsMax])).length;
+  const now = await confirmedNow(database);
+  return now === undefined ? 0 : (await database.query(PRUNE_REQUESTS, [REQUESTS_KEPT_DAYS, rowsMax, now])).length;
 }

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { SenderConfig } from '../config/sender-config.js';
 import { Database } from '../store/database.js';
+import { isDue, isFromLaterClock, leaseIsFree } from '../store/lease-sql.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import type { Answered } from './attempt.js';
@@ -53,12 +54,17 @@ const TAKE_FRESH = {
 };
 
 /** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
+/** The longest rest of an endpoint: until its last attempt, with its jitter. */
+const LONGEST_REST_SEC = 30 * 3600;
+
+/** $1 holder, $2 lease, $3 most, $4 those that fail. One of ours that is due again keeps its fence. */
 const CLAIM = {
   name: 'claim_endpoints',
   text: `WITH due AS (
       SELECT endpoint_id, clock_timestamp() + $2 * interval '1 second' AS until FROM webhook_state
-       WHERE (failures > 0) = $4 AND due_at <= statement_timestamp()
-         AND (lease_until IS NULL OR lease_until < statement_timestamp() OR holder = $1)
+       WHERE (failures > 0) = $4 AND due_at IS NOT NULL
+         AND (${isDue('due_at', LONGEST_REST_SEC, 'statement_timestamp()')} OR ${isFromLaterClock('lease_until', '$2', 'statement_timestamp()')})
+         AND (${leaseIsFree('lease_until', '$2', 'statement_timestamp()')} OR holder = $1)
        ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE webhook_state s SET holder = $1, lease_until = due.until, due_at = due.until,
         fence = CASE WHEN s.holder = $1 AND s.lease_until >= statement_timestamp() THEN s.fence ELSE s.fence + 1 END
@@ -212,12 +218,16 @@ const DISABLE_GONE = {
     WHERE id = $1 AND url = $2 AND deleted_at IS NULL RETURNING id`,
 };
 
+/** A turn further ahead than turns are given was written by a later clock. */
+const IS_STALE_TURN = isFromLaterClock('d.free_at', 1);
+
 /** When the next request may go there, in ms; no row when a second's worth of them waits already. */
 const TAKE_TURN = {
   name: 'take_turn',
   text: `INSERT INTO webhook_destination AS d (name, free_at) VALUES ($1, clock_timestamp() + ${SPACING})
-    ON CONFLICT (name) DO UPDATE SET free_at = greatest(d.free_at, clock_timestamp()) + ${SPACING}
-      WHERE d.free_at < clock_timestamp() + interval '1 second'
+    ON CONFLICT (name) DO UPDATE SET free_at =
+        CASE WHEN ${IS_STALE_TURN} THEN clock_timestamp() ELSE greatest(d.free_at, clock_timestamp()) END + ${SPACING}
+      WHERE d.free_at < clock_timestamp() + interval '1 second' OR ${IS_STALE_TURN}
     RETURNING greatest(0, extract(epoch FROM free_at - ${SPACING} - clock_timestamp()) * 1000)::float8 AS "waitMs"`,
 };
 

@@ -6,6 +6,7 @@ import { SenderConfig } from '../config/sender-config.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
+import { confirmedNow } from '../store/confirmed-clock.js';
 import { Database, isDatabaseAway } from '../store/database.js';
 
 const EVERY_MS = 5000;
@@ -14,7 +15,7 @@ const BATCH = 1000;
 const BATCHES_MAX = 50;
 
 const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_timestamp() FROM webhook_state s
-  WHERE s.endpoint_id = e.id AND s.failing_since < clock_timestamp() - interval '1 hour'
+  WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '1 hour'
     AND e.failing_told_at IS NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
 /** Writes the event of changes within seconds of another one (webhooks/webhooks.ts), as the endpoint is now. */
@@ -27,13 +28,13 @@ const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FRO
   WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
 
 const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), disabled_reason = 'failing' FROM webhook_state s
-  WHERE s.endpoint_id = e.id AND s.failing_since < clock_timestamp() - interval '5 days'
+  WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '5 days'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
 /** From the oldest, where all that is old lies together; what waits that long is for an event that cannot be read. */
 const PRUNE = `DELETE FROM webhook_delivery WHERE id IN (
     SELECT id FROM (SELECT id, created_at FROM webhook_delivery ORDER BY id LIMIT $2) oldest
-     WHERE created_at < clock_timestamp() - $1 * interval '1 day') RETURNING id`;
+     WHERE created_at < $3::timestamptz - $1 * interval '1 day') RETURNING id`;
 
 const PRUNE_DESTINATIONS = `DELETE FROM webhook_destination WHERE free_at < clock_timestamp() - interval '1 minute'`;
 
@@ -88,6 +89,9 @@ export class EndpointWatch implements BeforeApplicationShutdown {
         (text) => () => this.database.query(text),
       ),
       () => this.prune(),
+      ...[FORGET_FAILING, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
+      ...[SAY_FAILING, DISABLE].map((text) => () => this.atConfirmedTime((now) => this.database.query(text, [now]))),
+      () => this.atConfirmedTime((now) => this.prune(now)),
       () => this.countFailing(),
     ];
     let failure: { readonly error: unknown } | undefined;
@@ -102,12 +106,18 @@ export class EndpointWatch implements BeforeApplicationShutdown {
     if (failure !== undefined) throw failure.error;
   }
 
+  /** Judges ages only while the database's clock is confirmed: a jump must neither disable nor delete. */
+  private async atConfirmedTime(work: (now: Date) => Promise<unknown>): Promise<void> {
+    const now = await confirmedNow(this.database);
+    if (now !== undefined) await work(now);
+  }
+
   /** Goes on at once while there is more, for as long as others can wait. */
-  private async prune(): Promise<void> {
+  private async prune(now: Date): Promise<void> {
     const { deliveriesDays } = this.config;
     if (deliveriesDays <= 0) return;
     for (let batch = 0; batch < BATCHES_MAX && !this.isStopping; batch += 1) {
-      if ((await this.database.query(PRUNE, [deliveriesDays, BATCH])).length < BATCH) return;
+      if ((await this.database.query(PRUNE, [deliveriesDays, BATCH, now])).length < BATCH) return;
     }
   }
 

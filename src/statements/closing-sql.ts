@@ -13,19 +13,19 @@ export const HOLD = {
 const MARGIN = `interval '10 minutes'`;
 
 /**
- * The oldest month after $1 (null: of all) that is over and not closed, and for how long that could have been done by now.
+ * The oldest month after $1 (null: of all) that is over at $2 and not closed, and for how long that could have been done by now.
  * Cut off, or, when `entries_to` is null, the one after the last that was, or that of the first entry there is.
  */
 export const OPEN_MONTH = {
   name: 'open_statement_month',
-  text: `SELECT month::text, entries_to, extract(epoch FROM clock_timestamp() - ends_at - ${MARGIN})::float8 AS overdue_sec FROM (
+  text: `SELECT month::text, entries_to, extract(epoch FROM $2::timestamptz - ends_at - ${MARGIN})::float8 AS overdue_sec FROM (
       (SELECT month, ends_at, entries_to FROM statement_month
          WHERE closed_at IS NULL AND ($1::date IS NULL OR month > $1) ORDER BY month LIMIT 1)
       UNION ALL
       (SELECT next.month::date, (next.month + interval '1 month') AT TIME ZONE 'UTC', NULL FROM (
          SELECT coalesce((SELECT max(month) + interval '1 month' FROM statement_month),
            (SELECT date_trunc('month', created_at AT TIME ZONE 'UTC') FROM credit_entry WHERE contra <> 'test' ORDER BY id LIMIT 1)) AS month) next)
-    ) months WHERE ends_at + ${MARGIN} <= clock_timestamp() ORDER BY month LIMIT 1`,
+    ) months WHERE ends_at + ${MARGIN} <= $2::timestamptz ORDER BY month LIMIT 1`,
 };
 export interface OpenMonthRow {
   readonly month: string;

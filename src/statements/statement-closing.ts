@@ -10,6 +10,7 @@ import { Repeater } from '../base/repeat.js';
 import { invariant, messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
+import { confirmedNow } from '../store/confirmed-clock.js';
 import { Database, isRowFault, type Queryable } from '../store/database.js';
 import * as sql from './closing-sql.js';
 
@@ -96,9 +97,11 @@ export class StatementClosing implements BeforeApplicationShutdown {
     await this.repeater.stop();
   }
 
-  /** Cuts a month off, or closes it for one project. */
+  /** Cuts a month off, or closes it for one project; does neither while the database's clock is not confirmed. */
   async step(): Promise<ClosingStep> {
-    const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH, [this.passed ?? null]);
+    const now = await confirmedNow(this.database);
+    if (now === undefined) return 'idle';
+    const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH, [this.passed ?? null, now]);
     if (this.passed === undefined) this.overdue.set(open?.overdue_sec ?? 0);
     if (open === undefined) return this.endRound();
     return open.entries_to === null ? this.cutOff(open.month) : this.closeNext(open.month);

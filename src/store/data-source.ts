@@ -109,7 +109,9 @@ import { UsageLosses1760000000070 } from './migrations/0070-usage-losses.js';
 import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
 import { TokenState1760000000074 } from './migrations/0074-token-state.js';
 import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
+import { FollowedClock1760000000076 } from './migrations/0076-followed-clock.js';
 import { ProvenAddresses1760000000078 } from './migrations/0078-proven-addresses.js';
+import { LaterNotifications1760000000079 } from './migrations/0079-later-notifications.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -237,7 +239,9 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DepositToken1760000000073,
   TokenState1760000000074,
   BoundedWebhooks1760000000075,
+  FollowedClock1760000000076,
   ProvenAddresses1760000000078,
+  LaterNotifications1760000000079,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

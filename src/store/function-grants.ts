@@ -36,6 +36,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   refuse_or_accept_order: ['api'],
   // Deletes test orders, with the owner's rights: nobody else may delete any.
   prune_test_orders: ['worker'],
+  // Moves times of several processes' rows, with the owner's rights, when the clock was set back.
+  end_later_times: ['worker'],
   // As well: nobody else may delete what is open.
   archive_orders: ['worker'],
   add_archive_range: [],

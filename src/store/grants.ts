@@ -99,8 +99,11 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   clock_mark: {
-    worker: { select: 'all', update: { only: ['seen_at'] } },
+    worker: { select: 'all', update: { only: ['seen_at', 'followed_at', 'jumped_at'] } },
+    api: READ,
+    sender: READ,
     cli: READ,
+    console_merchant: READ,
     console_operator: READ,
     reports: READ,
   },

@@ -6,6 +6,7 @@
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import { isDatabaseAway, type Database } from './database.js';
+import { leaseIsFree } from './lease-sql.js';
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
@@ -54,7 +55,7 @@ const CLAIM = {
   text: `INSERT INTO market_state AS m (name, value, measured_at, lease_until)
          VALUES ($1, 'null', 'epoch', clock_timestamp() + make_interval(secs => $2::float8 / 1000))
          ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until
-          WHERE coalesce(m.lease_until < clock_timestamp(), true)
+          WHERE ${leaseIsFree('m.lease_until', '$2::float8 / 1000')}
             AND (m.measured_at <= clock_timestamp() - make_interval(secs => $3::float8 / 1000)
                  OR m.measured_at > clock_timestamp() + interval '1 second')
          RETURNING true AS claimed`,
@@ -104,6 +105,11 @@ export class SharedReading<T> {
     return Math.min(5000, Math.max(250, this.options.refreshMs / 5));
   }
 
+  /** The lease of one reading; a failure keeps it for no longer. */
+  private get leaseMs(): number {
+    return Math.max(this.options.readLimitMs + LEASE_SLACK_MS, this.retryMs);
+  }
+
   /** Takes over what others have read, or reads if it is due and nobody does. Returns ms until the next look. */
   async refresh(): Promise<number> {
     try {
@@ -118,12 +124,10 @@ export class SharedReading<T> {
     const leaseMs = await this.load();
     const dueInMs = this.dueInMs();
     if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
-    if (leaseMs > 0) return Math.min(Math.max(leaseMs, 50), WAIT_FOR_OTHER_MS);
-    const claimed = await this.database.query(CLAIM, [
-      this.options.name,
-      this.options.readLimitMs + LEASE_SLACK_MS,
-      this.dueAgeMs(),
-    ]);
+    // A longer lease was written by a later clock: the claim judges it.
+    if (leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX)
+      return Math.min(Math.max(leaseMs, 50), WAIT_FOR_OTHER_MS);
+    const claimed = await this.database.query(CLAIM, [this.options.name, this.leaseMs, this.dueAgeMs()]);
     if (claimed.length === 0) return WAIT_FOR_OTHER_MS;
     try {
       await this.readAndSave();

@@ -11,6 +11,7 @@ import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import type { Credits } from '../domain/units.js';
 import { Log } from '../observability/logger.js';
 import { Database, type Queryable } from '../store/database.js';
+import { leaseIsFree } from '../store/lease-sql.js';
 import { nextMove, type TestMove } from './test-play.js';
 
 const BATCH = 100;
@@ -24,7 +25,7 @@ const CLAIM = {
   name: 'claim_test_orders',
   text: `WITH due AS (
       SELECT id, clock_timestamp() + $1 * interval '1 second' AS until FROM open_orders
-       WHERE play_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       WHERE play_at <= statement_timestamp() AND ${leaseIsFree('lease_until', '$1', 'statement_timestamp()')}
        ORDER BY play_at LIMIT $2 FOR UPDATE SKIP LOCKED)
     UPDATE open_orders o SET lease_until = due.until, fence = o.fence + 1 FROM due WHERE o.id = due.id
     RETURNING o.id, o.project_id, o.kind, o.status, o.settled, o.receive_address, o.credits, o.fence`,

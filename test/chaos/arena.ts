@@ -28,7 +28,8 @@ import { DatabaseHosts } from '../../src/store/database-hosts.js';
 import { HostsClient } from '../../src/store/hosts-client.js';
 import { Actor, type Service } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
-import { XPUB } from '../deposits-on-chain.js';
+import { FAR_RATES, XPUB } from '../deposits-on-chain.js';
+import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
 import type { ReadRows } from '../webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { Depositors } from './depositors.js';
@@ -291,6 +292,24 @@ export class Arena {
   /** Preloads a wrong clock into the next process. */
   shifted(shiftMs: number): NodeJS.ProcessEnv {
     return { CHAOS_CLOCK_SHIFT_MS: shiftMs.toString(), NODE_OPTIONS: `--import=${CLOCK_SHIFT}` };
+  }
+
+  /** Sets the database's clock off the server's; whether it could be, while there is time. Without a signal it tries on. */
+  async stepClock(by: string, over?: AbortSignal): Promise<boolean> {
+    while (over?.aborted !== true) {
+      const isDone = await this.withServer(async () => {
+        await installSteppedClock(this.sql);
+        await stepClock(this.sql, by);
+        // Rates of later minutes went when the clock was set back.
+        if (by === '0') await this.sql.query(FAR_RATES);
+      }).then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return true;
+      await sleep(500);
+    }
+    return false;
   }
 
   /** Immediate shutdown, as after a crash; the server recovers from its log. */

@@ -15,6 +15,9 @@ export const QUIET_MS = 12_000;
 /** A process starts within seconds; on a busy machine with others in tens. */
 export const START_LIMIT_MS = 30_000;
 
+/** By which the clock of the database is off, for a while. */
+const CLOCK_STEPS = ['1 hour', '-1 hour', '1 day', '-1 day', '31 days', '-31 days'] as const;
+
 type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 type Role = keyof Arena['actors'];
@@ -142,6 +145,15 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
       await sleep(500, over);
     }
     return 0;
+  },
+  'database clock stepped': async (arena, fault, lastsMs, over) => {
+    const random = seededRandom(fault.seed);
+    const by = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? '1 hour';
+    if (!(await arena.stepClock(by, over))) return 0;
+    await sleep(lastsMs, over);
+    // A clock that stays wrong would be judged with the round.
+    await arena.stepClock('0');
+    return 1;
   },
   'cut after COMMIT': async (arena, fault, lastsMs, over) => {
     const before = arena.proxy.cuts;

@@ -146,6 +146,7 @@ export const OTHER_FAULTS = [
   'Postgres restarted',
   'standby promoted with lost commits',
   'Postgres connections killed',
+  'database clock stepped',
   'cut after COMMIT',
   'a row held by a client',
   'an owner’s hand',

@@ -86,7 +86,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'a lease never runs out',
     changes: ['next_run_at', 'id', 'ends_at'].map((order) => ({
       file: WORK,
-      find: `(lease_until IS NULL OR lease_until < statement_timestamp())${KNOWN}ORDER BY ${order}`,
+      find: `\${IS_FREE}${KNOWN}ORDER BY ${order}`,
       put: `lease_until IS NULL${KNOWN}ORDER BY ${order}`,
     })),
     first: DEATHS,
@@ -95,7 +95,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'only the queue wakes orders',
     changes: one(
       WORK,
-      `WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())${KNOWN}ORDER BY next_run_at`,
+      `WHERE next_run_at <= statement_timestamp() AND \${IS_FREE}${KNOWN}ORDER BY next_run_at`,
       `WHERE false AND next_run_at IS NOT NULL${KNOWN}ORDER BY next_run_at`,
     ),
     first: ['Redis flushed', 'Redis down'],

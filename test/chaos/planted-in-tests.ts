@@ -131,7 +131,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a wake-up takes an order from its living holder',
     changes: one(
       WORK,
-      '       AND (lease_until IS NULL OR lease_until < statement_timestamp())\n       AND ${PAST_IS_KNOWN}\n     ORDER BY id',
+      '       AND ${IS_FREE}\n       AND ${PAST_IS_KNOWN}\n     ORDER BY id',
       '       AND ${PAST_IS_KNOWN}\n     ORDER BY id',
     ),
     test: guard('is not taken from a living holder by a wake-up that names the order'),

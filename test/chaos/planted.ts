@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
 import { PLANTED_BLOCKS } from './planted-blocks.js';
+import { PLANTED_CLOCKS } from './planted-clocks.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_IN_COMPANY } from './planted-in-company.js';
 import { PLANTED_IN_DOUBT } from './planted-in-doubt.js';
@@ -37,6 +38,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
   ...PLANTED_SIZING,
+  ...PLANTED_CLOCKS,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,
   ...PLANTED_BLOCKS,

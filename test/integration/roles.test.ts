@@ -141,6 +141,7 @@ describe('what a migrated database grants', () => {
       'project_deposit_returns',
       'prune_test_orders',
       'archive_orders',
+      'end_later_times',
     ];
     expect(definers).toHaveLength(names.length);
     expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));

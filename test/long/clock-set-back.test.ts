@@ -43,7 +43,7 @@ describe('a database clock that was set back', () => {
     const key = await sentOrder(hand);
     await putAhead(key, '30 minutes');
     expect(await hand.work().claimDue(64)).toEqual([]);
-    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 1 });
+    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 1 });
     expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
   });
 
@@ -57,7 +57,7 @@ describe('a database clock that was set back', () => {
     expect([setBackSec > 30, woken]).toEqual([true, 2]);
     expect(await hand.work().claimDue(64)).toHaveLength(2);
     // Once: the clock that was set back is the clock from then on.
-    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 0 });
+    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
   });
 
   it('is seen by one of many workers, and a claim of the moment is nobody’s but its worker’s', async () => {
@@ -100,9 +100,20 @@ describe('a database clock that was set back', () => {
     const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
     await putAhead(sent, '2 minutes');
     await putAhead(settled, '59 minutes');
-    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 0 });
+    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
     await putAhead(settled, '61 minutes');
-    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 1 });
+    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 1 });
+  });
+
+  it('keeps no rental from ending whose lease a later clock wrote', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    const [row] = await api.database.query<{ ends_at: Date }>('SELECT ends_at FROM orders WHERE key = $1', [key]);
+    await byHand(
+      `UPDATE orders SET next_run_at = NULL, lease_until = clock_timestamp() + interval '1 hour' WHERE key = $1`,
+      [key],
+    );
+    expect(await hand.work().claimEnding(row!.ends_at.getTime(), 10)).toHaveLength(1);
   });
 
   it('keeps no wallet from being read', async () => {

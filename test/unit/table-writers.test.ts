@@ -7,7 +7,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   archived_chain_tx: ['store/functions'],
   archived_leg: ['store/functions'],
   archived_orders: ['store/functions'],
-  asset_rate: ['deposits'],
+  asset_rate: ['deposits', 'store/functions'],
   audit_log: ['store'],
   auto_delegation: ['auto-delegations', 'store/functions'],
   blacklisted_address: ['deposits'],
@@ -39,7 +39,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   leg: ['orders', 'reconciliation', 'store/functions'],
   membership: ['people'],
   market_state: ['billing', 'store'],
-  notification: ['notifications'],
+  notification: ['notifications', 'store/functions'],
   open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'store/functions'],
   open_leg: ['fulfilment', 'pool', 'reconciliation', 'store/functions'],
   open_orders: ['fulfilment', 'pool', 'reconciliation', 'store/functions', 'test-projects'],
@@ -71,7 +71,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   webhook_delivery: ['sender', 'store/functions', 'webhooks'],
   webhook_destination: ['sender'],
   webhook_endpoint: ['sender', 'webhooks'],
-  webhook_state: ['sender', 'webhooks'],
+  webhook_state: ['sender', 'store/functions', 'webhooks'],
 };
 
 /** What one file alone writes, of tables or columns that say so. */

@@ -4,19 +4,25 @@
  * with nothing but itself, as it was last seen, in a row that all workers share.
  */
 import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
+import { ABSENCE_MAX_MS, JUMP_MIN_MS } from '../../store/confirmed-clock.js';
 import { Database, type Queryable } from '../../store/database.js';
 import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
 
 /** Steps smaller than this delay nothing that matters. */
 const SET_BACK_MIN_SEC = 1;
 
-/** Of many workers one sees the step: the row is locked before the clock is read. */
+/** Of many workers one sees the step: the row is locked before the clock is read. $1, $2: how far back and ahead is no jump. */
 const MARK_CLOCK = {
   name: 'mark_clock',
-  text: `WITH before AS (SELECT seen_at FROM clock_mark FOR UPDATE)
-    UPDATE clock_mark c SET seen_at = clock_timestamp() FROM before
-    RETURNING extract(epoch FROM before.seen_at - c.seen_at)::float8 AS back_sec`,
+  text: `WITH before AS (SELECT seen_at, followed_at, jumped_at FROM clock_mark FOR UPDATE)
+    UPDATE clock_mark c SET seen_at = clock_timestamp(), followed_at = clock_timestamp(),
+        jumped_at = CASE WHEN clock_timestamp() NOT BETWEEN before.followed_at - $1 * interval '1 millisecond'
+            AND before.followed_at + $2 * interval '1 millisecond' THEN clock_timestamp() ELSE c.jumped_at END
+      FROM before
+    RETURNING extract(epoch FROM before.seen_at - c.seen_at)::float8 AS back_sec,
+      CASE WHEN c.jumped_at IS DISTINCT FROM before.jumped_at THEN extract(epoch FROM c.followed_at - before.followed_at)::float8 ELSE 0 END AS jumped_sec`,
 };
 
 /**
@@ -55,15 +61,22 @@ const WAKE_FROM_AHEAD = {
 };
 const SOLID_WAIT_SEC = 180;
 
+const END_LATER_TIMES = { name: 'end_later_times', text: `SELECT end_later_times($1)` };
+
 export interface ClockLook {
   /** By how much the clock went back since any worker looked; 0 when it did not. */
   readonly setBackSec: number;
+  /** By how much the clock jumped, in either direction; 0 when it did not. */
+  readonly jumpedSec: number;
   /** How many orders were made due. */
   readonly woken: number;
 }
 
 @Injectable()
 export class ClockWatch {
+  /** Monotonic time of this process's last look. */
+  private lookedAtMs: number | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly config: Config,
@@ -71,14 +84,26 @@ export class ClockWatch {
 
   /** Reads the clock once, and makes due what waits for a time that it had already passed. */
   async look(): Promise<ClockLook> {
-    return this.database.transaction(async (tx) => {
-      const [row] = await tx.query<{ back_sec: number }>(MARK_CLOCK);
-      const setBackSec = row?.back_sec ?? 0;
-      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, woken: await this.wakeFromAhead(tx) };
+    const look = await this.database.transaction(async (tx) => {
+      const aheadMs = this.aheadWithoutJumpMs();
+      const [row] = await tx.query<{ back_sec: number; jumped_sec: number }>(MARK_CLOCK, [JUMP_MIN_MS, aheadMs]);
+      const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
+      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeFromAhead(tx) };
       const woken = await tx.query(WAKE_ALL, [this.config.worker.leaseSec + 1]);
       for (const text of END_RESTS) await tx.query(text);
-      return { setBackSec, woken: woken.length };
+      return { setBackSec, jumpedSec, woken: woken.length };
     });
+    // A transaction of its own: it takes rows of many tables, which other processes may hold for long.
+    if (look.setBackSec > 0) await this.database.query(END_LATER_TIMES, [look.setBackSec]);
+    return look;
+  }
+
+  /** How far the clock can have moved since it was last followed, by this process's monotonic clock. */
+  private aheadWithoutJumpMs(): number {
+    const atMs = monotonicMs();
+    const sinceMs = this.lookedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.lookedAtMs + JUMP_MIN_MS;
+    this.lookedAtMs = atMs;
+    return sinceMs;
   }
 
   private async wakeFromAhead(tx: Queryable): Promise<number> {

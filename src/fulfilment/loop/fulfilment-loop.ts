@@ -196,7 +196,13 @@ export class FulfilmentLoop {
   /** A database whose clock is set back must delay nothing for long: due work would wait until it catches up. */
   private async clockLoop(): Promise<void> {
     const work = async (): Promise<void> => {
-      const { setBackSec, woken } = await this.clock.look();
+      const { setBackSec, jumpedSec, woken } = await this.clock.look();
+      if (jumpedSec !== 0) {
+        this.logger.error(
+          { jumpedSec },
+          'the database’s clock jumped; nothing is deleted, disabled or closed by age for an hour',
+        );
+      }
       if (setBackSec > 0 || woken > 0) {
         this.logger.warn({ setBackSec, orders: woken }, 'the database’s clock was set back; what was put off is due');
       }

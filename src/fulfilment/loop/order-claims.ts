@@ -15,7 +15,8 @@ import type {
   TopUpCause,
 } from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
-import { PAST_IS_KNOWN } from '../known-past.js';
+import { leaseIsFree } from '../../store/lease-sql.js';
+import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../known-past.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
 import { LOST, readReceiverUsage } from './receiver-usage.js';
 
@@ -34,6 +35,9 @@ const CLAIMED = `
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
 
+/** Not held by a worker, nor by the search for lost commits. */
+const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${HELD_BY_SEARCH_SEC.toString()})`, 'statement_timestamp()');
+
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
 // Due by the statement's own time: clock_timestamp(), which may change from row to row, has the whole index read.
@@ -42,7 +46,7 @@ const CLAIM_DUE = {
   name: 'claim_due',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
-     WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
+     WHERE next_run_at <= statement_timestamp() AND ${IS_FREE}
        AND ${PAST_IS_KNOWN}
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
@@ -53,7 +57,7 @@ const CLAIM_IDS = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
      WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
-       AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${IS_FREE}
        AND ${PAST_IS_KNOWN}
      ORDER BY id FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
@@ -65,7 +69,7 @@ const CLAIM_ENDING = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
-       AND NOT test AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND NOT test AND next_run_at IS NULL AND ${IS_FREE}
        AND ${PAST_IS_KNOWN}
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
@@ -80,7 +84,7 @@ const CLAIM_SHORT = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
-       AND ends_at > $4 AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -92,7 +96,7 @@ const CLAIM_LOST = {
   name: 'claim_lost',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
-     WHERE id IN (${LOST}) AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+     WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
        AND ${PAST_IS_KNOWN}
      FOR UPDATE SKIP LOCKED)

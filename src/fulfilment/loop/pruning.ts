@@ -17,6 +17,7 @@ import { pruneRequests } from '../../requests/retention.js';
 import { pruneTestOrders } from '../../test-projects/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
+import { confirmedNow } from '../../store/confirmed-clock.js';
 import { Database } from '../../store/database.js';
 import { closeReadings } from './receiver-usage.js';
 
@@ -37,7 +38,7 @@ const PRUNE_BROADCASTS = {
   name: 'prune_broadcasts',
   text: `WITH oldest AS (SELECT id, sent_at FROM broadcast ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
     DELETE FROM broadcast b USING oldest
-     WHERE b.id = oldest.id AND oldest.sent_at < clock_timestamp() - $1 * interval '1 day' RETURNING b.id`,
+     WHERE b.id = oldest.id AND oldest.sent_at < $3::timestamptz - $1 * interval '1 day' RETURNING b.id`,
 };
 
 @Injectable()
@@ -85,8 +86,7 @@ export class Pruning {
   /** One bounded step; returns the most rows it took of one table. */
   async pruneOnce(): Promise<number> {
     const { broadcastsDays, eventsDays } = this.config.retention;
-    const broadcasts =
-      broadcastsDays === 0 ? 0 : (await this.database.query(PRUNE_BROADCASTS, [broadcastsDays, BATCH])).length;
+    const broadcasts = broadcastsDays === 0 ? 0 : await this.pruneBroadcasts(broadcastsDays);
     this.pruned.inc({ table: 'broadcast' }, broadcasts);
     const events = eventsDays === 0 ? 0 : await pruneEvents(this.database, eventsDays, BATCH);
     this.pruned.inc({ table: 'event' }, events);
@@ -101,6 +101,11 @@ export class Pruning {
     await closeReadings(this.database, BATCH);
     const isMore = testOrders === TEST_ORDERS || (await this.archiveSome());
     return Math.max(broadcasts, events, requests, nonces, days, isMore ? BATCH : 0);
+  }
+
+  private async pruneBroadcasts(days: number): Promise<number> {
+    const now = await confirmedNow(this.database);
+    return now === undefined ? 0 : (await this.database.query(PRUNE_BROADCASTS, [days, BATCH, now])).length;
   }
 
   private async archiveSome(): Promise<boolean> {

@@ -5,6 +5,7 @@
 import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
 import { ARCHIVE_FUNCTIONS } from './archive-functions.js';
 import { AUTO_DELEGATION_FUNCTIONS } from './auto-delegation-functions.js';
+import { CLOCK_FUNCTIONS } from './clock-functions.js';
 import { CONSOLE_FUNCTIONS } from './console-functions.js';
 import { DEPOSIT_FUNCTIONS } from './deposit-functions.js';
 import { EVENT_WRITERS } from './event-writers.js';
@@ -47,6 +48,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...EVENT_WRITERS,
   ...ARCHIVE_FUNCTIONS,
   ...AUTO_DELEGATION_FUNCTIONS,
+  ...CLOCK_FUNCTIONS,
   ...CONSOLE_FUNCTIONS,
   ...DEPOSIT_FUNCTIONS,
   ...STATEMENT_FUNCTIONS,

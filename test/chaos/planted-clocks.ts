@@ -1,0 +1,140 @@
+// Bugs in what a wrong clock of the database may do: hold, delete, disable, close or price.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const LEASE_SQL = 'store/lease-sql.ts';
+const CONFIRMED = 'store/confirmed-clock.ts';
+const WATCH = 'fulfilment/loop/clock-watch.ts';
+const RATES = 'deposits/rate-history.ts';
+
+const leases = (title: string): NamedTest => ({ file: 'integration/clock-leases.test.ts', title });
+const jumps = (title: string): NamedTest => ({ file: 'integration/clock-jumps.test.ts', title });
+const deposits = (title: string): NamedTest => ({ file: 'integration/deposits-clock.test.ts', title });
+const EARLY = jumps('a clock 31 days ahead destroys nothing in a process that ran before');
+const TOGETHER = jumps('a clock 31 days ahead destroys nothing where the machine’s own clock jumped with it');
+const BACK = jumps('what was put off by a clock an hour ahead is due when it is set back');
+
+/** Takes the time of the database as it is. */
+const trusting = (file: string, database: string): PlantedBug['changes'] =>
+  one(file, `const now = await confirmedNow(${database});`, 'const now = new Date(Date.now() + 32 * 86_400_000);');
+
+export const PLANTED_CLOCKS: readonly PlantedBug[] = [
+  {
+    name: 'a lease that a later clock wrote is kept to its end',
+    changes: one(LEASE_SQL, ' OR ${isFromLaterClock(lease, lengthSec, now)})`', ')`'),
+    test: leases('of the deposit cursor gives its turn to another worker'),
+  },
+  {
+    name: 'a due time that a later clock wrote is waited for',
+    changes: one(LEASE_SQL, ' OR ${isFromLaterClock(at, longestSec, now)})`', ')`'),
+    test: leases('of a notification is now'),
+  },
+  {
+    name: 'a lease of a shared reading is believed whatever its length',
+    changes: one('store/shared-reading.ts', 'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX', 'leaseMs > 0'),
+    test: leases('of a shared reading keeps no other process from reading'),
+  },
+  {
+    name: 'the turn of a webhook’s host is waited for however far it is',
+    changes: one(
+      'sender/delivery-claims.ts',
+      "isFromLaterClock('d.free_at', 1)",
+      "isFromLaterClock('d.free_at', 86_400)",
+    ),
+    test: leases('of a webhook’s host is now'),
+  },
+  {
+    name: 'mails of a later clock take the places of this hour',
+    changes: one('notifications/mail-claims.ts', " AND NOT ${isFromLaterClock('t', 0)} ORDER BY t)", ' ORDER BY t)'),
+    test: leases('of a notification is now'),
+  },
+  {
+    name: 'a clock that differs from the machine’s is trusted',
+    changes: one(
+      CONFIRMED,
+      "> DIFFERENCE_MAX_MS) return 'differs from this machine';",
+      "> Number.MAX_VALUE) return 'differs from this machine';",
+    ),
+    test: jumps('a clock 31 days ahead destroys nothing in a process that starts after the jump'),
+  },
+  {
+    name: 'a process does not see the clock jump',
+    changes: one(
+      CONFIRMED,
+      'return Math.abs(afterMs - beforeMs - elapsedMs) > JUMP_MIN_MS;',
+      'return afterMs - beforeMs === elapsedMs + 0.5;',
+    ),
+    test: TOGETHER,
+  },
+  {
+    name: 'no jump of the clock is recorded',
+    changes: one(WATCH, 'THEN clock_timestamp() ELSE c.jumped_at END', 'THEN c.jumped_at ELSE c.jumped_at END'),
+    test: TOGETHER,
+  },
+  {
+    name: 'what a later clock put off stays put off',
+    changes: one(WATCH, 'if (look.setBackSec > 0) await', 'if (look.setBackSec > 1e12) await'),
+    test: BACK,
+  },
+  {
+    name: 'what was spent on a later day counts for every day until then',
+    changes: one(
+      'store/functions/clock-functions.ts',
+      'UPDATE credit_account a SET spent_on = v_today\n',
+      'UPDATE credit_account a SET spent_on = a.spent_on\n',
+    ).concat(
+      one(
+        'store/migrations/0076-followed-clock.ts',
+        'UPDATE credit_account a SET spent_on = v_today\n',
+        'UPDATE credit_account a SET spent_on = a.spent_on\n',
+      ),
+    ),
+    test: BACK,
+  },
+  { name: 'events end by a clock that jumped', changes: trusting('events/retention.ts', 'database'), test: EARLY },
+  {
+    name: 'nonces are deleted by a clock that jumped',
+    changes: trusting('auth/nonce-retention.ts', 'database'),
+    test: EARLY,
+  },
+  {
+    name: 'refused requests are deleted by a clock that jumped',
+    changes: trusting('requests/retention.ts', 'database'),
+    test: EARLY,
+  },
+  {
+    name: 'endpoints are disabled by a clock that jumped',
+    changes: trusting('sender/endpoint-watch.ts', 'this.database'),
+    test: EARLY,
+  },
+  {
+    name: 'a month is closed by a clock that jumped',
+    changes: trusting('statements/statement-closing.ts', 'this.database'),
+    test: EARLY,
+  },
+  {
+    name: 'sessions are deleted by a clock that jumped',
+    changes: [
+      ...one('people/sessions.ts', 'if ((await confirmedNow(this.database)) !== undefined) await', 'await'),
+      ...one('people/sessions.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
+    ],
+    test: EARLY,
+  },
+  {
+    name: 'guesses are forgotten by a clock that jumped',
+    changes: [
+      ...one('people/guesses.ts', 'if ((await confirmedNow(this.database)) === undefined) return false;', ''),
+      ...one('people/guesses.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
+    ],
+    test: EARLY,
+  },
+  {
+    name: 'a rate of a later minute prices a deposit',
+    changes: one(RATES, 'AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz)\n', '\n'),
+    test: deposits('is not credited by the rate of a minute that has not come yet'),
+  },
+  {
+    name: 'a rate is kept for a minute of a clock that jumped',
+    changes: one(RATES, '$2 WHERE ${IS_FOLLOWED} ON CONFLICT', '$2 ON CONFLICT'),
+    test: deposits('keeps no rate by a clock that has run ahead of the workers'),
+  },
+];

@@ -1,0 +1,191 @@
+// Leases and due times that a database clock an hour ahead wrote before it was set right: each counts as free or due.
+import { randomUUID } from 'node:crypto';
+import { BlockCursor } from '../../src/blocks/block-cursor.js';
+import { AutoDelegationClaims } from '../../src/auto-delegations/auto-delegation-claims.js';
+import type { SenderConfig } from '../../src/config/sender-config.js';
+import { MailClaims } from '../../src/notifications/mail-claims.js';
+import { Guesses } from '../../src/people/guesses.js';
+import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
+import type { Database } from '../../src/store/database.js';
+import { SharedReading } from '../../src/store/shared-reading.js';
+import { makeCustomer } from '../factory.js';
+import { openOrderWorld, type OrderWorld } from '../order-world.js';
+
+const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
+
+let world: OrderWorld;
+let database: Database;
+let projectId: string;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  database = world.api.database;
+  projectId = (await makeCustomer(world.api)).merchant;
+}, 60_000);
+
+afterAll(() => world.close());
+
+const run = (text: string, params: unknown[] = []) => database.query(text, params);
+
+describe('a lease that is longer than it can be', () => {
+  it('of a shared reading keeps no other process from reading', async () => {
+    let reads = 0;
+    const reading = new SharedReading<number>(database, {
+      name: 'leased by a later clock',
+      refreshMs: 1000,
+      readLimitMs: 2000,
+      read: () => Promise.resolve((reads += 1)),
+      encode: (value) => value,
+      decode: (json) => (typeof json === 'number' && json > 0 ? json : undefined),
+    });
+    await run(
+      `INSERT INTO market_state (name, value, measured_at, lease_until)
+        VALUES ('leased by a later clock', 'null', 'epoch', clock_timestamp() + interval '1 hour')`,
+    );
+    await reading.refresh();
+    expect([reads, reading.latest()?.value]).toEqual([1, 1]);
+  });
+
+  it('of a shared reading is kept while it is within its length', async () => {
+    let reads = 0;
+    const reading = new SharedReading<number>(database, {
+      name: 'leased by another',
+      refreshMs: 1000,
+      readLimitMs: 600_000,
+      read: () => Promise.resolve((reads += 1)),
+      encode: (value) => value,
+      decode: () => undefined,
+    });
+    await run(
+      `INSERT INTO market_state (name, value, measured_at, lease_until)
+        VALUES ('leased by another', 'null', 'epoch', clock_timestamp() + interval '5 minutes')`,
+    );
+    await reading.refresh();
+    expect(reads).toBe(0);
+  });
+
+  it('of the deposit cursor gives its turn to another worker', async () => {
+    const cursor = new BlockCursor(database);
+    await cursor.start({ number: 100, id: '64'.padStart(64, '0'), timestampMs: Date.now() });
+    await run(`UPDATE deposit_cursor SET fence = 7, lease_until = clock_timestamp() + interval '1 hour'`);
+    expect(await cursor.claim(-1n)).toMatchObject({ block_number: 100n, fence: 8n });
+    expect(await cursor.claim(-1n)).toBeUndefined();
+  });
+
+  it('of an endpoint gives it to another sender', async () => {
+    const id = await endpoint();
+    await run(
+      `UPDATE webhook_state SET holder = $2, fence = 3, due_at = clock_timestamp() + interval '1 hour',
+          lease_until = clock_timestamp() + interval '1 hour' WHERE endpoint_id = $1`,
+      [id, randomUUID()],
+    );
+    expect(await new DeliveryClaims(database, SENDER).claim(100, false)).toContainEqual({ id, fence: 4 });
+  });
+
+  it('of an auto-delegation has another worker check it', async () => {
+    const id = await autoDelegation();
+    await run(
+      `UPDATE auto_delegation SET lease_fence = fence, due_at = clock_timestamp() + interval '1 hour' WHERE id = $1`,
+      [id],
+    );
+    const claims = new AutoDelegationClaims(database);
+    expect((await claims.claimDue(10)).map((row) => row.id)).toContain(id);
+    expect(await claims.claimDue(10)).toEqual([]);
+  });
+
+  it('of a notification has another console mail it', async () => {
+    const id = await notification();
+    await run(
+      `UPDATE notification SET lease_until = clock_timestamp() + interval '1 hour', due_at = clock_timestamp() WHERE membership_id = $1`,
+      [id],
+    );
+    const claims = new MailClaims(database);
+    expect((await claims.claim('operator')).map((claim) => claim.id)).toContain(id);
+    expect(await claims.claim('operator')).toEqual([]);
+  });
+});
+
+describe('a due time that is further ahead than anything rests', () => {
+  it('of an endpoint is now', async () => {
+    const id = await endpoint();
+    await run(`UPDATE webhook_state SET due_at = clock_timestamp() + interval '31 days' WHERE endpoint_id = $1`, [id]);
+    expect((await new DeliveryClaims(database, SENDER).claim(100, false)).map((claim) => claim.id)).toContain(id);
+  });
+
+  it('of a webhook’s host is now', async () => {
+    const claims = new DeliveryClaims(database, SENDER);
+    await run(
+      `INSERT INTO webhook_destination (name, free_at) VALUES ('host far.example', clock_timestamp() + interval '1 hour')`,
+    );
+    expect(await claims.takeTurn('host far.example')).toBeLessThan(1000);
+    expect(await claims.takeTurn('host far.example')).toBeLessThan(1000);
+  });
+
+  it.each([
+    ['due_at', 'claimDue'],
+    ['check_at', 'claimInRound'],
+  ] as const)('of an auto-delegation (%s) is now', async (column, claim) => {
+    const id = await autoDelegation();
+    await run(`UPDATE auto_delegation SET due_at = NULL, check_at = NULL WHERE id = $1`, [id]);
+    await run(`UPDATE auto_delegation SET ${column} = clock_timestamp() + interval '1 hour' WHERE id = $1`, [id]);
+    expect((await new AutoDelegationClaims(database)[claim](10)).map((row) => row.id)).toContain(id);
+  });
+
+  it('of a notification is now, and mails of a later hour take no place in this one', async () => {
+    const id = await notification();
+    await run(
+      `UPDATE notification SET due_at = clock_timestamp() + interval '1 day',
+          mailed_at = ARRAY(SELECT clock_timestamp() + n * interval '1 day' FROM generate_series(1, 6) n) WHERE membership_id = $1`,
+      [id],
+    );
+    const claims = new MailClaims(database);
+    const claim = (await claims.claim('operator')).find((one) => one.id === id);
+    expect(claim).toBeDefined();
+    expect(await claims.takePlace(claim!)).toBe(true);
+  });
+
+  it('of a window of guesses ends it', async () => {
+    const guesses = new Guesses(database, Buffer.alloc(32, 7));
+    for (let n = 0; n < 60; n += 1) await guesses.atInvitation('203.0.113.7');
+    await expect(guesses.atInvitation('203.0.113.7')).rejects.toThrow();
+    await run(`UPDATE sign_in_guess SET window_ends = clock_timestamp() + interval '1 day'`);
+    await guesses.atInvitation('203.0.113.7');
+  });
+});
+
+async function endpoint(): Promise<string> {
+  const id = randomUUID();
+  await run(
+    `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed) VALUES ($1, $2, 'https://a.example', '\\x00')`,
+    [id, projectId],
+  );
+  await run(`INSERT INTO webhook_state (endpoint_id) VALUES ($1) ON CONFLICT DO NOTHING`, [id]);
+  return id;
+}
+
+let addresses = 0;
+
+async function autoDelegation(): Promise<bigint> {
+  addresses += 1;
+  const [row] = await database.query<{ id: bigint }>(
+    `INSERT INTO auto_delegation (project_id, api_key_id, address, keep_energy, refill_below, duration_sec, daily_cap_credits, idle_after_sec)
+      SELECT $1, id, $2, 130000, 65000, 300, 0, 3600 FROM api_key WHERE project_id = $1 LIMIT 1 RETURNING id`,
+    [projectId, `T${addresses.toString().padStart(33, '1')}`],
+  );
+  return row!.id;
+}
+
+async function notification(): Promise<bigint> {
+  const [person] = await database.query<{ id: string }>(
+    `INSERT INTO person (audience, email, password_hash) VALUES ('operator', $1, '') RETURNING id`,
+    [`${randomUUID()}@example.com`],
+  );
+  const [membership] = await database.query<{ id: bigint }>(
+    `INSERT INTO membership (person_id, audience, role) VALUES ($1, 'operator', 'admin') RETURNING id`,
+    [person!.id],
+  );
+  await run(`INSERT INTO notification (membership_id, audience, kinds) VALUES ($1, 'operator', '{fault}')`, [
+    membership!.id,
+  ]);
+  return membership!.id;
+}

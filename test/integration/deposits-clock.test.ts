@@ -1,0 +1,94 @@
+// Rates that a database clock ahead of the true time has written: none prices a deposit.
+import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
+import { RateHistory } from '../../src/deposits/rate-history.js';
+import { rateE8 } from '../../src/domain/units.js';
+import type { Config } from '../../src/config/config.js';
+import {
+  calm,
+  closeStage,
+  database,
+  depositsOf,
+  follow,
+  freeTurn,
+  openStage,
+  openWorker,
+  payToken,
+  payTrx,
+  settle,
+  shop,
+  START_LIMIT_MS,
+} from '../deposit-stage.js';
+import { asAdmin } from '../setup/admin.js';
+import { env } from '../deposit-stage.js';
+
+const QUIET = {
+  RATE_SOURCES: 'binance,coinbase',
+  RATE_SOURCE_URLS: 'binance=http://127.0.0.1:9,coinbase=http://127.0.0.1:9',
+};
+
+let quiet: Awaited<ReturnType<typeof openWorker>>;
+
+beforeAll(async () => {
+  await openStage();
+  quiet = await openWorker(QUIET);
+}, START_LIMIT_MS);
+beforeEach(async () => {
+  await calm();
+  await freeTurn();
+  await database.query(`DELETE FROM asset_rate`);
+  await database.query(`UPDATE clock_mark SET followed_at = NULL`);
+});
+afterAll(closeStage, START_LIMIT_MS);
+
+const laterRates = () =>
+  database.query(
+    `INSERT INTO asset_rate (asset, minute, rate_e8)
+      SELECT asset, date_trunc('minute', clock_timestamp() + interval '20 days'), rate FROM (VALUES ('TRX', 90000000), ('USDT', 100000000)) v(asset, rate)`,
+  );
+const history = () => new RateHistory(database);
+const minutes = async (): Promise<unknown[]> => database.query(`SELECT asset FROM asset_rate`);
+
+describe('a deposit', () => {
+  it('is not credited by the rate of a minute that has not come yet, neither a new one nor one that waits', async () => {
+    const waiting = await shop();
+    await payTrx(waiting, 20_000_000);
+    await settle();
+    await follow(quiet);
+    expect(await depositsOf(waiting)).toMatchObject([{ reason: 'no_rate' }]);
+    await laterRates();
+    const fresh = await shop();
+    await payTrx(fresh, 20_000_000);
+    await payToken(fresh, 6_000_000n);
+    await settle();
+    await follow(quiet);
+    await calm();
+    await freeTurn();
+    await follow(quiet);
+    expect(await depositsOf(waiting)).toMatchObject([{ reason: 'no_rate' }]);
+    expect(await depositsOf(fresh)).toMatchObject([{ reason: 'no_rate' }, { reason: 'no_rate' }]);
+    await history().keep('TRX', rateE8(30_000_000n));
+    await calm();
+    await freeTurn();
+    await follow(quiet);
+    expect(await depositsOf(waiting)).toMatchObject([{ status: 'credited', rate_e8: 30_000_000n }]);
+  });
+
+  it('has the rates of later minutes deleted when the clock is set back', async () => {
+    await laterRates();
+    await history().keep('TRX', rateE8(30_000_000n));
+    await asAdmin(env['DATABASE_URL']!, (client) =>
+      client.query(`UPDATE clock_mark SET seen_at = clock_timestamp() + interval '20 days'`),
+    );
+    await new ClockWatch(database, { worker: { leaseSec: 60, resendSec: 30 } } as Config).look();
+    expect(await minutes()).toEqual([{ asset: 'TRX' }]);
+  });
+
+  it('keeps no rate by a clock that has run ahead of the workers', async () => {
+    await database.query(`UPDATE clock_mark SET followed_at = clock_timestamp() - interval '1 day'`);
+    await history().keep('TRX', rateE8(30_000_000n));
+    expect(await minutes()).toEqual([]);
+    await database.query(`UPDATE clock_mark SET followed_at = clock_timestamp()`);
+    await history().keep('TRX', rateE8(30_000_000n));
+    expect(await minutes()).toEqual([{ asset: 'TRX' }]);
+  });
+});
