@@ -15,7 +15,7 @@ import { Redis } from 'ioredis';
 import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.js';
 import { NodePool } from './chain/node-pool.js';
 import { BROADCAST_PATH, TronNode } from './chain/node.js';
-import { RequestBudget } from './chain/request-budget.js';
+import { RequestBudget, type Urgency } from './chain/request-budget.js';
 import { ACCOUNT_PATH, CONSTANT_CALL_PATH, TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config/config.js';
 import { ListQueue } from './http/pipeline/list-queue.js';
@@ -44,18 +44,34 @@ const WORKER_LOCK_TIMEOUT_MS = 2000;
 
 /** What an API asks nodes for callers alone: whether a receiver is on chain, and what a call would use. */
 const CALLERS_PATHS: ReadonlySet<string> = new Set([ACCOUNT_PATH, CONSTANT_CALL_PATH]);
+/** What heads are asked by. */
+const HEAD_PATHS: ReadonlySet<string> = new Set(['wallet/getblock', 'walletsolidity/getblock']);
+
+/** Broadcasts and heads come before everything else: by them orders are delivered and rentals end. */
+function urgencyOf(path: string): Urgency {
+  if (path === BROADCAST_PATH) return 'broadcast';
+  return HEAD_PATHS.has(path) ? 'head' : 'other';
+}
 
 function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redis: Redis, log: Log): TronClient {
   const nodes = nodeOptionsOf(chain).map((options) => {
     const requestsPerSec = chain.requestsPerSec[options.index] ?? 0;
-    if (requestsPerSec === 0) return new TronNode(options);
     const waitMaxMs = chain.readTimeoutMs;
     const budget = new RequestBudget({ redis, prefix, account: accountAt(options), requestsPerSec, waitMaxMs });
+    const { host } = new URL(options.fullUrl);
     return new TronNode({
       ...options,
       admit: (path: string) =>
-        role === 'api' && CALLERS_PATHS.has(path) ? budget.admitCaller() : budget.admit(path === BROADCAST_PATH),
+        role === 'api' && CALLERS_PATHS.has(path) ? budget.admitCaller() : budget.admit(urgencyOf(path)),
       admitSpare: () => budget.admitSpare(),
+      onThrottled: () => {
+        const learned = budget.learn();
+        if (learned === undefined && requestsPerSec === 0) return;
+        log.warn(
+          { node: host, requestsPerSec: learned ?? requestsPerSec },
+          'the node refuses requests for their number; set TRON_REQUESTS_PER_SEC to what its provider allows',
+        );
+      },
     });
   });
   for (const host of keysInClear(chain)) log.warn({ host }, 'the API key goes to this node unencrypted');

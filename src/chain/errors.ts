@@ -27,11 +27,21 @@ export const NO_CONSTANT_CALLS = 'it runs no constant calls';
 /** An answer, but none to the question: a provider, or a lite fullnode of TRON, may not have the endpoint. */
 export const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
 
+const REASONS_MAX = 3;
+const REASON_CHARS_MAX = 300;
+
+/** What nodes said, for a log. */
+function reasonsOf(faults: readonly unknown[]): string {
+  const says = faults.slice(0, REASONS_MAX).map((fault) => (fault instanceof Error ? fault.message : String(fault)));
+  if (faults.length > REASONS_MAX) says.push(`and ${(faults.length - REASONS_MAX).toString()} more`);
+  return says.join('; ').slice(0, REASONS_MAX * REASON_CHARS_MAX) || 'no node may be asked just now';
+}
+
 /** No configured node gave a usable answer. */
 export class ChainUnavailableError extends Error {
   override readonly name = 'ChainUnavailableError';
   constructor(what: string, faults: readonly unknown[]) {
-    super(`No TRON node could answer ${what}`, { cause: new AggregateError(faults) });
+    super(`No TRON node could answer ${what}`, { cause: new AggregateError(faults, reasonsOf(faults)) });
   }
 }
 

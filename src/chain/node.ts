@@ -8,6 +8,7 @@ import { NodeError } from './errors.js';
 import { Connections, NotSentError, UnreadableAnswerError, type Answer } from './exchange.js';
 import { isJsonObject, parseJson, plainJson, type JsonObject } from './json.js';
 import type { BlockHead, BlockHeader } from './block.js';
+import { authorizationOf, urlAt } from './node-url.js';
 import { NodeBlocks, type Manner, type PortName } from './node-blocks.js';
 
 export interface NodeOptions {
@@ -22,6 +23,8 @@ export interface NodeOptions {
   readonly connectionsMax?: number;
   /** Waits for a place in the request budget that processes share; false when none comes in time. */
   readonly admit?: (path: string) => Promise<boolean>;
+  /** Called when the node refuses a request for the number of them. */
+  readonly onThrottled?: () => void;
   /** Whether the budget has places to spare right now; one is taken then. */
   readonly admitSpare?: () => Promise<boolean>;
 }
@@ -273,12 +276,14 @@ export class TronNode {
 
   private async exchange(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<Answer> {
     const { apiKey, fullUrl, solidUrl } = this.options;
+    const base = port === 'full' ? fullUrl : solidUrl;
     try {
       const question = {
-        url: `${port === 'full' ? fullUrl : solidUrl}/${path}`,
+        url: urlAt(base, path),
         headers: {
           'content-type': 'application/json',
           ...(apiKey === undefined ? {} : { 'TRON-PRO-API-KEY': apiKey }),
+          ...authorizationOf(base),
         },
         body: JSON.stringify(body),
         timeoutMs: terms.timeoutMs,
@@ -302,6 +307,7 @@ export class TronNode {
 
   /** A gateway refused it, so no node behind it heard the request. */
   private throttled(path: string, how: string): NodeError {
+    this.options.onThrottled?.();
     this.backOff(THROTTLE_BACKOFF_MS);
     const silenceMs = Math.min(THROTTLE_BACKOFF_MS, THROTTLE_SILENCE_MS * 2 ** this.throttledInARow);
     this.throttledInARow = Math.min(this.throttledInARow + 1, 10);

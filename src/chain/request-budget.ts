@@ -1,11 +1,10 @@
 /**
- * The requests per second that all processes together may send to one node with its API key. TRON (TronGrid): over the limit a key
- * is suspended for half a minute, so waiting a little is cheaper than asking. Counted in Redis, and by each process
- * for itself while Redis is away.
+ * Limits the requests that all processes together send to one node with its API key. No second, wherever it begins, has
+ * more of them than the limit. TRON (TronGrid): over the limit a key is suspended for half a minute, so waiting a little
+ * is cheaper than asking. Counted in Redis, and by each process for itself while Redis is away.
  */
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
 
 export interface BudgetOptions {
@@ -13,114 +12,214 @@ export interface BudgetOptions {
   readonly prefix: string;
   /** Whose budget it is: where, and with which key. */
   readonly account: string;
+  /** 0: unlimited until a node throttles; then a limit is learned. */
   readonly requestsPerSec: number;
   /** The longest a request waits for its place. */
   readonly waitMaxMs: number;
 }
 
+/** What a request is for. A broadcast comes before a head, and both before anything else. */
+export type Urgency = 'broadcast' | 'head' | 'other';
+
 /** A Redis that hangs must not hold up a request for longer. */
 const REDIS_LIMIT_MS = 250;
-const DURATION_SEC = 1;
+/** A second, and how much later than its place a request may arrive at the node. */
+const WINDOW_MS = 1250;
 /** While Redis is away nobody knows how many others ask; each takes this part of the whole. */
 const LOCAL_SHARE = 4;
 /** What callers of the API ask for takes this part of the whole at most, so that heads and deliveries have theirs. */
 const CALLERS_SHARE = 2;
+/** Parts of the whole that are kept for broadcasts and heads, and of those for broadcasts alone. */
+const URGENT_SHARE = 0.3;
+const BROADCAST_SHARE = 0.1;
+/** The first limit that is learned is this part of what was sent in the second before, each further one of the last. */
+const FIRST_LEARNED_SHARE = 0.5;
+const NEXT_LEARNED_SHARE = 0.7;
+/** A learned limit is forgotten after this, and what a provider allows is found out again. */
+const LEARNED_KEPT_SEC = 3600;
+/** How often a process looks for a limit that another one has learned. */
+const LOOK_EVERY_MS = 5000;
+/** Throttled answers of one burst teach once. */
+const LEARN_EVERY_MS = 5000;
+const POLL_MS_MAX = 200;
 
-/** Places for each second, shared by all processes, or by this one alone while Redis is away. */
-interface Places {
-  readonly shared: RateLimiterRedis;
-  readonly local: RateLimiterMemory;
-}
+/**
+ * KEYS[1] the times of the newest requests; ARGV: the limit of this kind, the limit of all, the window in µs. Returns 0 and
+ * takes a place, or µs until one may be free. The list's order is that of Redis's own clock.
+ */
+const TAKE = `if redis.replicate_commands then redis.replicate_commands() end
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local limit = tonumber(ARGV[1])
+local window = tonumber(ARGV[3])
+local oldest = redis.call('LINDEX', KEYS[1], limit - 1)
+if oldest then
+  local age = now - tonumber(oldest)
+  if age >= 0 and age < window then return window - age end
+end
+redis.call('LPUSH', KEYS[1], string.format('%.0f', now))
+redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[2]) - 1)
+redis.call('PEXPIRE', KEYS[1], 10000)
+return 0`;
 
 export class RequestBudget {
-  private readonly all: Places;
-  private readonly callers: Places;
   private readonly key: string;
-  /** In order of asking: a request never overtakes an older one of the same process. */
-  private line: Promise<unknown> = Promise.resolve();
-  private callersLine: Promise<unknown> = Promise.resolve();
+  private limit: number;
+  /** In order of asking: a request never overtakes an older one of the same kind and process. */
+  private readonly lines = new Map<Urgency | 'caller', Promise<unknown>>();
+  private readonly local = new LocalPlaces();
+  private readonly localCallers = new LocalPlaces();
+  /** What this process has sent lately, while there is no limit to count against. */
+  private readonly sent = new LocalPlaces();
+  private lookedAtMs = Number.NEGATIVE_INFINITY;
+  private learnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: BudgetOptions) {
-    this.all = placesOf(options, 'chain-budget', options.requestsPerSec);
-    const callersPerSec = Math.max(1, Math.floor(options.requestsPerSec / CALLERS_SHARE));
-    this.callers = placesOf(options, 'chain-budget-callers', callersPerSec);
+    this.limit = options.requestsPerSec;
     // The key itself must not lie in Redis.
     this.key = createHash('sha256').update(options.account).digest('hex').slice(0, 16);
   }
 
-  /**
-   * Resolves when the request may be sent, to false when no place came free in time. An urgent one (a broadcast) is
-   * counted and never waits: money hangs on it, and it comes seldom.
-   */
-  async admit(isUrgent: boolean): Promise<boolean> {
-    if (isUrgent) {
-      await this.take(this.all);
-      return true;
-    }
-    return this.admitUntil(monotonicMs() + this.options.waitMaxMs);
+  /** The limit that counts now, set or learned; 0 while there is none. */
+  get requestsPerSec(): number {
+    return this.limit;
+  }
+
+  /** Resolves to true when the request may be sent, and to false when no place came free in time. */
+  async admit(urgency: Urgency | boolean): Promise<boolean> {
+    this.look();
+    if (this.limit === 0) return this.sent.note();
+    const kind = typeof urgency === 'string' ? urgency : urgency ? 'broadcast' : 'other';
+    return this.inLine(kind, () => this.waitForPlace(kind, this.deadlineMs()));
   }
 
   /** As `admit`, for what callers of the API have looked up: they wait in a line of their own, whoever asks most. */
   async admitCaller(): Promise<boolean> {
-    const deadlineMs = monotonicMs() + this.options.waitMaxMs;
-    const turn = this.callersLine.then(() => this.waitForPlace(this.callers, deadlineMs));
-    this.callersLine = turn;
-    return (await turn) && this.admitUntil(deadlineMs);
+    this.look();
+    if (this.limit === 0) return this.sent.note();
+    const deadlineMs = this.deadlineMs();
+    if (!(await this.inLine('caller', () => this.waitForPlace('caller', deadlineMs)))) return false;
+    return this.inLine('other', () => this.waitForPlace('other', deadlineMs));
   }
 
-  /** Whether half of this second's places are free and nobody waits; then one is taken. Without Redis there are none to spare. */
+  /** Takes a place if half of them are free. Without Redis there are none to spare. */
   async admitSpare(): Promise<boolean> {
+    this.look();
+    if (this.limit === 0) return this.sent.note();
     try {
-      const { shared } = this.all;
-      const seen = await withDeadline(shared.get(this.key), REDIS_LIMIT_MS, 'the request budget');
-      if (seen !== null && seen.consumedPoints > this.options.requestsPerSec / 2) return false;
-      return (await withDeadline(takeFrom(shared, this.key), REDIS_LIMIT_MS, 'the request budget')) === 0;
+      return (await this.takeShared('all', Math.max(1, Math.floor(this.limit / 2)))) === 0;
     } catch {
       return false;
     }
   }
 
-  private admitUntil(deadlineMs: number): Promise<boolean> {
-    const turn = this.line.then(() => this.waitForPlace(this.all, deadlineMs));
-    this.line = turn;
+  /** Learns a limit from a node that throttles, unless one is set. Returns the new limit; undefined when nothing is new. */
+  learn(): number | undefined {
+    if (this.options.requestsPerSec > 0 || monotonicMs() - this.learnedAtMs < LEARN_EVERY_MS) return undefined;
+    this.learnedAtMs = monotonicMs();
+    const learned = this.limit === 0 ? this.sent.count(1000) * FIRST_LEARNED_SHARE : this.limit * NEXT_LEARNED_SHARE;
+    this.limit = Math.max(1, Math.floor(learned));
+    this.lookedAtMs = monotonicMs();
+    void this.options.redis.set(this.learnedKey, this.limit, 'EX', LEARNED_KEPT_SEC).catch(() => undefined);
+    return this.limit;
+  }
+
+  private get learnedKey(): string {
+    return `${this.options.prefix}:chain-learned:${this.key}`;
+  }
+
+  private deadlineMs(): number {
+    return monotonicMs() + this.options.waitMaxMs;
+  }
+
+  /** Takes over, beside the request, what another process has learned. */
+  private look(): void {
+    const { redis, requestsPerSec } = this.options;
+    if (requestsPerSec > 0 || monotonicMs() - this.lookedAtMs < LOOK_EVERY_MS || redis.status !== 'ready') return;
+    this.lookedAtMs = monotonicMs();
+    redis.get(this.learnedKey).then(
+      (text) => {
+        this.limit = text === null ? 0 : Math.max(1, Number.parseInt(text, 10) || 1);
+      },
+      () => undefined,
+    );
+  }
+
+  private inLine(line: Urgency | 'caller', work: () => Promise<boolean>): Promise<boolean> {
+    const turn = (this.lines.get(line) ?? Promise.resolve()).then(work);
+    this.lines.set(line, turn);
     return turn;
   }
 
-  private async waitForPlace(places: Places, deadlineMs: number): Promise<boolean> {
-    for (;;) {
-      if (monotonicMs() >= deadlineMs) return false;
-      const waitMs = await this.take(places);
+  private async waitForPlace(kind: Urgency | 'caller', deadlineMs: number): Promise<boolean> {
+    for (let isFirst = true; ; isFirst = false) {
+      // What could not be tried in time is not sent; the first try of a broadcast is always made.
+      if (monotonicMs() >= deadlineMs && !(isFirst && kind === 'broadcast')) return false;
+      const waitMs = await this.take(kind);
       if (waitMs === 0) return true;
       if (monotonicMs() + waitMs > deadlineMs) return false;
-      await sleep(waitMs);
+      // Looked again soon: one that is more urgent may have gone ahead, and the limit may have changed.
+      await sleep(Math.min(waitMs, POLL_MS_MAX));
     }
   }
 
   /** Takes a place; 0, or how many milliseconds until there may be one again. */
-  private async take({ shared, local }: Places): Promise<number> {
+  private async take(kind: Urgency | 'caller'): Promise<number> {
+    const own = shareOf(kind, this.limit);
     try {
-      return await withDeadline(takeFrom(shared, this.key), REDIS_LIMIT_MS, 'the request budget');
+      return await this.takeShared(kind === 'caller' ? 'callers' : 'all', own);
     } catch {
-      return takeFrom(local, this.key);
+      const places = kind === 'caller' ? this.localCallers : this.local;
+      const part = kind === 'caller' ? own / LOCAL_SHARE : this.limit / LOCAL_SHARE;
+      return places.take(Math.max(1, Math.floor(part)));
     }
+  }
+
+  private async takeShared(list: 'all' | 'callers', limit: number): Promise<number> {
+    const { redis, prefix } = this.options;
+    if (redis.status !== 'ready') throw new Error('Redis is away');
+    const key = `${prefix}:chain-places-${list}:${this.key}`;
+    const taken = redis.eval(TAKE, 1, key, limit, Math.max(limit, this.limit), WINDOW_MS * 1000);
+    const waitUs = await withDeadline(taken, REDIS_LIMIT_MS, 'the request budget');
+    return Math.ceil(Number(waitUs) / 1000);
   }
 }
 
-function placesOf({ redis, prefix }: BudgetOptions, name: string, perSec: number): Places {
-  const common = { duration: DURATION_SEC, keyPrefix: `${prefix}:${name}` };
-  return {
-    shared: new RateLimiterRedis({ ...common, points: perSec, storeClient: redis, rejectIfRedisNotReady: true }),
-    local: new RateLimiterMemory({ ...common, points: Math.max(1, Math.floor(perSec / LOCAL_SHARE)) }),
-  };
+/** Of the whole, so that there is always a place for what is more urgent. A limit of 1 is one line for all. */
+function shareOf(kind: Urgency | 'caller', limit: number): number {
+  if (kind === 'broadcast' || limit === 1) return limit;
+  const forBroadcasts = Math.floor(limit * BROADCAST_SHARE);
+  if (kind === 'head') return limit - forBroadcasts;
+  if (kind === 'caller') return Math.max(1, Math.floor(limit / CALLERS_SHARE));
+  return limit - Math.max(1, Math.ceil(limit * URGENT_SHARE));
 }
 
-/** The library rejects with its result when the budget is spent, and with an Error when Redis failed. */
-async function takeFrom(limiter: RateLimiterAbstract, key: string): Promise<number> {
-  try {
-    await limiter.consume(key);
-    return 0;
-  } catch (thrown) {
-    if (thrown instanceof RateLimiterRes) return Math.max(1, thrown.msBeforeNext);
-    throw thrown;
+/** The times of this process's own newest requests. */
+class LocalPlaces {
+  private times: number[] = [];
+
+  /** Notes a request; always true. */
+  note(): boolean {
+    this.times.push(monotonicMs());
+    // Cut by parts, so that noting costs nothing.
+    if (this.times.length > 4096) this.times = this.times.slice(-2048);
+    return true;
+  }
+
+  /** How many there were in the last `ms`. */
+  count(ms: number): number {
+    const since = monotonicMs() - ms;
+    return this.times.filter((time) => time > since).length;
+  }
+
+  /** Takes one of `limit` places; 0, or how many milliseconds until one is free. */
+  take(limit: number): number {
+    const since = monotonicMs() - WINDOW_MS;
+    this.times = this.times.filter((time) => time > since);
+    if (this.times.length < limit) {
+      this.note();
+      return 0;
+    }
+    return Math.max(1, Math.ceil((this.times[this.times.length - limit] ?? since) - since));
   }
 }

@@ -69,6 +69,9 @@ function quorum(urls: readonly string[]): DoctorFinding[] {
   return [warning('quorum', says, 'Name nodes of two operators; with one, a refund has to scan blocks for its proof.')];
 }
 
+const THROTTLED_TODO =
+  'Set TRON_REQUESTS_PER_SEC to what the provider allows with this key, in the place of the node’s URL; TRON_API_KEYS may raise it.';
+
 async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook> {
   const check = `node ${node.name}`;
   try {
@@ -89,7 +92,10 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
     findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
     return { findings, genesis };
   } catch (error) {
-    const todo = 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want a key in TRON_API_KEYS.';
+    const isThrottled = error instanceof NodeError && error.kind === 'throttled';
+    const todo = isThrottled
+      ? THROTTLED_TODO
+      : 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want a key in TRON_API_KEYS.';
     return { findings: [fault(check, `It gives no usable answer: ${messageOf(error)}.`, todo)], genesis: undefined };
   }
 }
@@ -120,7 +126,10 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
     }
     return [ok(check, `Its solid head is ${Math.max(0, lag).toString()} blocks behind.`)];
   } catch (error) {
-    const todo = 'Correct TRON_SOLIDITY_NODE_URLS: without solid blocks nothing settles and nothing is refunded.';
+    const isThrottled = error instanceof NodeError && error.kind === 'throttled';
+    const todo = isThrottled
+      ? THROTTLED_TODO
+      : 'Correct TRON_SOLIDITY_NODE_URLS: orders are delivered and reclaimed, but without solid blocks nothing settles and nothing is refunded.';
     return [fault(check, `Its solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
   }
 }

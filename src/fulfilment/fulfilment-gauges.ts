@@ -244,7 +244,9 @@ export class FulfilmentGauges {
  * head of one may lie below what another holds for solid, which is no gap.
  */
 function gapOf({ current }: ChainView): number {
-  return current === undefined ? Number.NaN : Math.max(0, current.head.number - current.solid.number);
+  return current === undefined || current.solid.number === 0
+    ? Number.NaN
+    : Math.max(0, current.head.number - current.solid.number);
 }
 
 /** Unknown while no rental runs, or while the chain cannot be read. */

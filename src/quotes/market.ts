@@ -10,7 +10,7 @@ import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { ApiError } from '../domain/errors.js';
+import { ApiError, messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { energy, sun, type Sun } from '../domain/units.js';
 import { AgreedRatio, DOUBTFUL_RATIO } from '../pool/agreed-ratio.js';
@@ -95,9 +95,10 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       dueAgeMs: (latest) =>
         latest?.figures === undefined && this.probe.knowsMore ? Math.min(SIZING_RETRY_MS, refreshMs) : refreshMs,
     });
-    this.chainRepeater = background(this.chain, (err) =>
-      log.warn({ err }, 'the state of the chain could not be refreshed'),
-    );
+    this.chainRepeater = background(this.chain, (err) => {
+      const reason = causeOf(err);
+      log.warn({ err, reason }, 'failed to read the state of the chain; nothing is sold once the last one is too old');
+    });
     this.sizingRepeater = background(this.sizing, (err) => {
       const obstacle = obstacleOf(err);
       this.sizingFailure = { obstacle, atMs: monotonicMs() };
@@ -208,6 +209,12 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     const query = { select: { address: true }, order: { id: 'ASC' }, take: POOL_WALLETS_ASKED } as const;
     return (await this.pool.find(query)).map(({ address }) => address);
   }
+}
+
+/** Why a reading failed, with what each node said. */
+function causeOf(error: unknown): string {
+  const { cause } = error as { readonly cause?: unknown };
+  return cause instanceof AggregateError ? `${messageOf(error)}: ${cause.message}` : messageOf(error);
 }
 
 function background<T>(reading: SharedReading<T>, onFailure: (error: unknown) => void): Repeater {

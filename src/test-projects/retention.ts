@@ -5,7 +5,10 @@ import type { Database } from '../store/database.js';
 /** Since the last event of an order. */
 const KEPT_DAYS = 30;
 
-const PRUNE = { name: 'prune_test_orders', text: `SELECT CASE WHEN ${CLOCK_IS_STEADY} THEN prune_test_orders($1, $2) ELSE 0 END AS orders` };
+const PRUNE = {
+  name: 'prune_test_orders',
+  text: `SELECT CASE WHEN ${CLOCK_IS_STEADY} THEN prune_test_orders($1, $2) ELSE 0 END AS orders`,
+};
 
 /** One bounded step. Returns how many orders went; 0 while events are being numbered or the clock is not confirmed. */
 export async function pruneTestOrders(database: Database, ordersMax: number): Promise<number> {

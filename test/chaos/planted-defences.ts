@@ -251,7 +251,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'a reclaim takes what another order holds',
     changes: one(
       'fulfilment/plan/reclaim-guard.ts',
-      `sun >= held ? 'covered' : 'short'`,
+      `isCovered ? 'covered' : 'short'`,
       `sun >= 0n ? 'covered' : 'short'`,
     ),
     test: integration('foreign-acts')('after the reclaim was signed, but before it was sent, stops the sending'),

@@ -67,11 +67,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'callers of the API take all of a request budget',
-    changes: one(
-      'chain/request-budget.ts',
-      'Math.floor(options.requestsPerSec / CALLERS_SHARE)',
-      'options.requestsPerSec * CALLERS_SHARE',
-    ),
+    changes: one('chain/request-budget.ts', 'Math.max(1, Math.floor(limit / CALLERS_SHARE))', 'limit'),
     test: inTest('integration/nodes', 'gives callers of the API half of its places at most'),
   },
   {

@@ -29,6 +29,13 @@ const FOLLOW_WAIT_MS = 5_000;
 /** How long the transactions of a block that cannot be read are asked after one by one. */
 const ACTS_WAIT_MS = 5_000;
 
+/** How long a step waits for the solid head; a late answer counts at the next one. */
+const SOLID_WAIT_MS = 1_500;
+/** TRON: a block is solid when 19 of 27 producers have built on it; twice that and more is beyond doubt. */
+const FINAL_BLOCKS = 60;
+/** Stands for the solid head until one is known: nothing is final by it. */
+const NO_BLOCK: BlockHead = { number: 0, id: '0'.repeat(64), timestampMs: 0 };
+
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
   text: `SELECT id, order_id, txid, block_number, block_id FROM open_chain_tx
@@ -54,6 +61,10 @@ const EXPECTED = {
 };
 
 const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };
+
+function isKnown(solid: BlockHead): boolean {
+  return solid !== NO_BLOCK;
+}
 
 export interface ChainStep {
   readonly head: BlockHead;
@@ -87,6 +98,9 @@ export class Follower {
   private unsettled: Unsettled = { left: 0, fromBlock: undefined };
   /** When the last step, and the last settlement, came to its end. */
   private followedAtMs = monotonicMs();
+  private lastSolid: BlockHead = NO_BLOCK;
+  private readingSolid: Promise<BlockHead> | undefined;
+  private solidFault: string | undefined;
   private settledAtMs = monotonicMs();
 
   constructor(
@@ -121,9 +135,10 @@ export class Follower {
         this.followedAtMs = monotonicMs();
         return { head, clockMs, advanced, delivered };
       }
-      const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
+      const [solid, ratio] = await Promise.all([this.solidHead(node), this.readRatio()]);
+      const reference = isKnown(solid) ? solid : await this.referenceNear(node, head);
       if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
-      this.view.update({ head, solid, ratio, isDisputed: dispute !== undefined });
+      this.view.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.followWithin(node, head, ratio);
       if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
       return { head, clockMs, advanced, delivered };
@@ -157,6 +172,37 @@ export class Follower {
       // By the solid head that they were judged by: the view's may have gone back since, with another node.
       unsettledBlocks: fromBlock === undefined ? 0 : this.settledTo - fromBlock + 1,
     };
+  }
+
+  /**
+   * The solid head, or the last one known while the solid port does not answer: deliveries and reclaims go on by the
+   * head, and only settlement waits. A silent port is waited for briefly.
+   */
+  private async solidHead(node: TronNode): Promise<BlockHead> {
+    this.readingSolid ??= solidHeadOf(node).finally(() => {
+      this.readingSolid = undefined;
+    });
+    try {
+      const solid = await withDeadline(this.readingSolid, SOLID_WAIT_MS, 'the solid head');
+      if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'the solid port answers again');
+      this.solidFault = undefined;
+      this.lastSolid = solid;
+    } catch (error) {
+      if (!(error instanceof NodeError || error instanceof DeadlineError)) throw error;
+      if (this.solidFault === undefined) {
+        this.logger.error(
+          { node: node.name, fault: error.message },
+          'the solid port does not answer; settlement waits',
+        );
+      }
+      this.solidFault = error.message;
+    }
+    return this.lastSolid;
+  }
+
+  /** A block of the full port that is final on any healthy network, for what is built before a solid head is known. */
+  private async referenceNear(node: TronNode, head: BlockHeader): Promise<BlockHead> {
+    return (await headerOf(node, Math.max(0, head.number - FINAL_BLOCKS))) ?? head;
   }
 
   /** The network's totals, as every existing account's resources show them: the token's contract, or any wallet of ours. */

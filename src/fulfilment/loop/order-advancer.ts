@@ -29,6 +29,9 @@ import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
+/** The longest rest of a reclaim until it is looked at again, whatever its pace. */
+const LOOK_AGAIN_MS = 30_000;
+
 /** How the question after a transaction that was sent is named. */
 export const SENT_TRANSACTION = 'a sent transaction';
 /** Unsent bytes with less validity left than this are dropped and built anew. */
@@ -316,8 +319,9 @@ export class OrderAdvancer {
   /** Without the reclaims that failed so often that their next attempt is not due yet. */
   private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
     return builds.filter(({ order, leg, purpose }) => {
-      const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose)) : 0;
-      if (restMs > 0) restAtMost(pass, order, restMs);
+      const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose), this.chainView.movingSec) : 0;
+      // A chain that stops and moves again meanwhile ends the rest: looked at again within a minute.
+      if (restMs > 0) restAtMost(pass, order, Math.min(restMs, LOOK_AGAIN_MS));
       return restMs === 0;
     });
   }
@@ -363,7 +367,11 @@ export class OrderAdvancer {
       withheld.add(step);
       const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
       // What could not be read may be there all the same, so it is asked soon again, however late it is.
-      restAtMost(pass, step.order, verdict === 'short' ? withheldRestMs(lateMs) : this.delayMs);
+      restAtMost(
+        pass,
+        step.order,
+        verdict === 'short' ? Math.min(withheldRestMs(lateMs), LOOK_AGAIN_MS) : this.delayMs,
+      );
       if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
     }
     return steps.filter((step) => !withheld.has(step));

@@ -6,7 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
-import { delegatedSunAt, solidHeadOf, TronClient } from '../../chain/tron.client.js';
+import { delegatedSunAt, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
@@ -47,6 +47,19 @@ const HELD = {
     GROUP BY v.place`,
 };
 
+/** Deliveries of a pair that count as held although no block of theirs is known. */
+const PENDING = {
+  name: 'reclaim_guard_pending',
+  text: `SELECT d.txid, l.amount_sun FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id
+    WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
+      AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      AND d.purpose = 'delegate' AND d.status = 'sending' AND d.txid <> ALL ($3::bytea[]) AND d.expires_at < $4
+    ORDER BY d.id LIMIT $5`,
+};
+/** More of one pair than these stay counted. */
+const PENDING_MAX = 20;
+const SENT_TRANSACTION = 'a transaction';
+
 /** A pair's sum on chain, and as of which blocks the records are to be held against it. */
 interface Reading {
   readonly pair: Pair;
@@ -85,7 +98,7 @@ export class ReclaimGuard {
     if (distinct.length === 0) return new Map();
     const verdicts = new Map<string, Verdict>(distinct.map((pair) => [pairKey(pair), 'unknown']));
     const { readings, uncovered } = await this.readSolid(distinct);
-    // Without the blocks since the solid one (a worker's first minute): the head's own state, more strictly.
+    // Without the blocks since the solid one (a worker's first minute), or without a solid port: the head's own state, more strictly.
     if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
     await this.compare(readings, verdicts);
     return verdicts;
@@ -94,7 +107,6 @@ export class ReclaimGuard {
   /** The solid sum, and on it what the blocks since then changed: exact at the height of the newest block. */
   private async readSolid(pairs: readonly Pair[]): Promise<{ readings: Reading[]; uncovered: Pair[] }> {
     const readings: Reading[] = [];
-    const uncovered: Pair[] = [];
     await this.ask('solid delegations', pairs, async (node, left) => {
       const before = await solidHeadOf(node);
       const sums = await readSums(node, left, (pair) => solidDelegationSun(node, pair.walletAddress, pair.receiver));
@@ -102,8 +114,7 @@ export class ReclaimGuard {
       if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
       for (const [pair, sun] of sums.read) {
         const since = this.recent.since(before.number, pair.walletAddress);
-        if (since === undefined || since.height < after.number) uncovered.push(pair);
-        else {
+        if (since !== undefined && since.height >= after.number) {
           const acts = since.acts.filter((act) => act.receiver === pair.receiver);
           // What became solid while it was read may be in the sum or not: the lower one is taken.
           const changes = acts.map(({ blockNumber, changeSun }) =>
@@ -120,7 +131,8 @@ export class ReclaimGuard {
       }
       return sums;
     });
-    return { readings, uncovered };
+    const read = new Set(readings.map(({ pair }) => pair));
+    return { readings, uncovered: pairs.filter((pair) => !read.has(pair)) };
   }
 
   /** The sum as of the head, with what is pending there: whatever may be in it counts as in it. */
@@ -159,6 +171,31 @@ export class ReclaimGuard {
     }
   }
 
+  /**
+   * What deliveries on their way hold that no node has in a block, asked after the sum was read: what is in none now was
+   * in none then. A node that cannot say leaves a delivery counted.
+   */
+  private async absentSun({ pair, txids, mayStandBefore }: Reading): Promise<bigint> {
+    const pending = await this.database.query<{ txid: Buffer; amount_sun: bigint }>(PENDING, [
+      pair.walletId,
+      pair.receiver,
+      txids.map((txid) => Buffer.from(txid, 'hex')),
+      mayStandBefore,
+      PENDING_MAX,
+    ]);
+    let sum = 0n;
+    for (const { txid, amount_sun: amountSun } of pending) {
+      const places = await this.client.pool
+        .askEach(SENT_TRANSACTION, async (node) => placeOf(node, txid.toString('hex')))
+        .catch((error: unknown) => {
+          if (error instanceof ChainUnavailableError) return undefined;
+          throw error;
+        });
+      if (places?.every((place) => place === undefined) === true) sum += amountSun;
+    }
+    return sum;
+  }
+
   /** Read after the chain: whatever stood there by then is recorded as sent before. */
   private async compare(readings: readonly Reading[], verdicts: Map<string, Verdict>): Promise<void> {
     const groups = new Map<string, Reading[]>();
@@ -181,8 +218,9 @@ export class ReclaimGuard {
         const reading = group[place];
         if (reading === undefined) continue;
         const { pair, sun } = reading;
-        verdicts.set(pairKey(pair), sun >= held ? 'covered' : 'short');
-        if (sun >= held) continue;
+        const isCovered = sun >= held || sun >= held - (await this.absentSun(reading));
+        verdicts.set(pairKey(pair), isCovered ? 'covered' : 'short');
+        if (isCovered) continue;
         const facts = { wallet: pair.walletAddress, receiver: pair.receiver, chainSun: sun.toString() };
         this.log.warn(
           { ...facts, heldSun: held.toString() },

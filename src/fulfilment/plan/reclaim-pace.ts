@@ -17,10 +17,12 @@ const LATENESS_PART = 10;
 
 /**
  * Milliseconds until the next attempt; 0 when it is due. So is it when the last one was made in the future, before the
- * database's clock was set back: its age will not be known until the clock has caught up.
+ * database's clock was set back: its age will not be known until the clock has caught up. An attempt from before the
+ * chain began to move again (`movingSec` ago) failed by the outage, so the next one is due too.
  */
-export function reclaimRestMs(failed: Tally | undefined): number {
+export function reclaimRestMs(failed: Tally | undefined, movingSec = Number.POSITIVE_INFINITY): number {
   if (failed === undefined || failed.recent < QUICK_ATTEMPTS || failed.lastAgeSec < 0) return 0;
+  if (failed.lastAgeSec > movingSec) return 0;
   const doublings = Math.min(failed.recent - QUICK_ATTEMPTS, 10);
   const restSec = Math.min(FIRST_REST_SEC * 2 ** doublings, LONGEST_REST_SEC);
   return Math.max(0, restSec - failed.lastAgeSec) * 1000;

@@ -116,7 +116,7 @@ export class TransactionSender {
     const expiresAtMs = view.head.timestampMs + this.config.chain.expirationSec * 1000;
     const { rawData, txid } = buildTransaction(actionOf(order, leg, purpose), {
       permissionId: leg.permissionId,
-      reference: view.solid,
+      reference: view.reference,
       expiresAtMs,
       timestampMs: view.head.timestampMs + Number(leg.id % SALT_RANGE),
     });
@@ -129,7 +129,7 @@ export class TransactionSender {
       attempt,
       txid,
       rawData,
-      refBlockNumber: view.solid.number,
+      refBlockNumber: view.reference.number,
       expiresAtMs,
       reading: step.reading,
     };

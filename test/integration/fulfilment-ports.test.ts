@@ -1,0 +1,112 @@
+// Each port of a node has its own part in an order: the full port alone delivers and reclaims, and the solid port settles.
+import 'reflect-metadata';
+import { jest } from '@jest/globals';
+import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
+import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  full,
+  Hand,
+  mine,
+  openStage,
+  orderOf,
+  receivers,
+  rent,
+  sentOrder,
+  settledOrder,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  txsOf,
+} from '../protocol-stage.js';
+
+beforeAll(() => openStage(), START_LIMIT_MS);
+afterEach(async () => {
+  full.rest();
+  solid.rest();
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const isSolid = (path: string): boolean => path.startsWith('walletsolidity/');
+
+describe('without the solid port', () => {
+  it.each(['before it is asked the first time', 'after it was there'])(
+    'an order is delivered and reclaimed, and settled when it is back: %s',
+    async (when) => {
+      const hand = await Hand.open();
+      if (when.startsWith('after')) await hand.look();
+      solid.before = (path) => (isSolid(path) ? 'break' : undefined);
+      full.before = (path) => (isSolid(path) ? 'break' : undefined);
+      const key = await rent(receivers[0]!);
+      await mine();
+      await hand.look();
+      await hand.advance();
+      expect(await statusesOf(key)).toEqual(['sending']);
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+      expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+      solid.rest();
+      full.rest();
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+      expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+    },
+  );
+
+  it('a rental that ended is reclaimed by what the full port says', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    solid.before = (path) => (isSolid(path) ? 'break' : undefined);
+    full.before = (path) => (isSolid(path) ? 'break' : undefined);
+    await mine(21);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    expect((await txsOf(key, 'reclaim')).map((tx) => tx.status)).toEqual(['sending']);
+  });
+});
+
+describe('a reclaim', () => {
+  it('is not withheld for an order of the same receiver that was sent and stands in no block', async () => {
+    const hand = await Hand.open();
+    const ending = await settledOrder(hand);
+    await sentOrder(hand);
+    // The chain goes on without the second one.
+    await api.database.query(
+      `UPDATE open_chain_tx SET expires_at = expires_at - interval '10 minutes' WHERE status = 'sending'`,
+    );
+    full.before = (path) => (path === 'wallet/broadcasthex' ? 'break' : undefined);
+    await mine(21);
+    full.rest();
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    const [tx] = await txsOf(ending, 'reclaim');
+    expect(tx).toBeDefined();
+  });
+
+  it('that failed before the chain began to move again is due at once, and one that failed since rests', () => {
+    const failed = { purpose: 'reclaim', attempts: 9, deaths: 9, recent: 9, lastAgeSec: 100 } as const;
+    expect(reclaimRestMs(failed, 60)).toBe(0);
+    expect(reclaimRestMs(failed, 200)).toBeGreaterThan(60_000);
+  });
+
+  it('rests by a chain that has moved since the view was renewed after a gap', async () => {
+    const view = new ChainView();
+    const at = (number: number) => ({ number, id: number.toString(), timestampMs: number * 3000 });
+    const state = { ratio: { totalEnergyLimit: 1n, totalEnergyWeight: 1n }, isDisputed: false };
+    let nowMs = 1_000_000;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    view.update({ ...state, head: at(2), solid: at(1), reference: at(1) });
+    nowMs += 5000;
+    view.update({ ...state, head: at(3), solid: at(2), reference: at(2) });
+    expect(view.movingSec).toBe(5);
+    nowMs += 120_000;
+    view.update({ ...state, head: at(4), solid: at(3), reference: at(3) });
+    expect(view.movingSec).toBe(0);
+    clock.mockRestore();
+    await Promise.resolve();
+  });
+});
