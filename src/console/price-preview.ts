@@ -70,7 +70,7 @@ export class PricePreviews {
   async table(): Promise<PriceTable> {
     const fees = await this.fees();
     const [newest] = await this.database.query<{ trx_usd_e8: bigint }>(
-      `SELECT rate_e8 AS trx_usd_e8 FROM asset_rate WHERE asset = 'TRX' ORDER BY minute DESC LIMIT 1`,
+      `SELECT rate_e8 AS trx_usd_e8 FROM asset_rate WHERE asset = 'TRX' AND minute <= clock_timestamp() ORDER BY minute DESC LIMIT 1`,
     );
     return given<PriceTable>({
       rows: (await this.prices.list()).map((row) => lineOf(row, fees)),

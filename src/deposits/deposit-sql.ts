@@ -1,5 +1,6 @@
 // The statements on deposits and on how far blocks were read for them, and the shapes of their rows.
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
+import { KNOWN_BY } from './rate-history.js';
 
 /** Only seen at the head: its solid block says what it is. */
 const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
@@ -160,7 +161,8 @@ export const OLDEST_UNRATED = {
   name: 'oldest_unrated_deposits',
   text: `SELECT v.asset, o.block_at AS oldest, n.minute AS newest FROM (VALUES ('TRX'), ('USDT')) v (asset)
     CROSS JOIN LATERAL (SELECT block_at FROM deposit WHERE asset = v.asset AND ${UNRATED} ORDER BY block_at LIMIT 1) o
-    CROSS JOIN LATERAL (SELECT minute FROM asset_rate WHERE asset = v.asset ORDER BY minute DESC LIMIT 1) n`,
+    CROSS JOIN LATERAL (SELECT minute FROM asset_rate WHERE asset = v.asset AND minute <= ${KNOWN_BY}
+      ORDER BY minute DESC LIMIT 1) n`,
 };
 
 export interface UnratedRow {
@@ -186,7 +188,7 @@ export const WAITING = {
   name: 'waiting_deposits',
   text: `WITH newest AS MATERIALIZED (
       SELECT v.asset, v.reason, (SELECT r.minute FROM asset_rate r
-          WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest ORDER BY r.minute DESC LIMIT 1) AS minute
+          WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest AND r.minute <= ${KNOWN_BY} ORDER BY r.minute DESC LIMIT 1) AS minute
         FROM (VALUES ('TRX', 'no_rate', 0), ('USDT', 'no_rate', 0), ('USDT', 'below_peg', $2::bigint)) v (asset, reason, lowest))
     SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.address, d.asset, d.amount::text, d.block_at, d.status,
         d.reason, d.rate_e8

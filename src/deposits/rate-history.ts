@@ -9,7 +9,7 @@ import { Database, type Queryable } from '../store/database.js';
 import { JUMP_PERCENT, PEG_MIN, valuedAt, type MinuteRate } from './judgement.js';
 
 /** A rate of a later minute was written by a clock that was ahead. On a network for tests the chain may be ahead, too. */
-const KNOWN_BY = `greatest(clock_timestamp(), (SELECT block_at FROM deposit_cursor))`;
+export const KNOWN_BY = `greatest(clock_timestamp(), (SELECT block_at FROM deposit_cursor))`;
 
 /** Workers follow the clock every few seconds: one that has run ahead of what they saw has jumped, and names no minute. */
 const IS_FOLLOWED = `(SELECT coalesce(clock_timestamp() < followed_at + interval '10 minutes', true) FROM clock_mark)`;

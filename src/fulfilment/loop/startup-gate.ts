@@ -14,6 +14,8 @@ import { Database } from '../../store/database.js';
 
 /** Searched within this time, by the database's clock, the service was hardly away. */
 const ABSENCE_SEC = 600;
+/** Three minutes of the main network. */
+const NEAR_HEAD_BLOCKS = 60;
 const LOOK_MS = 1000;
 /** How often it is logged that nothing is fulfilled. */
 const LOG_EVERY_CHECKS = 60;
@@ -55,7 +57,9 @@ export class StartupGate {
       try {
         const state = await this.read();
         const isSame = await this.isSameServer(state);
-        if (state.absent) target ??= (await solidHeightOf(this.client.pool)).number;
+        if (state.absent && !(await this.isScannedLately(state))) {
+          target ??= (await solidHeightOf(this.client.pool)).number;
+        }
         if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
         if (checks % LOG_EVERY_CHECKS === 0) {
           this.log.error(
@@ -103,6 +107,15 @@ export class StartupGate {
     const ended = await this.database.query(END_SEARCH, [mark]);
     if (ended.length > 0) this.log.warn({ mark }, 'the chain was searched for what the records lacked; work goes on');
     return ended.length > 0;
+  }
+
+  /**
+   * Whether the search has come nearer to the solid head than a short absence leaves it. It
+   * keeps what it reached however often workers are killed, so that one that starts need not finish it in one life.
+   */
+  private async isScannedLately({ scanned_to: scannedTo }: State): Promise<boolean> {
+    if (scannedTo === null) return false;
+    return (await solidHeightOf(this.client.pool)).number - Number(scannedTo) <= NEAR_HEAD_BLOCKS;
   }
 
   async read(): Promise<State> {
