@@ -52,7 +52,10 @@ export function readChainParameters(node: string, json: JsonObject, bounds: Para
     // TRON: a value of zero is left out; no bound allows it here.
     const value = entry === undefined || more.length > 0 ? undefined : int64(entry['value']);
     if (value === undefined || !isWithin(value, bounds[name])) {
-      throw new NodeError(node, 'nonsense', `chain parameters without a believable ${key}`);
+      const { min, max } = bounds[name];
+      const says = value === undefined ? 'none' : value.toString();
+      const range = `${min.toString()} to ${max.toString()}`;
+      throw new NodeError(node, 'nonsense', `chain parameters without a believable ${key} (${says}, not ${range})`);
     }
     read[name] = value;
   }

@@ -71,7 +71,7 @@ export class RequestBudget {
   private readonly localCallers = new LocalPlaces();
   /** What this process has sent lately, while there is no limit to count against. */
   private readonly sent = new LocalPlaces();
-  private lookedAtMs = Number.NEGATIVE_INFINITY;
+  private checkedAtMs = Number.NEGATIVE_INFINITY;
   private learnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: BudgetOptions) {
@@ -119,7 +119,7 @@ export class RequestBudget {
     this.learnedAtMs = monotonicMs();
     const learned = this.limit === 0 ? this.sent.count(1000) * FIRST_LEARNED_SHARE : this.limit * NEXT_LEARNED_SHARE;
     this.limit = Math.max(1, Math.floor(learned));
-    this.lookedAtMs = monotonicMs();
+    this.checkedAtMs = monotonicMs();
     void this.options.redis.set(this.learnedKey, this.limit, 'EX', LEARNED_KEPT_SEC).catch(() => undefined);
     return this.limit;
   }
@@ -135,8 +135,8 @@ export class RequestBudget {
   /** Takes over, beside the request, what another process has learned. */
   private look(): void {
     const { redis, requestsPerSec } = this.options;
-    if (requestsPerSec > 0 || monotonicMs() - this.lookedAtMs < LOOK_EVERY_MS || redis.status !== 'ready') return;
-    this.lookedAtMs = monotonicMs();
+    if (requestsPerSec > 0 || monotonicMs() - this.checkedAtMs < LOOK_EVERY_MS || redis.status !== 'ready') return;
+    this.checkedAtMs = monotonicMs();
     redis.get(this.learnedKey).then(
       (text) => {
         this.limit = text === null ? 0 : Math.max(1, Number.parseInt(text, 10) || 1);

@@ -12,6 +12,7 @@ import type { CliContext } from './cli-context.js';
 import { findingText } from './finding-text.js';
 import { lookAtSizing } from '../diagnostics/doctor-sizing.js';
 import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
+import { lookAtCalls, lookAtFees } from '../diagnostics/doctor-market.js';
 import {
   lookAtHeldRate,
   lookAtPrices,
@@ -97,6 +98,8 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtHistory(tron, historyFromRecords(parts.get(Database)))),
     ...(await lookAtToken(tron, config)),
     ...(await lookAtSizing(tron, config, wallets, parts.get(Database))),
+    ...(await lookAtFees(tron, config)),
+    ...(await lookAtCalls(tron, config)),
     ...lookAtSecrets(await parts.get(KeyRewrap).look()),
     ...(await lookAtWallets(tron, wallets, config)),
     ...(await lookAtSigner(config, wallets)),

@@ -72,7 +72,7 @@ function retaining(): Config {
 const KEPT = `SELECT
     (SELECT count(*)::int FROM event WHERE payload IS NOT NULL) AS events,
     (SELECT count(*)::int FROM webhook_delivery) AS deliveries,
-    (SELECT count(*)::int FROM webhook_endpoint WHERE disabled_at IS NULL AND failing_told_at IS NULL) AS endpoints,
+    (SELECT count(*)::int FROM webhook_endpoint WHERE disabled_at IS NULL) AS endpoints,
     (SELECT count(*)::int FROM request_nonce) AS nonces,
     (SELECT count(*)::int FROM refused_request) AS refused,
     (SELECT count(*)::int FROM sign_in_guess) AS guesses,

@@ -65,7 +65,10 @@ describe('a deposit', () => {
     await freeTurn();
     await follow(quiet);
     expect(await depositsOf(waiting)).toMatchObject([{ reason: 'no_rate' }]);
-    expect(await depositsOf(fresh)).toMatchObject([{ reason: 'no_rate' }, { reason: 'no_rate' }]);
+    expect(await depositsOf(fresh)).toMatchObject([
+      { asset: 'TRX', status: 'pending', reason: 'no_rate', rate_e8: null },
+      { asset: 'USDT', status: 'pending', reason: 'no_rate', rate_e8: null },
+    ]);
     await history().keep('TRX', rateE8(30_000_000n));
     await calm();
     await freeTurn();

@@ -75,7 +75,7 @@ export interface ClockLook {
 @Injectable()
 export class ClockWatch {
   /** Monotonic time of this process's last look. */
-  private lookedAtMs: number | undefined;
+  private checkedAtMs: number | undefined;
 
   constructor(
     private readonly database: Database,
@@ -101,8 +101,8 @@ export class ClockWatch {
   /** How far the clock can have moved since it was last followed, by this process's monotonic clock. */
   private aheadWithoutJumpMs(): number {
     const atMs = monotonicMs();
-    const sinceMs = this.lookedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.lookedAtMs + JUMP_MIN_MS;
-    this.lookedAtMs = atMs;
+    const sinceMs = this.checkedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.checkedAtMs + JUMP_MIN_MS;
+    this.checkedAtMs = atMs;
     return sinceMs;
   }
 

@@ -29,7 +29,7 @@ import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
-/** The longest rest of a reclaim until it is looked at again, whatever its pace. */
+/** The longest rest of a reclaim until it is checked again, whatever its pace. */
 const LOOK_AGAIN_MS = 30_000;
 
 /** How the question after a transaction that was sent is named. */
@@ -320,7 +320,7 @@ export class OrderAdvancer {
   private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
     return builds.filter(({ order, leg, purpose }) => {
       const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose), this.chainView.movingSec) : 0;
-      // A chain that stops and moves again meanwhile ends the rest: looked at again within a minute.
+      // A chain that stops and moves again meanwhile ends the rest: checked again within a minute.
       if (restMs > 0) restAtMost(pass, order, Math.min(restMs, LOOK_AGAIN_MS));
       return restMs === 0;
     });

@@ -1,0 +1,56 @@
+/** Whether the service can price and size orders by what its nodes say of the chain. */
+import { CONSTANT_CALL_PATH, type TronClient } from '../chain/tron.client.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import type { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
+import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+
+/** TRON: java-tron answers this to calls when vm.supportConstant is false. */
+const NO_CONSTANT_CALLS = /support constant/i;
+
+/** Reads the chain's fees within their bounds. Outside them nothing is sold, and the finding names the parameter. */
+export async function lookAtFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
+  try {
+    await tron.chainParameters(market.parameterBounds);
+    return [ok('fees', 'The fees of the chain are within their bounds.')];
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    const todo =
+      'Look up the fee; if the committee has changed it, set the bounds anew: ENERGY_FEE_BOUNDS_SUN, TRANSACTION_FEE_BOUNDS_SUN, CREATE_ACCOUNT_FEE_BOUNDS_SUN or SYSTEM_CONTRACT_FEE_BOUNDS_SUN.';
+    return [fault('fees', `Nothing is sold: ${reasonOf(error)}.`, todo)];
+  }
+}
+
+/** Asks each node for a constant call, which sizes and simulations need. */
+export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
+  const asked = { owner_address: chain.tokenContract, contract_address: chain.tokenContract, visible: true };
+  const body = { ...asked, function_selector: 'decimals()' };
+  return Promise.all(
+    pool.nodes.map(async (node) => {
+      const check = `calls ${node.name}`;
+      try {
+        const says = JSON.stringify(await node.full(CONSTANT_CALL_PATH, body));
+        const isClosed = NO_CONSTANT_CALLS.test(says) || NO_CONSTANT_CALLS.test(fromHex(says));
+        return isClosed ? closed(check) : ok(check, 'It runs constant calls.');
+      } catch (error) {
+        if (NO_CONSTANT_CALLS.test(messageOf(error))) return closed(check);
+        return warning(check, `It could not be asked: ${messageOf(error)}.`, 'Set the nodes right first.');
+      }
+    }),
+  );
+}
+
+function closed(check: string): DoctorFinding {
+  const todo = 'Set vm.supportConstant = true in its configuration; until then orders are sized by another node or by estimates.';
+  return fault(check, 'It runs no constant calls (vm.supportConstant is false).', todo);
+}
+
+/** TRON: messages of calls are hex. */
+function fromHex(json: string): string {
+  const [, hex = ''] = /"message":"([0-9a-f]+)"/.exec(json) ?? [];
+  return Buffer.from(hex, 'hex').toString('utf8');
+}
+
+function reasonOf(error: ChainUnavailableError): string {
+  return error.cause instanceof AggregateError && error.cause.message !== '' ? error.cause.message : error.message;
+}
