@@ -41,7 +41,8 @@ export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Prom
 }
 
 function closed(check: string): DoctorFinding {
-  const todo = 'Set vm.supportConstant = true in its configuration; until then orders are sized by another node or by estimates.';
+  const todo =
+    'Set vm.supportConstant = true in its configuration; until then orders are sized by another node or by estimates.';
   return fault(check, 'It runs no constant calls (vm.supportConstant is false).', todo);
 }
 
