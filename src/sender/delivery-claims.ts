@@ -53,11 +53,10 @@ const TAKE_FRESH = {
      WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
 };
 
-/** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
 /** The longest rest of an endpoint: until its last attempt, with its jitter. */
 const LONGEST_REST_SEC = 30 * 3600;
 
-/** $1 holder, $2 lease, $3 most, $4 those that fail. One of ours that is due again keeps its fence. */
+/** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
 const CLAIM = {
   name: 'claim_endpoints',
   text: `WITH due AS (

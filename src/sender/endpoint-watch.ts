@@ -85,11 +85,7 @@ export class EndpointWatch implements BeforeApplicationShutdown {
   /** All of it, whatever fails. Throws the last failure, and at once when the database is away. */
   async look(): Promise<void> {
     const parts = [
-      ...[SAY_CHANGED, FORGET_FAILING, SAY_FAILING, DISABLE, PRUNE_DESTINATIONS].map(
-        (text) => () => this.database.query(text),
-      ),
-      () => this.prune(),
-      ...[FORGET_FAILING, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
+      ...[SAY_CHANGED, FORGET_FAILING, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
       ...[SAY_FAILING, DISABLE].map((text) => () => this.atConfirmedTime((now) => this.database.query(text, [now]))),
       () => this.atConfirmedTime((now) => this.prune(now)),
       () => this.countFailing(),
