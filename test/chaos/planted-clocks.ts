@@ -129,7 +129,11 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'a rate of a later minute prices a deposit',
-    changes: one(RATES, 'AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz)\n', '\n'),
+    changes: one(
+      RATES,
+      'AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz) AND r.rate_e8 >= $3',
+      'AND r.rate_e8 >= $3',
+    ),
     test: deposits('is not credited by the rate of a minute that has not come yet'),
   },
   {

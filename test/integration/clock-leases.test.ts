@@ -177,7 +177,7 @@ async function autoDelegation(): Promise<bigint> {
 
 async function notification(): Promise<bigint> {
   const [person] = await database.query<{ id: string }>(
-    `INSERT INTO person (audience, email, password_hash) VALUES ('operator', $1, '') RETURNING id`,
+    `INSERT INTO person (audience, email, password_hash, address_proven_at) VALUES ('operator', $1, '', clock_timestamp()) RETURNING id`,
     [`${randomUUID()}@example.com`],
   );
   const [membership] = await database.query<{ id: bigint }>(
