@@ -207,7 +207,7 @@ export class FulfilmentEvents {
   orders(to: OrderChange, news: readonly OrderNews[]): void {
     for (const { order, kind, ageSec } of news) {
       this.metrics.orders.inc({ to });
-      if (ageSec !== undefined) this.metrics.seconds.observe({ to }, ageSec);
+      if (ageSec !== undefined) this.metrics.seconds.observe({ to }, Math.max(0, ageSec));
       const fields = { ...fieldsOf(order), ...(kind && { kind }), ...(ageSec !== undefined && { ageSec }) };
       if (to === 'unresolved') this.log.warn(fields, `order ${to}`);
       else this.log.info(fields, `order ${to}`);
