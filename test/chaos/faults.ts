@@ -18,6 +18,9 @@ export const START_LIMIT_MS = 30_000;
 /** By which the clock of the database is off, for a while. */
 const CLOCK_STEPS = ['1 hour', '-1 hour', '1 day', '-1 day', '31 days', '-31 days'] as const;
 
+/** Within this every worker has seen that the clock was set back. */
+const CLOCK_SEEN_MS = 15_000;
+
 type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 type Role = keyof Arena['actors'];
@@ -153,6 +156,8 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
     await sleep(lastsMs, over);
     // A clock that stays wrong would be judged with the round.
     await arena.stepClock('0');
+    await sleep(CLOCK_SEEN_MS);
+    await arena.keepRates().catch(() => undefined);
     return 1;
   },
   'cut after COMMIT': async (arena, fault, lastsMs, over) => {
