@@ -29,7 +29,7 @@ const REDIS_RETRY_MS = 2000;
  */
 const OPEN_ORDERS = {
   name: 'gauges_open_orders',
-  text: `SELECT state, count(*) AS count, coalesce(max(age_sec), 0)::float8 AS oldest_sec,
+  text: `SELECT state, count(*) AS count, greatest(max(age_sec), 0)::float8 AS oldest_sec,
       count(*) FILTER (WHERE needs_attention) AS attention
     FROM (
       SELECT CASE WHEN status <> 'delivered' THEN status WHEN settled THEN 'returning' ELSE 'delivered' END AS state,
@@ -45,7 +45,7 @@ const OPEN_ORDERS = {
 /** The longest that bytes of ours have been on their way without a block or a proof. */
 const SENDING = {
   name: 'gauges_sending',
-  text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
+  text: `SELECT greatest(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
     FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
 };
 
