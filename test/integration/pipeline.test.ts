@@ -274,8 +274,8 @@ describe('the fields', () => {
     ]);
   });
 
-  test('null is absence for an optional member only', async () => {
-    expect((await customer.post('/v1/buy', { ...BODY, energy: null })).body).toMatchObject({ waitSec: 0 });
+  test('null is refused where a number may stand, and for a required member', async () => {
+    expectError(await customer.post('/v1/buy', { ...BODY, energy: null }), 'INVALID_REQUEST');
     expectError(await customer.post('/v1/buy', { receive_address: null }), 'INVALID_REQUEST');
   });
 
