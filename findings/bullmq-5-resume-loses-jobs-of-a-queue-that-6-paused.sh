@@ -18,6 +18,7 @@ cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import { Queue as Queue5, Worker as Worker5 } from 'bullmq5';
 import { Queue as Queue6 } from 'bullmq6';
+setTimeout(() => { console.error('no job was worked on within 30 s'); process.exit(1); }, 30_000).unref();
 const connection = { port: Number(process.env.REDIS_PORT), maxRetriesPerRequest: null };
 const [five, six] = [new Queue5('orders', { connection }), new Queue6('orders', { connection })];
 await six.add('order', {}, { jobId: 'before' });
