@@ -86,6 +86,9 @@ const IS_CHECKED = `a.lease_fence = a.fence AND NOT ${leaseIsFree('a.due_at', LE
  */
 export const DUE_NOW = `due_again = coalesce(${IS_CHECKED}, false), due_at = CASE WHEN ${IS_CHECKED} THEN a.due_at ELSE clock_timestamp() END`;
 
+const IS_DUE = isDue('{at}', '{longest}');
+const IS_FROM_LATER_CLOCK = isFromLaterClock('{at}', '{longest}', 'statement_timestamp()');
+
 /**
  * Claims what is due by the column {at}, in turn by project: one that has ten thousand due at once holds up its own alone.
  * Of a hundred that are due longest, where there are no more, all are known; where there are, up to a thousand projects are
@@ -97,7 +100,7 @@ export const DUE_NOW = `due_again = coalesce(${IS_CHECKED}, false), due_at = CAS
 const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
     (SELECT project_id, id, {at} AS at FROM auto_delegation WHERE {at} <= statement_timestamp(){more} ORDER BY {at} LIMIT 100)
     UNION ALL (SELECT project_id, id, {at} AS at FROM auto_delegation
-      WHERE ${isFromLaterClock('{at}', '{longest}', 'statement_timestamp()')}{more} ORDER BY {at} LIMIT 100)),
+      WHERE ${IS_FROM_LATER_CLOCK}{more} ORDER BY {at} LIMIT 100)),
   project AS (
     SELECT n.* FROM (VALUES ('00000000-0000-0000-0000-000000000000'::uuid), ($3)) s(behind) CROSS JOIN LATERAL (
       SELECT project_id, id, {at} AS at FROM auto_delegation
@@ -112,7 +115,7 @@ const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
   UPDATE auto_delegation a SET due_at = clock_timestamp() + $2 * interval '1 millisecond', due_again = false,
       check_at = {check_at}, fence = a.fence + 1, lease_fence = a.fence + 1
     FROM (SELECT id FROM auto_delegation
-           WHERE id = ANY (ARRAY(SELECT id FROM turn ORDER BY place, at LIMIT $1)) AND ${isDue('{at}', '{longest}')}{more}
+           WHERE id = ANY (ARRAY(SELECT id FROM turn ORDER BY place, at LIMIT $1)) AND ${IS_DUE}{more}
            FOR NO KEY UPDATE SKIP LOCKED) due
     WHERE a.id = due.id RETURNING ${ROW}`;
 

@@ -19,11 +19,13 @@ const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at
   ON CONFLICT (id) DO UPDATE SET block_number = excluded.block_number, block_id = excluded.block_id,
     block_at = excluded.block_at, fence = deposit_cursor.fence + 1, lease_until = NULL`;
 
+const LEASE_IS_FREE = leaseIsFree('lease_until', '$1');
+
 /** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
 const CLAIM = {
   name: 'claim_deposit_cursor',
   text: `UPDATE deposit_cursor SET fence = fence + 1, lease_until = clock_timestamp() + $1 * interval '1 second'
-    WHERE ${leaseIsFree('lease_until', '$1')} OR fence = $2
+    WHERE ${LEASE_IS_FREE} OR fence = $2
     RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
 };
 

@@ -14,7 +14,7 @@ const AT_ONCE = 8;
 const LEASE_SEC = 180;
 const LEASE = `interval '${LEASE_SEC.toString()} seconds'`;
 /** The longest rest: after failures, with its jitter (mail-loop.ts). */
-export const LONGEST_REST_SEC = 4400;
+const LONGEST_REST_SEC = 4400;
 const IS_TO_BE_MAILED = `${isDue('due_at', LONGEST_REST_SEC)} AND ${leaseIsFree('lease_until', LEASE_SEC)}`;
 /** What happens within it goes into one mail. */
 const COLLECT = `interval '1 minute'`;
@@ -38,9 +38,11 @@ const CLAIM = `WITH held AS (
   RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures, n.fault,
     extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
 
+const IS_FROM_LATER_CLOCK = isFromLaterClock('t', 0);
+
 /** All of a person's, in one order: two processes that mail one person count one after the other. */
 const LOCK_PERSON = `SELECT n.membership_id AS id, ARRAY(SELECT t FROM unnest(n.mailed_at) t
-      WHERE t > clock_timestamp() - interval '1 hour' AND NOT ${isFromLaterClock('t', 0)} ORDER BY t) AS lately
+      WHERE t > clock_timestamp() - interval '1 hour' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t) AS lately
   FROM notification n JOIN membership m ON m.id = n.membership_id
   WHERE m.person_id = $1 ORDER BY n.membership_id FOR NO KEY UPDATE OF n`;
 

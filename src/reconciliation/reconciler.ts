@@ -41,8 +41,10 @@ const BLOCKS_MAX = 60;
 const FIRST_CONCURRENCY = 4;
 const NAMED_MAX = 3;
 
+const LEASE_IS_FREE = leaseIsFree('lease_until', '$1');
+
 const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
-  WHERE ${leaseIsFree('lease_until', '$1')}
+  WHERE ${LEASE_IS_FREE}
     AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
       OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence`;

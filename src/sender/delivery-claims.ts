@@ -56,14 +56,18 @@ const TAKE_FRESH = {
 /** The longest rest of an endpoint: until its last attempt, with its jitter. */
 const LONGEST_REST_SEC = 30 * 3600;
 
+const IS_DUE = isDue('due_at', LONGEST_REST_SEC, 'statement_timestamp()');
+const LEASE_IS_FREE = leaseIsFree('lease_until', '$2', 'statement_timestamp()');
+const LEASE_IS_FROM_LATER_CLOCK = isFromLaterClock('lease_until', '$2', 'statement_timestamp()');
+
 /** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
 const CLAIM = {
   name: 'claim_endpoints',
   text: `WITH due AS (
       SELECT endpoint_id, clock_timestamp() + $2 * interval '1 second' AS until FROM webhook_state
        WHERE (failures > 0) = $4 AND due_at IS NOT NULL
-         AND (${isDue('due_at', LONGEST_REST_SEC, 'statement_timestamp()')} OR ${isFromLaterClock('lease_until', '$2', 'statement_timestamp()')})
-         AND (${leaseIsFree('lease_until', '$2', 'statement_timestamp()')} OR holder = $1)
+         AND (${IS_DUE} OR ${LEASE_IS_FROM_LATER_CLOCK})
+         AND (${LEASE_IS_FREE} OR holder = $1)
        ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE webhook_state s SET holder = $1, lease_until = due.until, due_at = due.until,
         fence = CASE WHEN s.holder = $1 AND s.lease_until >= statement_timestamp() THEN s.fence ELSE s.fence + 1 END

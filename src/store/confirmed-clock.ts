@@ -12,7 +12,7 @@ const DIFFERENCE_MAX_MS = 5 * 60_000;
 /** A longer step than this between two readings is a jump. */
 export const JUMP_MIN_MS = 60_000;
 /** How long the clock must run without a jump before it is trusted again. */
-export const CONFIRMED_AFTER_MS = 3_600_000;
+const CONFIRMED_AFTER_MS = 3_600_000;
 /** The recorded time may be behind by this much when a process starts: longer and a jump looks like an absence. */
 export const ABSENCE_MAX_MS = 3_600_000;
 
@@ -72,7 +72,7 @@ export class ConfirmedClock {
 }
 
 /** Returns whether the database's clock moved by more than the monotonic clock allows, forwards or back. */
-export function isJump(beforeMs: number, afterMs: number, elapsedMs: number): boolean {
+function isJump(beforeMs: number, afterMs: number, elapsedMs: number): boolean {
   return Math.abs(afterMs - beforeMs - elapsedMs) > JUMP_MIN_MS;
 }
 

@@ -48,6 +48,8 @@ const LOAD = {
            FROM market_state WHERE name = $1`,
 };
 
+const LEASE_IS_FREE = leaseIsFree('m.lease_until', '$2::float8 / 1000');
+
 // Who comes second finds the lease taken, or the figure just read. A figure from the future was stored before the
 // server's clock was set back: it would look fresh until the clock caught up, so it counts as none.
 const CLAIM = {
@@ -55,7 +57,7 @@ const CLAIM = {
   text: `INSERT INTO market_state AS m (name, value, measured_at, lease_until)
          VALUES ($1, 'null', 'epoch', clock_timestamp() + make_interval(secs => $2::float8 / 1000))
          ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until
-          WHERE ${leaseIsFree('m.lease_until', '$2::float8 / 1000')}
+          WHERE ${LEASE_IS_FREE}
             AND (m.measured_at <= clock_timestamp() - make_interval(secs => $3::float8 / 1000)
                  OR m.measured_at > clock_timestamp() + interval '1 second')
          RETURNING true AS claimed`,

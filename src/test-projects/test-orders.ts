@@ -21,11 +21,13 @@ const RETRY_MS = 1000;
 /** A move takes milliseconds. */
 const LEASE_SEC = 15;
 
+const LEASE_IS_FREE = leaseIsFree('lease_until', '$1', 'statement_timestamp()');
+
 const CLAIM = {
   name: 'claim_test_orders',
   text: `WITH due AS (
       SELECT id, clock_timestamp() + $1 * interval '1 second' AS until FROM open_orders
-       WHERE play_at <= statement_timestamp() AND ${leaseIsFree('lease_until', '$1', 'statement_timestamp()')}
+       WHERE play_at <= statement_timestamp() AND ${LEASE_IS_FREE}
        ORDER BY play_at LIMIT $2 FOR UPDATE SKIP LOCKED)
     UPDATE open_orders o SET lease_until = due.until, fence = o.fence + 1 FROM due WHERE o.id = due.id
     RETURNING o.id, o.project_id, o.kind, o.status, o.settled, o.receive_address, o.credits, o.fence`,

@@ -44,7 +44,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'mails of a later clock take the places of this hour',
-    changes: one('notifications/mail-claims.ts', " AND NOT ${isFromLaterClock('t', 0)} ORDER BY t)", ' ORDER BY t)'),
+    changes: one('notifications/mail-claims.ts', ' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t)', ' ORDER BY t)'),
     test: leases('of a notification is now'),
   },
   {

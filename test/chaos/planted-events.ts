@@ -131,7 +131,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     name: 'an endpoint is taken from a living sender when something is new',
     changes: one(
       CLAIMS,
-      "\n         AND (${leaseIsFree('lease_until', '$2', 'statement_timestamp()')} OR holder = $1)",
+      '\n         AND (${LEASE_IS_FREE} OR holder = $1)',
       '\n         AND (holder IS NULL OR $1::uuid IS NOT NULL)',
     ),
     test: TAKEN_OVER,

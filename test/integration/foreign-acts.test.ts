@@ -248,7 +248,7 @@ describe('a reclaim', () => {
     await hand.look();
     const signing = jest.spyOn(hand.part(Signer), 'sign').mockRejectedValue(new Error('the signer is away'));
     await hand.end();
-    // A resting order is looked at again after 30 s, one that goes on after a second or so.
+    // A resting order is due again after 30 s, one that goes on after a second or so.
     let restSec = await dueInSec();
     for (let minute = 0; minute < 20 && restSec < 15; minute += 1) {
       await mine(PAST_VALIDITY);
@@ -256,6 +256,9 @@ describe('a reclaim', () => {
       await hand.advance();
       restSec = await dueInSec();
     }
+    const { length: attempts } = await statusesOf(short, 'reclaim');
+    await hand.advance();
+    expect(await statusesOf(short, 'reclaim')).toHaveLength(attempts);
     signing.mockRestore();
     expect(restSec).toBeGreaterThan(15);
     expect(new Set(await statusesOf(short, 'reclaim'))).toEqual(new Set(['dropped']));

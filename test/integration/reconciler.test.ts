@@ -5,6 +5,8 @@ import { Database } from '../../src/store/database.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
+const DAY_SEC = 86_400;
+
 let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;
 const addressOf = (index: number): string => world.world.poolWallets[index]!.address;
@@ -12,7 +14,8 @@ const addressOf = (index: number): string => world.world.poolWallets[index]!.add
 beforeAll(async () => {
   world = await ReconcileWorld.open();
   await world.syncAll();
-  for (const index of [0, 1, 2]) await world.rent(receiver(index));
+  // A day of chain time: no rental ends while these tests run, however slow the machine.
+  for (const index of [0, 1, 2]) await world.rent(receiver(index), 65_000, DAY_SEC);
 });
 
 afterAll(() => world.close());
@@ -195,7 +198,7 @@ it('a key that may do more than its role stops its wallet until it may not', asy
 });
 
 it('a backup restored from before some orders is found out: nothing is sold until the operator explains', async () => {
-  const id = (await world.rent(receiver(2), 65_000)).toString();
+  const id = (await world.rent(receiver(2), 65_000, DAY_SEC)).toString();
   await world.byHand(
     `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
       WHERE e.order_id = ${id} AND a.project_id = e.project_id`,
@@ -254,7 +257,7 @@ async function chainTxsOf(id: string): Promise<readonly { purpose: string; statu
 it.each(['none', 'signed'] as const)(
   'an order that a backup holds as waiting is recognised on chain: neither delivered again nor refunded (record: %s)',
   async (recordKept) => {
-    const id = (await world.rent(receiver(2), 66_000)).toString();
+    const id = (await world.rent(receiver(2), 66_000, DAY_SEC)).toString();
     const stands = await delegatedToBy(receiver(2));
     await forgetDelivery(id, recordKept);
     await until(
