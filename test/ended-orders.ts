@@ -6,6 +6,9 @@ export const ENDED_AMOUNT_SUN = 7_000_000_000n;
 /** As the service makes them: version 7, of ten days ago. */
 const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') * 1000)::bigint + g / 100), 12, '0')
   || '7' || substr(md5('a' || g), 1, 3) || '8' || substr(md5('b' || g), 1, 15))::uuid`;
+/** Of the request that such an order is made by (src/orders/request-hash.ts). */
+const REQUEST_HASH = `sha256(convert_to(CASE k.kind WHEN 'activation' THEN '["activate","' || $4::text || '"]'
+  ELSE '["orders","direct","' || $4::text || '","' || k.energy || '",' || k.duration || ']' END, 'UTF8'))`;
 /** A timestamp of six bytes ends each transaction, and makes each another one. */
 const RAW = `CREATE OR REPLACE FUNCTION pg_temp.raw(begin_hex text, n bigint) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
   SELECT decode(begin_hex || string_agg(lpad(to_hex((((1600000000000 + n) >> (7 * i)) & 127) | CASE WHEN i < 5 THEN 128 ELSE 0 END), 2, '0'), '' ORDER BY i), 'hex')
@@ -17,8 +20,8 @@ const loadOf = (isArchived: boolean): string => {
   return `WITH made AS (
     INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun,
       credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at, reclaimed_at, fence, judged${column})
-    SELECT ($1::uuid[])[1 + g % array_length($1::uuid[], 1)], 'old-' || g, sha256(int8send(g)),
-      CASE WHEN g % 2 = 0 THEN ${QUOTE_ID} END, k.kind, 'delivered', $4, k.energy, k.duration, 2925000, 1, 30000000,
+    SELECT ($1::uuid[])[1 + g % array_length($1::uuid[], 1)], 'old-' || g, ${REQUEST_HASH},
+      CASE WHEN g % 2 = 0 THEN ${QUOTE_ID} END, k.kind, 'delivered', $4, k.energy, k.duration, 2925000, 1, 1,
       true, k.delivered, t.at, t.at, t.at + k.duration * interval '1 second', t.at + (k.duration + 3) * interval '1 second', 6, true${value}
     FROM generate_series($2::bigint, $3::bigint) g
     CROSS JOIN (SELECT now() - interval '10 days' AS at) t

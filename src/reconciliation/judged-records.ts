@@ -54,7 +54,7 @@ const KEEP_RANGE = `WITH next AS (
 const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
   UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
 
-const LEDGER = ['ledger-balance', 'ledger-entry', 'ledger-kept'];
+const LEDGER = ['ledger-balance', 'ledger-entry', 'ledger-kept', 'ledger-shape'];
 
 @Injectable()
 export class JudgedRecords {

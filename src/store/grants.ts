@@ -125,7 +125,8 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     cli: { select: 'all', insert: 'all' },
     reports: READ,
   },
-  credit_request: { cli: READ, reports: READ },
+  // Judged with everything else that a worker can verify.
+  credit_request: { worker: READ, cli: READ, reports: READ },
   deposit: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },

@@ -2,6 +2,7 @@
  * Rules of the ledger (I1, I2, I8). Entries are only ever added: those judged before are added up per project, and what
  * each thousand of them said is kept, so that a pass reads the newer ones alone and sees when an older one was changed.
  */
+import { newerLedgerShape } from './ledger-act-checks.js';
 import type { RecordCheck } from './record-check.js';
 
 /** Entries are judged once by so many ids. */
@@ -124,7 +125,7 @@ export function newerLedgerChecks({ entries_to: to, entries_after: after }: Ledg
   };
   const entry: RecordCheck = { ...ENTRY, params: () => [to] };
   const kept: RecordCheck = { ...KEPT, text: CHANGED_RANGES, params: () => [after, RANGES_AGAIN] };
-  return { balance, kept, others: [entry, OVERDRAFT] };
+  return { balance, kept, others: [entry, newerLedgerShape(to), OVERDRAFT] };
 }
 
 /** Up to which id `newerLedgerChecks` held what was judged against what it said; 0 when the turn begins anew. */

@@ -3,6 +3,7 @@ import { AUTO_DELEGATION_CHECKS } from './auto-delegation-checks.js';
 import { ORDER_TRANSITIONS } from '../domain/order-state.js';
 import type { RecordCheck, OrderCheck } from './record-check.js';
 import { ORDER_EVENTS } from './event-checks.js';
+import { ORDER_TERMS_CHECKS } from './order-terms-checks.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 import { TEST_ORDERS_APART } from './test-project-checks.js';
 
@@ -263,6 +264,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
 
 export const ORDER_CHECKS: readonly OrderCheck[] = [
   ...CHARGE_CHECKS,
+  ...ORDER_TERMS_CHECKS,
   ...DELIVERY_CHECKS,
   ...TIME_CHECKS,
   ORDER_EVENTS,

@@ -21,9 +21,12 @@ import {
   NEWER_DEPOSIT_CHECKS,
   type HoldingsReport,
 } from './deposit-checks.js';
+import { DEPOSIT_ACT_CHECKS } from './deposit-act-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';
+import { LEDGER_ACT_CHECKS } from './ledger-act-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
+import { LOG_CHECKS } from './log-checks.js';
 import { NewerRecords } from './newer-records.js';
 import { DOUBLE_CHECKS, ORDER_CHECKS } from './order-checks.js';
 import { NEWER_STATEMENT_CHECKS, STATEMENT_CHECKS } from './statement-checks.js';
@@ -72,11 +75,14 @@ const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS
 const WHOLE_CHECKS: readonly RecordCheck[] = [
   TEST_PROJECTS_APART,
   ...LEDGER_CHECKS,
+  ...LEDGER_ACT_CHECKS,
   ...DOUBLE_CHECKS,
   ...DEPOSIT_CHECKS,
+  ...DEPOSIT_ACT_CHECKS,
   COSTS_RECORDED,
   ...STATEMENT_CHECKS,
   EVENT_POSITIONS,
+  ...LOG_CHECKS,
   DELIVERIES_ATTEMPTED,
   ...STANDING_CHECKS,
 ];

@@ -21,6 +21,7 @@ import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { PLANTED_PEOPLE } from './planted-people.js';
+import { PLANTED_PROOF } from './planted-proof.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
 import { PLANTED_STARTS } from './planted-starts.js';
@@ -57,6 +58,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_WEBHOOKS,
   ...PLANTED_STARTS,
   ...PLANTED_PEOPLE,
+  ...PLANTED_PROOF,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -113,29 +113,35 @@ async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<v
 }
 
 describe('a payment that is too small by itself', () => {
-  it('is not held while TRX is far from its median, and its sum is credited at the first rate that is not', async () => {
-    const to = await shop();
-    await rates('TRX', 30_000_000n, 34_000_000n);
-    for (const amount of [1, 2, 4_000_000]) await payTrx(to, amount);
-    await taken();
-    expect(await statesOf(to)).toEqual(['1', '2', '4000000'].map((amount) => `${amount} pending below_minimum`));
-    // Together they pass; one payment of that size would be held.
-    await payTrx(to, 7_000_000);
-    await payTrx(to, 10_000_000);
-    await taken();
-    expect(await eventsOf(to)).toEqual(['deposit.held 10000000']);
-    expect(await creditedTo(to)).toBe(0n);
-    await laterRate('TRX', 31_000_000n);
-    await follow(quiet);
-    expect(await eventsOf(to)).toEqual(['deposit.held 10000000', 'deposit.credited 7000000']);
-    // 11.000003 TRX at 0.31.
-    expect(await creditedTo(to)).toBe(34_100_009n);
-    expect(await statesOf(to)).toEqual([
-      ...['1', '2', '4000000', '7000000'].map((amount) => `${amount} credited`),
-      '10000000 held rate_jump',
-    ]);
-    expect(findingsOf(await verifyRecords(database))).toEqual([]);
-  });
+  it.each([
+    ['above', 34_000_000n],
+    ['below', 26_000_000n],
+  ])(
+    'is not held while TRX is far %s its median, and its sum is credited at the first rate that is not',
+    async (_where, far) => {
+      const to = await shop();
+      await rates('TRX', 30_000_000n, far);
+      for (const amount of [1, 2, 4_000_000]) await payTrx(to, amount);
+      await taken();
+      expect(await statesOf(to)).toEqual(['1', '2', '4000000'].map((amount) => `${amount} pending below_minimum`));
+      // Together they pass; one payment of that size would be held.
+      await payTrx(to, 7_000_000);
+      await payTrx(to, 10_000_000);
+      await taken();
+      expect(await eventsOf(to)).toEqual(['deposit.held 10000000']);
+      expect(await creditedTo(to)).toBe(0n);
+      await laterRate('TRX', 31_000_000n);
+      await follow(quiet);
+      expect(await eventsOf(to)).toEqual(['deposit.held 10000000', 'deposit.credited 7000000']);
+      // 11.000003 TRX at 0.31.
+      expect(await creditedTo(to)).toBe(34_100_009n);
+      expect(await statesOf(to)).toEqual([
+        ...['1', '2', '4000000', '7000000'].map((amount) => `${amount} credited`),
+        '10000000 held rate_jump',
+      ]);
+      expect(findingsOf(await verifyRecords(database))).toEqual([]);
+    },
+  );
 
   it('is in no event while there is no rate, and is credited with a larger one that is', async () => {
     const to = await shop();

@@ -238,11 +238,14 @@ describe('the rate', () => {
     expect(await creditedTo(to)).toBe(29_000_000n);
   });
 
-  it('that is more than a tenth from the median of a day holds the deposit for the operator', async () => {
+  it.each([
+    ['above', 34_000_000n],
+    ['below', 26_000_000n],
+  ])('that is more than a tenth %s the median of a day holds the deposit for the operator', async (_where, rate) => {
     const [to, other] = [await shop(), await shop()];
     const minute = Math.floor(((await wallet().headTime()) + 3000 - GENESIS_MS) / MINUTE_MS);
     await rates(
-      (each) => (each >= minute ? 34_000_000n : 30_000_000n),
+      (each) => (each >= minute ? rate : 30_000_000n),
       () => 100_000_000n,
     );
     await payTrx(to, 10_000_000);
@@ -257,7 +260,7 @@ describe('the rate', () => {
     expect(await creditedTo(to)).toBe(0n);
     const book = operator.get(DepositBook);
     await book.resolve(held!.id, true, AUTHOR);
-    expect(await creditedTo(to)).toBe(34_000_000n);
+    expect(await creditedTo(to)).toBe(rate);
     await expect(book.resolve(held!.id, true, AUTHOR)).rejects.toThrow('is credited, not held');
     const [second] = await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1`, [other.id]);
     await book.resolve(second!.id, false, AUTHOR);

@@ -370,6 +370,21 @@ it('what is too old cannot be read any more and says so; the row stays', async (
   expect(kept).toEqual({ rows: 4 });
 });
 
+it('an old event that waits for its position keeps it and what it says', async () => {
+  const customer = await makeCustomer(world.api);
+  await database.query(toggle, [customer.merchant]);
+  const owner = await session();
+  try {
+    await owner.query('SET session_replication_role = replica');
+    await owner.query(`UPDATE event SET at = at - interval '31 days' WHERE project_id = $1`, [customer.merchant]);
+  } finally {
+    await owner.end();
+  }
+  while ((await pruneEvents(database, 30, 1000)) > 0);
+  await numberAll();
+  expect((await readAll(customer.merchant)).map(({ type }) => type)).toContain('project.frozen');
+});
+
 it('on a server that may have lost commits every log goes on a million higher, and says so first', async () => {
   const customer = await makeCustomer(world.api);
   await database.query(toggle, [customer.merchant]);

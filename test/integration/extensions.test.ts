@@ -129,6 +129,22 @@ describe('an extension', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
+  it('leaves a rental due whose top-up is on its way, and any other at rest', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    const isDue = async (): Promise<boolean> => (await orderOf(key)).next_run_at !== null;
+    expect((await extend(key)).status).toBe(200);
+    expect(await isDue()).toBe(false);
+    await byHand(
+      `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status, top_up)
+       SELECT order_id, 2, kind, wallet_id, receive_address, 1000000, 'reserved', true FROM leg l JOIN orders o ON o.id = l.order_id
+        WHERE o.key = $1`,
+      [key],
+    );
+    expect((await extend(key)).status).toBe(200);
+    expect(await isDue()).toBe(true);
+  });
+
   it('of fifty requests at once under one key is made and charged once, and each is answered the same bytes', async () => {
     const key = await settledOrder(await Hand.open());
     const before = await balanceOf();

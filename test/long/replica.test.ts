@@ -201,6 +201,28 @@ test('what was just written is on the pages after it, though the replica has not
   expect(await reads()).toMatchObject({ replica: 1 });
 });
 
+test('a process reads nothing at the replica that is older than its own start, whatever a cursor asks for', async () => {
+  const customer = await newCustomer();
+  await untilReplayed();
+  await replay('pause');
+  await api.ledger.topUp(customer.merchant, 7n as never, 'before-the-start', { actor: 'test', reason: 'a test' });
+  const started = new Replica(api.database);
+  const answers: string[] = [];
+  started.onRead = (by) => answers.push(by);
+  const read = async () => {
+    const rows = await started.read(1n, async (on) =>
+      on.query<{ credits: bigint }>(`SELECT credits FROM credit_entry WHERE project_id = $1 ORDER BY id DESC LIMIT 1`, [
+        customer.merchant,
+      ]),
+    );
+    return rows[0]!.credits;
+  };
+  expect([await read(), answers]).toEqual([7n, ['behind']]);
+  await replay('resume');
+  await untilReplayed();
+  expect([await read(), answers]).toEqual([7n, ['behind', 'replica']]);
+});
+
 test('a page of the ledger, of statements and of refused requests goes on where the one before ended', async () => {
   const customer = await newCustomer();
   for (let n = 0; n < 4; n += 1) {

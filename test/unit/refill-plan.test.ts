@@ -68,3 +68,12 @@ it('what takes its share of the use with it when it ends leaves the rest of it',
   const reading = { limit: ENERGY, used: 20_000n };
   expect(planRefill(need(ENERGY, [ending], { reading })).refill).toEqual({ kind: 'order', energy: 75_000n });
 });
+
+it('waits to extend a rental until it is settled, unless the address is short of energy before that', () => {
+  const unsettled = rental({ extendable: 'later', endsAtMs: CLOCK_MS + 30_000 });
+  expect(planRefill(need(ENERGY, [unsettled])).refill).toEqual({ kind: 'wait' });
+  const reading = { limit: ENERGY as bigint, used: 27_000n };
+  expect(planRefill(need(ENERGY, [unsettled], { reading })).refill).toEqual({ kind: 'order', energy: ENERGY });
+  const soon = { ...unsettled, endsAtMs: CLOCK_MS + 15_000 };
+  expect(planRefill(need(ENERGY, [soon])).refill).toEqual({ kind: 'order', energy: ENERGY });
+});

@@ -185,6 +185,8 @@ async function write(
   await insert(client, 'refused_request', refusedRows(places.projects[0] ?? '', seed, endMs));
   await insert(client, 'pool_wallet_day', walletDays(timeline, places, terms, { startMs, endMs }));
   await client.query(SUM_UP, [places.projects]);
+  await client.query(SPENT_BY_KEYS, [places.projects]);
+  await client.query(TOP_UP_ACTS, [places.projects]);
   await client.query(BEGUN, [places.projects]);
   await client.query(LAST_USE, [places.projects]);
   // All that was paid until then is in the rows above: whoever reads blocks for deposits and costs begins behind it.
@@ -198,6 +200,13 @@ const SUM_UP = `UPDATE credit_account a SET balance_credits = e.sum, spent_credi
           AND (created_at AT TIME ZONE 'UTC')::date = (clock_timestamp() AT TIME ZONE 'UTC')::date), 0) AS today
           FROM credit_entry GROUP BY project_id) e
  WHERE a.project_id = e.project_id AND a.project_id = ANY ($1)`;
+/** The primary key paid for everything. */
+const SPENT_BY_KEYS = `UPDATE api_key k SET spent_credits = a.spent_credits, spent_on = a.spent_on
+  FROM credit_account a WHERE k.id = a.project_id AND k.id = ANY ($1)`;
+const TOP_UP_ACTS = `INSERT INTO audit_log (actor, action, subject, reason, detail)
+  SELECT actor, 'credits.topup', project_id::text, reason,
+         jsonb_build_object('reference', substr(entry_key, length('topup:') + 1), 'credits', credits::text)
+    FROM credit_entry WHERE entry_key LIKE 'topup:invoice-%' AND project_id = ANY ($1) ORDER BY id`;
 /** A project is made a few minutes before its first credits. */
 const BEGUN = `WITH begun AS (
     SELECT project_id, min(created_at) - interval '4 minutes' AS at FROM credit_entry WHERE project_id = ANY ($1) GROUP BY 1),

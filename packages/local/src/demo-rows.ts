@@ -77,7 +77,7 @@ class OrderRows {
     const perEnergy = past.energy === undefined ? null : (past.amountSun * 1_000_000n) / BigInt(past.energy);
     return {
       ...{ id: this.id, project_id: this.project, key: past.key, kind: kindOf(past), test: this.isTest },
-      request_hash: bytea(hashOf(past.key)),
+      request_hash: bytea(hashOf(JSON.stringify(requestOf(past)))),
       quote_id: past.quoteId ?? null,
       status: isRefunded ? 'refunded' : 'delivered',
       receive_address: past.receiver,
@@ -217,6 +217,12 @@ class OrderRows {
     const legs = leg === undefined ? null : [leg];
     return { order: { ...this.order, ...then }, legs, compensations: null, extensions: null };
   }
+}
+
+/** What the request of an order without a quote is known by (docs/interface.md §10). */
+function requestOf({ key, quoteId, receiver, energy, durationSec }: PastOrder): readonly (string | number)[] {
+  if (energy === undefined) return ['activate', receiver];
+  return quoteId === undefined ? ['orders', 'direct', receiver, energy.toString(), durationSec] : [key];
 }
 
 const kindOf = ({ energy }: PastOrder): string => (energy === undefined ? 'activation' : 'rental');

@@ -1,0 +1,52 @@
+/** Rules of what was decided on deposits (I14): what became of each agrees with its events, its acts and the ledger. */
+import type { RecordCheck } from './record-check.js';
+
+/** What a return takes off the ledger: what the deposit is worth by itself, rounded down. */
+const WORTH = `CASE WHEN d.status = 'credited' AND d.credits IS NOT NULL
+      THEN div(d.amount * d.rate_e8 * 10000000, 100000000000000) ELSE 0 END`;
+
+const RETURN_CREDITS: RecordCheck = {
+  check: 'deposit-return-credits',
+  rule: 'I14',
+  says: 'Every deposit that was given back is taken off the ledger with what it was worth, and no other is.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, r.entry_key, e.credits, (-(${WORTH}))::text AS should_be
+      FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
+      LEFT JOIN credit_entry e ON e.entry_key = r.entry_key AND e.project_id = d.project_id AND e.kind = 'adjustment'
+     WHERE coalesce(e.credits, 0) <> -(${WORTH})
+        OR r.entry_key <> 'adjustment:deposit-' || d.id || '-returned'`,
+};
+
+/** An act's reason is that of each deposit which it ignored, the small ones of a held sum included. */
+const IGNORED: RecordCheck = {
+  check: 'deposit-ignored',
+  rule: 'I14',
+  says: 'Every deposit that is ignored was ignored by the act of an operator.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.asset, d.amount::text AS amount, d.reason, d.changed_at
+      FROM deposit d LEFT JOIN (
+        SELECT DISTINCT reason FROM audit_log WHERE action = 'deposits.ignore') l ON l.reason = d.reason
+     WHERE d.status = 'ignored' AND l.reason IS NULL`,
+};
+
+/** Of a final or held deposit nothing changes but its status; what was pending at the head says nothing yet. */
+const SAID: RecordCheck = {
+  check: 'deposit-said',
+  rule: 'I14',
+  says: 'A deposit is what its events said: credited or ignored for good, the same payment to the same project.',
+  stops: 'everything',
+  identity: ['event'],
+  text: `SELECT coalesce('deposit ' || d.id, p.said ->> 'id') AS subject, e.id AS event, e.type, d.status, d.asset, d.amount::text AS amount,
+        left(p.said::text, 2000) AS said
+      FROM event e CROSS JOIN LATERAL (SELECT (e.payload::json) #> '{data,deposit}' AS said) p
+      LEFT JOIN deposit d ON 'dep_' || d.id = p.said ->> 'id'
+     WHERE e.payload IS NOT NULL AND e.type IN ('deposit.held', 'deposit.credited', 'deposit.ignored') AND p.said IS NOT NULL
+       AND ((p.said ->> 'txid', p.said ->> 'kind', p.said ->> 'position', p.said ->> 'asset', p.said ->> 'address', p.said ->> 'from_address')
+              IS DISTINCT FROM (encode(d.txid, 'hex'), d.kind, d.place::text, d.asset, d.address, d.from_address)
+         OR e.project_id IS DISTINCT FROM d.project_id OR (p.said ->> 'amount')::numeric * 1000000 IS DISTINCT FROM d.amount
+         OR e.type <> 'deposit.' || (p.said ->> 'status')
+         OR e.type <> 'deposit.held' AND e.type <> 'deposit.' || d.status)`,
+};
+
+/** Over all deposits. */
+export const DEPOSIT_ACT_CHECKS: readonly RecordCheck[] = [RETURN_CREDITS, IGNORED, SAID];

@@ -1,0 +1,139 @@
+/**
+ * Rules of why money moved (I2, I8): an entry is of the kind that its other side says, what an operator booked or allowed
+ * has an act on record, and what was spent on a day is at least that day's charges.
+ */
+import type { RecordCheck } from './record-check.js';
+
+/** What credits an entry, or takes from it, and who is on its other side. As the guard of its row has it. */
+const OTHER_SIDE = `CASE WHEN p.test THEN 'test' ELSE
+      CASE e.kind WHEN 'topup' THEN 'funding' WHEN 'adjustment' THEN 'adjustments' ELSE 'revenue' END END`;
+const SIGN = `CASE e.kind WHEN 'charge' THEN -1 WHEN 'adjustment' THEN sign(e.credits)::integer ELSE 1 END`;
+
+const SHAPE: RecordCheck = {
+  check: 'ledger-shape',
+  rule: 'I2',
+  says: 'Every entry has the sign and the other side of its kind; play money is in test projects alone.',
+  stops: 'everything',
+  text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.contra,
+        ${OTHER_SIDE} || CASE ${SIGN} WHEN 1 THEN ', above 0' WHEN -1 THEN ', below 0' ELSE '' END AS should_be
+      FROM credit_entry e JOIN project p ON p.id = e.project_id
+     WHERE e.id > $1::bigint AND (e.contra <> ${OTHER_SIDE} OR sign(e.credits) <> ${SIGN}
+       OR (e.order_id IS NULL) <> (e.kind IN ('topup', 'adjustment')))`,
+  params: () => [0],
+};
+
+/** Its return booked an adjustment: `deposit-return-credits` judges that one. */
+const IS_OF_RETURN = `EXISTS (SELECT FROM deposit_return r WHERE r.entry_key = e.entry_key)`;
+
+/** Whose reference or number an act names. Each table is read once, however many entries there are. */
+const ACTS: RecordCheck = {
+  check: 'ledger-acts',
+  rule: 'I2',
+  says: 'Every top-up, adjustment and compensation has the act of an operator, over just as much.',
+  stops: 'everything',
+  text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.actor, e.created_at,
+        'an act credits.' || e.kind || ' or orders.compensate in the audit log' AS should_be
+      FROM credit_entry e LEFT JOIN (
+        SELECT split_part(action, '.', 2) || ':' || (detail ->> 'reference') AS entry_key, subject AS project, detail ->> 'credits' AS credits
+          FROM audit_log WHERE action IN ('credits.topup', 'credits.adjustment')
+        UNION ALL
+        SELECT 'compensation:' || subject || ':' || (detail ->> 'number'), detail ->> 'projectId', detail ->> 'credits'
+          FROM audit_log WHERE action = 'orders.compensate') a
+        ON a.entry_key = e.entry_key AND a.project = e.project_id::text AND a.credits = e.credits::text
+     WHERE e.kind IN ('topup', 'adjustment', 'compensation') AND a.entry_key IS NULL AND e.entry_key NOT LIKE 'deposit:%'
+       AND e.entry_key <> 'adjustment:test-carried:' || e.project_id AND NOT ${IS_OF_RETURN}`,
+};
+
+const REQUESTS: RecordCheck = {
+  check: 'credit-requests',
+  rule: 'I2',
+  says: 'Every credit request that was approved is booked, over just as much, and was approved by an act.',
+  stops: 'everything',
+  text: `SELECT 'credit request ' || r.id AS subject, r.kind, r.reference, r.credits AS should_be, e.credits, a.request IS NOT NULL AS has_act
+      FROM credit_request r
+      LEFT JOIN credit_entry e ON e.entry_key = r.kind || ':' || r.reference AND e.project_id = r.project_id
+      LEFT JOIN (SELECT DISTINCT detail ->> 'request' AS request FROM audit_log WHERE action = 'credits.approve') a ON a.request = r.id::text
+     WHERE r.status = 'approved' AND (e.credits IS DISTINCT FROM r.credits OR a.request IS NULL)`,
+};
+
+/** Charges by their day that were not given back, of each project, key and auto-delegation. */
+const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS key_id, (c.created_at AT TIME ZONE 'UTC')::date AS day,
+        c.order_id, -c.credits AS credits, c.entry_key
+      FROM credit_entry c WHERE c.kind = 'charge' AND NOT EXISTS (
+        SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id)`;
+
+/** A charge of a later day says that the clock was ahead: what was spent then began a count of its own. */
+const spentBy = (who: string, table: string, id: string, charges: string): string =>
+  `SELECT '${who} ' || a.${id} AS subject, a.spent_on::text AS spent_on, a.spent_credits, c.credits AS at_least
+      FROM ${table} a JOIN (
+        SELECT id, day, sum(credits)::bigint AS credits, max(max(day)) OVER (PARTITION BY id) AS last_day
+          FROM (${charges}) each GROUP BY id, day) c ON c.id = a.${id} AND c.day = a.spent_on
+     WHERE a.spent_credits < c.credits AND c.last_day <= a.spent_on`;
+const SPENT_BY_PROJECT = spentBy(
+  'project',
+  'credit_account',
+  'project_id',
+  `SELECT project_id AS id, day, credits FROM charges`,
+);
+const SPENT_BY_KEY = spentBy('key', 'api_key', 'id', `SELECT key_id AS id, day, credits FROM charges`);
+/** A purchase has its key as its request's id too; a caller's own order under such a key is none. */
+const SPENT_BY_AUTO = spentBy(
+  'auto-delegation',
+  'auto_delegation',
+  'id',
+  `SELECT split_part(b.key, '_', 2)::bigint AS id, h.day, h.credits FROM charges h JOIN (
+         SELECT 'charge:' || id AS entry_key, key FROM orders WHERE key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND request_id = key
+         UNION ALL SELECT 'charge:' || order_id || ':ext:' || number, key FROM order_extension
+          WHERE key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND request_id = key) b ON b.entry_key = h.entry_key`,
+);
+
+const SPENT: RecordCheck = {
+  check: 'spent-credits',
+  rule: 'I8',
+  says: 'What a project, a key or an auto-delegation has spent on its day is at least what it was charged on it.',
+  stops: 'nothing',
+  text: `WITH charges AS (${CHARGES})
+    ${SPENT_BY_PROJECT} UNION ALL ${SPENT_BY_KEY} UNION ALL ${SPENT_BY_AUTO}`,
+};
+
+/** The newest act that set something of a project; older accounts have none. */
+const newestAct = (actions: string): string =>
+  `SELECT DISTINCT ON (subject) subject, action, detail FROM audit_log WHERE action IN (${actions}) ORDER BY subject, id DESC`;
+const TERMS_ACTS = newestAct(`'credits.account', 'credits.terms'`);
+const FREEZE_ACTS = newestAct(`'project.freeze', 'project.unfreeze'`);
+const CAP_ACTS = newestAct(`'credits.daily-cap'`);
+
+const TERMS: RecordCheck = {
+  check: 'account-terms',
+  rule: 'I8',
+  says: 'What a project may owe, whether it is frozen and its daily cap are as the newest act of an operator set them.',
+  stops: 'everything',
+  text: `SELECT 'project ' || a.project_id AS subject, a.is_postpaid, a.floor_credits, a.frozen, a.daily_cap_credits,
+        t.detail -> 'terms' AS terms_should_be, f.action AS last_freeze, c.detail AS cap_should_be
+      FROM credit_account a
+      LEFT JOIN (${TERMS_ACTS}) t ON t.subject = a.project_id::text
+      LEFT JOIN (${FREEZE_ACTS}) f ON f.subject = a.project_id::text
+      LEFT JOIN (${CAP_ACTS}) c ON c.subject = a.project_id::text
+     WHERE t.subject IS NOT NULL AND (a.is_postpaid, a.floor_credits) IS DISTINCT FROM (
+             t.detail #>> '{terms,kind}' = 'postpaid',
+             CASE t.detail #>> '{terms,kind}' WHEN 'postpaid' THEN -(t.detail #>> '{terms,debtLimitCredits}')::bigint ELSE 0 END)
+        OR a.frozen <> coalesce(f.action = 'project.freeze', a.frozen)
+        OR c.subject IS NOT NULL AND a.daily_cap_credits IS DISTINCT FROM (c.detail ->> 'capCredits')::bigint`,
+};
+
+/** The primary key lives again with its next secret. */
+const KEYS: RecordCheck = {
+  check: 'revoked-keys',
+  rule: 'I8',
+  says: 'A key that an operator revoked stays revoked.',
+  stops: 'everything',
+  text: `SELECT 'key ' || k.id AS subject, k.project_id::text AS of_project, min(l.at) AS revoked_by_act_at
+      FROM audit_log l JOIN api_key k ON k.id::text = l.detail ->> 'key'
+     WHERE l.action = 'key.revoke' AND k.revoked_at IS NULL AND k.id <> k.project_id GROUP BY k.id, k.project_id`,
+};
+
+/** Over the whole ledger. */
+export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [SHAPE, ACTS, REQUESTS, SPENT, TERMS, KEYS];
+
+/** Over the entries after `after`. */
+export const newerLedgerShape = (after: bigint): RecordCheck => ({ ...SHAPE, params: () => [after] });

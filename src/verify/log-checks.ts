@@ -1,0 +1,67 @@
+/** Rules of the logs as callers read them (I10): each event says its place, deliveries are of their events, no log ends early. */
+import type { RecordCheck } from './record-check.js';
+
+const keyOf = (row: string): string =>
+  `'evt_' || left(encode(sha256(convert_to(${row}.project_id || ':' || ${row}.position, 'UTF8')), 'hex'), 32)`;
+const EVENT_KEY = keyOf('e');
+
+const SAYS: RecordCheck = {
+  check: 'event-says',
+  rule: 'I10',
+  says: 'An event as it is read has the type, position, id and time of its row.',
+  stops: 'nothing',
+  text: `SELECT 'event ' || e.position || ' of ' || e.project_id AS subject, e.id AS event, e.type, e.at, ${EVENT_KEY} AS should_be,
+        left(e.payload, 200) AS says
+      FROM event e CROSS JOIN LATERAL (SELECT e.payload::json AS said) p
+     WHERE e.payload IS NOT NULL AND e.position IS NOT NULL AND (
+       (p.said ->> 'type', p.said ->> 'position', p.said ->> 'id') IS DISTINCT FROM (e.type, e.position::text, ${EVENT_KEY})
+       OR abs(extract(epoch FROM (p.said ->> 'timestamp')::timestamptz - e.at)) > 0.002 OR p.said -> 'data' IS NULL)`,
+};
+
+/**
+ * A log is read from behind the newest event that has lost its payload. That one's row stays in a live project, and a
+ * position in between may be an older one that waits for the next step.
+ */
+const PRUNED: RecordCheck = {
+  check: 'event-pruned',
+  rule: 'I10',
+  says: 'A log ends at an event that was pruned, and none behind its end has lost what it said.',
+  stops: 'nothing',
+  text: `SELECT 'project ' || p.project_id AS subject, p.pruned_to, 'the position of an event without a payload' AS should_be
+      FROM event_position p LEFT JOIN project r ON r.id = p.project_id
+      LEFT JOIN event e ON e.project_id = p.project_id AND e.position = p.pruned_to
+     WHERE p.pruned_to > 0 AND (p.pruned_to > p.position OR e.payload IS NOT NULL OR (e.id IS NULL AND NOT coalesce(r.test, false)))
+    UNION ALL
+    SELECT 'project ' || p.project_id, p.pruned_to, max(e.position)::text
+      FROM event e JOIN event_position p ON p.project_id = e.project_id AND e.position > p.pruned_to
+     WHERE e.payload IS NULL AND e.type IS NOT NULL GROUP BY p.project_id, p.pruned_to`,
+};
+
+/** The event of a delivery may be gone with the test order that it was of. */
+const DELIVERIES: RecordCheck = {
+  check: 'delivery-events',
+  rule: 'I10',
+  says: 'A delivery is of an event of its endpoint’s project, and counts as delivered by a status of success alone.',
+  stops: 'nothing',
+  text: `SELECT 'delivery ' || d.id AS subject, d.endpoint_id::text AS endpoint, d.status, d.type, d.position, d.event_key, d.answer_status,
+        d.attempts, e.type || ' at ' || e.position || ', ' || ${EVENT_KEY} AS should_be
+      FROM webhook_delivery d JOIN webhook_endpoint w ON w.id = d.endpoint_id LEFT JOIN event e ON e.id = d.event_id
+     WHERE e.id IS NOT NULL AND ((d.type, d.position, d.event_key) IS DISTINCT FROM (e.type, e.position, ${EVENT_KEY})
+           OR w.project_id <> e.project_id)
+        OR d.status = 'delivered' AND (d.attempts < 1 OR d.attempted_at IS NULL OR NOT coalesce(d.answer_status BETWEEN 200 AND 299, false))`,
+};
+
+/** A number is taken with the key of its purchase, or passed over because a caller had taken that key. */
+const PURCHASES: RecordCheck = {
+  check: 'auto-delegation-numbers',
+  rule: 'I17',
+  says: 'An auto-delegation counts the purchases that there are, and its open order is its newest.',
+  stops: 'everything',
+  text: `SELECT 'auto-delegation ' || a.id AS subject, a.project_id::text AS of_project, a.purchases, a.open_order_id, k.order_id AS should_be
+      FROM auto_delegation a
+      LEFT JOIN order_key k ON k.project_id = a.project_id AND k.key = 'auto_' || a.id || '_' || a.purchases
+     WHERE a.purchases > 0 AND (k.key IS NULL OR a.open_order_id <> k.order_id) OR a.purchases = 0 AND a.open_order_id IS NOT NULL`,
+};
+
+/** Over all logs, deliveries and auto-delegations. */
+export const LOG_CHECKS: readonly RecordCheck[] = [SAYS, PRUNED, DELIVERIES, PURCHASES];
