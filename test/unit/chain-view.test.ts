@@ -26,3 +26,26 @@ it('a view that nobody renews is no view any more, and is one again when it is r
     clock.mockRestore();
   }
 });
+
+it('the chain counts as moving since its blocks came again, and final blocks may come a minute apart', () => {
+  let nowMs = 1_000;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  try {
+    const chainView = new ChainView();
+    let number = 1;
+    const renew = (afterMs: number, isSolidLater: boolean): number => {
+      nowMs += afterMs;
+      if (isSolidLater) number += 1;
+      chainView.update({ ...VIEW, solid: { ...VIEW.solid, number } });
+      return chainView.movingSec;
+    };
+    renew(0, true);
+    for (let round = 0; round < 6; round += 1) expect(renew(10_000, false)).toBe((round + 1) * 10);
+    expect(renew(0, true)).toBe(60);
+    for (let round = 0; round < 6; round += 1) renew(10_000, false);
+    expect(renew(1, true)).toBe(0);
+    expect(renew(10_001, false)).toBe(0);
+  } finally {
+    clock.mockRestore();
+  }
+});

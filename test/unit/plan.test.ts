@@ -290,6 +290,11 @@ describe('the end of a rental', () => {
     expect(plan(running([leg('active', [solid])]), ENDS_AT_MS)).toEqual(['build reclaim#1']);
     expect(isEnding(running([]), BEFORE)).toBe(false);
     expect(isEnding(running([]), ENDS_AT_MS)).toBe(true);
+    // What others ended of it does not end the rest.
+    expect(isEnding(running([leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]), BEFORE)).toBe(
+      false,
+    );
+    expect(isEnding(running([leg('reclaimed', [solid]), leg('active', [solid])]), BEFORE)).toBe(true);
   });
 
   it('never comes before the delivery is settled', () => {

@@ -77,3 +77,24 @@ it('waits to extend a rental until it is settled, unless the address is short of
   const soon = { ...unsettled, endsAtMs: CLOCK_MS + 15_000 };
   expect(planRefill(need(ENERGY, [soon])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
+
+it('looks ahead by half of the duration where that is less than a minute', () => {
+  const short = { ...terms, durationSec: 60 };
+  const ending = (inMs: number) =>
+    need(ENERGY, [rental({ isOwn: false, endsAtMs: CLOCK_MS + inMs })], { terms: short });
+  expect(planRefill(ending(30_001)).refill).toBeUndefined();
+  expect(planRefill(ending(30_000)).refill).toEqual({ kind: 'order', energy: ENERGY });
+});
+
+it('buys nothing once it is unused for long enough, or its time is over', () => {
+  const unused = need(0n, [], { usedAtMs: CLOCK_MS - terms.idleAfterSec * 1000 });
+  expect(planRefill(unused)).toMatchObject({ refill: undefined, asleep: true });
+  expect(planRefill({ ...unused, usedAtMs: unused.usedAtMs + 1 }).refill).toEqual({ kind: 'order', energy: ENERGY });
+  const over = need(0n, [], { terms: { ...terms, untilMs: CLOCK_MS } });
+  expect(planRefill(over)).toMatchObject({ refill: undefined, asleep: false });
+});
+
+it('does not count on what is still on its way for a rental that ends within a minute', () => {
+  const ending = rental({ isOwn: false, standing: 0n as Energy, coming: ENERGY, endsAtMs: CLOCK_MS + 60_000 });
+  expect(planRefill(need(0n, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
+});

@@ -229,3 +229,21 @@ test('rentals are compensated for their share, and for all of it where the recei
     }),
   );
 });
+
+test('what a rental had beyond what it sold makes up for nothing once it has ended', () => {
+  const reclaim = { txId: 1n, used: 60_000n, limit: 130_000n, pool: 130_000n, sold: 65_000n, taken: 65_000n };
+  const reclaims: ReclaimReading[] = [{ ...reclaim, readBlock: 9, block: 10, blockAtMs: 1_000_000 }];
+  const rental = (id: bigint, endsAtMs: number, standing: bigint): RunningRental => ({
+    ...{ id, energy: 65_000n as RunningRental['energy'], endsAtMs, canBeToppedUp: true },
+    standingSun: sun(standing * SUN_PER_ENERGY),
+  });
+  const lostBeside = (other: RunningRental) =>
+    lostEnergyOf(
+      1n,
+      { reclaims, rentals: [rental(1n, 2_000_000, 65_000n), other], newestTopUp: undefined },
+      RATIO,
+      1_000_000,
+    );
+  expect(lostBeside(rental(2n, 1_000_000, 100_000n))).toBe(30_001n);
+  expect(lostBeside(rental(2n, 1_500_000, 100_000n))).toBe(0n);
+});
