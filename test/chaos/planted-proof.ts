@@ -84,6 +84,109 @@ const EDGES: readonly PlantedBug[] = [
   },
 ];
 
+const ROUNDING = 'unit/rounding.test.ts';
+const BOUNDS = 'integration/ledger-bounds.test.ts';
+const REFILL = 'auto-delegations/refill-plan.ts';
+const REFILL_TEST = 'unit/refill-plan.test.ts';
+
+const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
+  {
+    name: 'a correction takes a balance below its floor',
+    changes: one(
+      'billing/ledger-sql.ts',
+      'balance_credits + $2 >= floor_credits)',
+      'balance_credits >= floor_credits)',
+    ),
+    test: { file: BOUNDS, title: 'a correction takes a balance down to its floor' },
+  },
+  {
+    name: 'a balance grows beyond a JSON integer',
+    changes: one('billing/ledger-sql.ts', ' AND balance_credits + $2 <= 9007199254740991', ''),
+    test: { file: BOUNDS, title: 'a booking takes a balance up to the largest JSON integer' },
+  },
+  {
+    name: 'a deposit is worth a credit more',
+    changes: one(
+      'deposits/judgement.ts',
+      'return (worth * CREDITS_PER_USD) / (UNITS_PER_WHOLE * RATE_SCALE);',
+      'return (worth * CREDITS_PER_USD + UNITS_PER_WHOLE * RATE_SCALE - 1n) / (UNITS_PER_WHOLE * RATE_SCALE);',
+    ),
+    test: { file: ROUNDING, title: 'credits of a deposit are rounded down' },
+  },
+  {
+    name: 'a simulation has no margin',
+    changes: one('domain/conversion.ts', 'divCeil(used * 110n, 100n)', 'divCeil(used * 100n, 100n)'),
+    test: { file: ROUNDING, title: 'the energy of a simulation with its margin is rounded up' },
+  },
+  {
+    name: 'a delegation gives an energy less than was sold',
+    changes: one(
+      'pool/energy-ratio.ts',
+      'const exact = divCeil((wanted + 1n) * SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit);',
+      'const exact = (wanted * SUN_PER_TRX * ratio.totalEnergyWeight) / ratio.totalEnergyLimit;',
+    ),
+    test: { file: ROUNDING, title: 'what is delegated gives at least the energy that is sold' },
+  },
+];
+
+const PLANS: readonly PlantedBug[] = [
+  {
+    name: 'a rental is reclaimed when others end a part of it',
+    changes: one(
+      'fulfilment/plan/plan.ts',
+      `(leg.status === 'reclaimed' && !leg.isClosed)`,
+      `leg.status === 'reclaimed'`,
+    ),
+    test: { file: 'unit/plan.test.ts', title: 'comes by the chain’s clock, to the millisecond' },
+  },
+  {
+    name: 'a rental that ended makes up for what another one lost',
+    changes: one(
+      'fulfilment/plan/usage-losses.ts',
+      'usage.rentals.filter(({ endsAtMs }) => endsAtMs > clockMs)',
+      'usage.rentals.filter(({ endsAtMs }) => endsAtMs > 0)',
+    ),
+    test: { file: 'unit/usage-losses.test.ts', title: 'what a rental had beyond what it sold makes up for nothing' },
+  },
+  {
+    name: 'final blocks half a minute apart count as an outage',
+    changes: one(
+      'fulfilment/follow/chain-view.ts',
+      'nowMs - this.solidMovedAtMs > SOLID_GAP_MS',
+      'nowMs - this.solidMovedAtMs > GAP_MS',
+    ),
+    test: { file: 'unit/chain-view.test.ts', title: 'the chain counts as moving since its blocks came again' },
+  },
+  {
+    name: 'a short rental is replaced from its beginning',
+    changes: one(REFILL, 'Math.min(REFILL_LEAD_SEC, terms.durationSec / 2)', 'REFILL_LEAD_SEC'),
+    test: { file: REFILL_TEST, title: 'looks ahead by half of the duration' },
+  },
+  {
+    name: 'an auto-delegation whose time is over goes on buying',
+    changes: one(
+      REFILL,
+      'const restsAtMs = Math.min(idleAtMs, terms.untilMs ?? idleAtMs);',
+      'const restsAtMs = idleAtMs;',
+    ),
+    test: { file: REFILL_TEST, title: 'buys nothing once it is unused for long enough, or its time is over' },
+  },
+  {
+    name: 'an address that is unused for just long enough is supplied once more',
+    changes: one(REFILL, 'if (clockMs >= restsAtMs)', 'if (clockMs > restsAtMs)'),
+    test: { file: REFILL_TEST, title: 'buys nothing once it is unused for long enough, or its time is over' },
+  },
+  {
+    name: 'what is on its way is counted on though it ends within a minute',
+    changes: one(
+      REFILL,
+      'const effective = left + coming - sum((rental) => rental.coming, leaving);',
+      'const effective = left + coming;',
+    ),
+    test: { file: REFILL_TEST, title: 'does not count on what is still on its way' },
+  },
+];
+
 const FALSEHOODS = 'integration/verify-falsehoods.test.ts';
 
 const PROOFS: readonly PlantedBug[] = [
@@ -104,4 +207,4 @@ const PROOFS: readonly PlantedBug[] = [
   },
 ];
 
-export const PLANTED_PROOF: readonly PlantedBug[] = [...EDGES, ...PROOFS];
+export const PLANTED_PROOF: readonly PlantedBug[] = [...EDGES, ...BOUNDS_OF_MONEY, ...PLANS, ...PROOFS];
