@@ -57,7 +57,7 @@ export async function openHistory(): Promise<History> {
   await book(history);
   await payIn(history);
   await keepSupplied(history, receiver(2));
-  await tellEverything(history);
+  await reportEverything(history);
   return history;
 }
 
@@ -180,7 +180,7 @@ async function keepSupplied({ world, project }: History, address: string): Promi
 }
 
 /** Every event numbered, the oldest three pruned, and one delivery made of what came after them. */
-async function tellEverything({ world, project }: History): Promise<void> {
+async function reportEverything({ world, project }: History): Promise<void> {
   const { database } = world.api;
   const numberer = new Numberer(database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);

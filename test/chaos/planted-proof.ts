@@ -9,7 +9,7 @@ const EDGES: readonly PlantedBug[] = [
       'distance(rate.rate, rate.median) * 100n > rate.median * JUMP_PERCENT',
       '(rate.rate - rate.median) * 100n > rate.median * JUMP_PERCENT',
     ),
-    test: { file: 'integration/deposits.test.ts', title: 'that is more than a tenth below the median of a day' },
+    test: { file: 'integration/deposits.test.ts', title: 'the median of a day holds the deposit for the operator' },
   },
   {
     name: 'a rate that fell values small payments',
@@ -18,7 +18,7 @@ const EDGES: readonly PlantedBug[] = [
       'ELSE abs(r.rate_e8 - median.rate_e8) * 100',
       'ELSE (r.rate_e8 - median.rate_e8) * 100',
     ),
-    test: { file: 'integration/deposits-small.test.ts', title: 'is not held while TRX is far below its median' },
+    test: { file: 'integration/deposits-small.test.ts', title: 'its median, and its sum is credited at the first rate that is not' },
   },
   {
     name: 'a sweep is worth it before what is kept behind',
@@ -160,7 +160,7 @@ const PLANS: readonly PlantedBug[] = [
   {
     name: 'a short rental is replaced from its beginning',
     changes: one(REFILL, 'Math.min(REFILL_LEAD_SEC, terms.durationSec / 2)', 'REFILL_LEAD_SEC'),
-    test: { file: REFILL_TEST, title: 'looks ahead by half of the duration' },
+    test: { file: REFILL_TEST, title: 'plans ahead by half of the duration' },
   },
   {
     name: 'an auto-delegation whose time is over goes on buying',
@@ -203,7 +203,7 @@ const PROOFS: readonly PlantedBug[] = [
   {
     name: 'verify believes an event whatever it says',
     changes: one('verify/order-terms-checks.ts', `e.type LIKE 'order.%' AND p.said`, `e.type LIKE 'x.%' AND p.said`),
-    test: { file: FALSEHOODS, title: 'an event with another price' },
+    test: { file: FALSEHOODS, title: 'an event with another receiver' },
   },
 ];
 

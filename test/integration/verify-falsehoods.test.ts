@@ -129,7 +129,7 @@ const ORDERS: readonly Plant[] = [
     ORDER,
   ],
   [
-    'a refund taken back',
+    'a refund that was undone',
     [`UPDATE orders SET status = 'delivered', delivered_at = now() WHERE id = :refunded`],
     ['order-charge', 'order-events', 'order-history', 'order-legs'],
     ORDER,

@@ -78,7 +78,7 @@ it('waits to extend a rental until it is settled, unless the address is short of
   expect(planRefill(need(ENERGY, [soon])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
-it('looks ahead by half of the duration where that is less than a minute', () => {
+it('plans ahead by half of the duration where that is less than a minute', () => {
   const short = { ...terms, durationSec: 60 };
   const ending = (inMs: number) =>
     need(ENERGY, [rental({ isOwn: false, endsAtMs: CLOCK_MS + inMs })], { terms: short });
