@@ -64,11 +64,21 @@ const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS ke
 
 /** A charge of a later day says that the clock was ahead: what was spent then began a count of its own. */
 const spentBy = (who: string, table: string, id: string, charges: string): string =>
-  `SELECT '${who} ' || a.${id} AS subject, a.spent_on::text AS spent_on, a.spent_credits, c.credits AS at_least
-      FROM ${table} a JOIN (
+  [
+    `SELECT '`,
+    who,
+    ` ' || a.id AS subject, a.spent_on::text AS spent_on, a.spent_credits, c.credits AS at_least
+      FROM (SELECT `,
+    id,
+    ` AS id, spent_on, spent_credits FROM `,
+    table,
+    `) a JOIN (
         SELECT id, day, sum(credits)::bigint AS credits, max(max(day)) OVER (PARTITION BY id) AS last_day
-          FROM (${charges}) each GROUP BY id, day) c ON c.id = a.${id} AND c.day = a.spent_on
-     WHERE a.spent_credits < c.credits AND c.last_day <= a.spent_on`;
+          FROM (`,
+    charges,
+    `) each GROUP BY id, day) c ON c.id = a.id AND c.day = a.spent_on
+     WHERE a.spent_credits < c.credits AND c.last_day <= a.spent_on`,
+  ].join('');
 const SPENT_BY_PROJECT = spentBy(
   'project',
   'credit_account',
@@ -98,7 +108,11 @@ const SPENT: RecordCheck = {
 
 /** The newest act that set something of a project; older accounts have none. */
 const newestAct = (actions: string): string =>
-  `SELECT DISTINCT ON (subject) subject, action, detail FROM audit_log WHERE action IN (${actions}) ORDER BY subject, id DESC`;
+  [
+    'SELECT DISTINCT ON (subject) subject, action, detail FROM audit_log WHERE action IN (',
+    actions,
+    ') ORDER BY subject, id DESC',
+  ].join('');
 const TERMS_ACTS = newestAct(`'credits.account', 'credits.terms'`);
 const FREEZE_ACTS = newestAct(`'project.freeze', 'project.unfreeze'`);
 const CAP_ACTS = newestAct(`'credits.daily-cap'`);

@@ -18,7 +18,10 @@ const EDGES: readonly PlantedBug[] = [
       'ELSE abs(r.rate_e8 - median.rate_e8) * 100',
       'ELSE (r.rate_e8 - median.rate_e8) * 100',
     ),
-    test: { file: 'integration/deposits-small.test.ts', title: 'its median, and its sum is credited at the first rate that is not' },
+    test: {
+      file: 'integration/deposits-small.test.ts',
+      title: 'its median, and its sum is credited at the first rate that is not',
+    },
   },
   {
     name: 'a sweep is worth it before what is kept behind',
@@ -193,17 +196,17 @@ const PROOFS: readonly PlantedBug[] = [
   {
     name: 'verify believes any credits of a price',
     changes: one('verify/order-terms-checks.ts', ' AND o.credits <> ${ORDER_CREDITS}', ' AND false'),
-    test: { file: FALSEHOODS, title: 'more credits than the price is worth' },
+    test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
   {
     name: 'verify believes a top-up that nobody made',
     changes: one('verify/ledger-act-checks.ts', ' AND a.entry_key IS NULL AND', ' AND false AND'),
-    test: { file: FALSEHOODS, title: 'a top-up without an act' },
+    test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
   {
     name: 'verify believes an event whatever it says',
     changes: one('verify/order-terms-checks.ts', `e.type LIKE 'order.%' AND p.said`, `e.type LIKE 'x.%' AND p.said`),
-    test: { file: FALSEHOODS, title: 'an event with another receiver' },
+    test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
 ];
 

@@ -234,7 +234,7 @@ test('what a rental had beyond what it sold makes up for nothing once it has end
   const reclaim = { txId: 1n, used: 60_000n, limit: 130_000n, pool: 130_000n, sold: 65_000n, taken: 65_000n };
   const reclaims: ReclaimReading[] = [{ ...reclaim, readBlock: 9, block: 10, blockAtMs: 1_000_000 }];
   const rental = (id: bigint, endsAtMs: number, standing: bigint): RunningRental => ({
-    ...{ id, energy: 65_000n as RunningRental['energy'], endsAtMs, canBeToppedUp: true },
+    ...{ id, energy: 65_000n, endsAtMs, canBeToppedUp: true },
     standingSun: sun(standing * SUN_PER_ENERGY),
   });
   const lostBeside = (other: RunningRental) =>
