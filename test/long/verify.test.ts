@@ -105,19 +105,19 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a settled order that the log does not say so of',
     `UPDATE event SET type = 'order.unresolved' WHERE order_id = 1 AND type = 'order.settled'`,
     `UPDATE event SET type = 'order.settled' WHERE order_id = 1 AND type = 'order.unresolved'`,
-    ['order-events'],
+    ['event-says', 'order-events', 'order-said'],
   ],
   [
     'an order whose beginning is not in the log',
     `UPDATE event SET type = 'order.unresolved' WHERE order_id = 2 AND type = 'order.created'`,
     `UPDATE event SET type = 'order.created' WHERE order_id = 2 AND type = 'order.unresolved'`,
-    ['order-events'],
+    ['event-says', 'order-events', 'order-said'],
   ],
   [
     'a position that no event has',
     `UPDATE event SET position = -position WHERE order_id = 1 AND type = 'order.created'`,
     `UPDATE event SET position = -position WHERE order_id = 1 AND type = 'order.created'`,
-    ['event-positions'],
+    ['event-positions', 'event-says'],
   ],
   [
     'a guard switched off',
@@ -156,7 +156,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a debit beyond what the project may owe',
     topUpBy(-4_000_000_000_000_000n),
     topUpBy(4_000_000_000_000_000n),
-    ['overdraft'],
+    ['ledger-acts', 'ledger-shape', 'overdraft'],
   ],
   [
     'a slot that holds more than the wallet has',
