@@ -143,6 +143,7 @@ describe('an extension', () => {
     );
     expect((await extend(key)).status).toBe(200);
     expect(await isDue()).toBe(true);
+    await byHand(`DELETE FROM leg WHERE leg_no = 2 AND order_id = (SELECT id FROM orders WHERE key = $1)`, [key]);
   });
 
   it('of fifty requests at once under one key is made and charged once, and each is answered the same bytes', async () => {
