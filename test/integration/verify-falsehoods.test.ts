@@ -37,7 +37,8 @@ describe.each([
   ['an auto-delegation', REFILLS],
   ['a wallet', WALLETS],
 ] as const)('a falsehood of %s', (_of, plants) => {
-  it.each(plants)('%s', async (_what, statements, checks, subject, says = {}) => {
+  const rows = plants.map(([what, ...plant]) => ({ what, plant }));
+  it.each(rows)('$what', async ({ plant: [statements, checks, subject, says = {}] }) => {
     const report = await planted(history.world.api.database, statements.map(filled));
     expect(report.unmade.filter(({ why }) => why !== 'the chain was not asked')).toEqual([]);
     expect(namesOf(report)).toEqual([...checks]);
