@@ -359,6 +359,11 @@ describe('a return', () => {
     await database.query(`DELETE FROM asset_rate`);
     await follow();
     await database.query(`UPDATE deposit SET status = 'ignored', reason = 'not ours' WHERE project_id = $1`, [odd.id]);
+    await database.query(
+      `INSERT INTO audit_log (actor, action, subject, reason, detail)
+       SELECT 'test', 'deposits.ignore', id::text, 'not ours', '{}' FROM deposit WHERE project_id = $1`,
+      [odd.id],
+    );
     const given = await returns().give(await idOf(odd), newChainAccount().address, AUTHOR);
     expect(given).toMatchObject({ credits: undefined, transfer: { amount: 20_000_000n } });
     expect(await creditedTo(odd)).toBe(0n);
