@@ -269,6 +269,13 @@ export async function follow(app = worker): Promise<void> {
   while (await app.get(BlockFollower).pass());
 }
 
+/** Notes what is paid in blocks that are not solid yet. */
+export async function sightings(app = worker): Promise<void> {
+  await mine(1);
+  await follow(app);
+  await app.get(BlockFollower).rest();
+}
+
 interface Seen {
   readonly status: string;
   readonly reason: string | null;

@@ -96,6 +96,11 @@ const PEG_SOURCES: readonly RateSource[] = [
   },
 ];
 
+/** One exchange alone makes no rate of a dollar token. */
+export const PEG_QUORUM_MIN = 2;
+
+export const PEG_SOURCE_NAMES: readonly string[] = PEG_SOURCES.map(({ name }) => name);
+
 export function pegSources(names: readonly string[]): readonly RateSource[] {
   return PEG_SOURCES.filter(({ name }) => names.includes(name));
 }

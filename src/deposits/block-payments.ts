@@ -4,7 +4,7 @@
  */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { Transaction } from '../store/database.js';
-import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS } from './deposit-sql.js';
+import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS, PAID_BY_US } from './deposit-sql.js';
 import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
 /** A payment that counts. */
@@ -12,6 +12,8 @@ export interface ProjectPayment {
   readonly payment: Payment;
   readonly projectId: string;
   readonly asset: DepositAsset;
+  /** Whether a deposit address paid its sender, by no return: after a restore that may be a sweep address of ours. */
+  readonly isPaidByUs: boolean;
 }
 
 export interface BlockPayments {
@@ -56,6 +58,16 @@ export async function paymentsIn(
   );
   const senders = unique(payments.map(({ from }) => from));
   const own = new Set((await tx.query<{ address: string }>(OWN_SENDERS, [senders])).map(({ address }) => address));
+  const left = payments.filter(({ from, isTokenFee }) => owners.has(from) && isTokenFee !== true);
+  const paid = new Set(
+    (
+      await tx.query<{ address: string }>(PAID_BY_US, [
+        senders,
+        left.map(({ to }) => to),
+        left.map(({ txid }) => Buffer.from(txid, 'hex')),
+      ])
+    ).map(({ address }) => address),
+  );
   const counting: ProjectPayment[] = [];
   const ignored: Payment[] = [];
   const movements: Movement[] = fees.map(({ txid, address, amount }) => {
@@ -83,7 +95,9 @@ export async function paymentsIn(
       continue;
     }
     const isOurs = own.has(from);
-    if (projectId !== undefined && !isOurs) counting.push({ payment, projectId, asset });
+    if (projectId !== undefined && !isOurs) {
+      counting.push({ payment, projectId, asset, isPaidByUs: paid.has(from) });
+    }
     if (from === to || !payment.isAgreed) continue;
     const moved = { txid: payment.txid, ...placeOf(payment), asset, contract: payment.contract ?? null };
     if (owners.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });

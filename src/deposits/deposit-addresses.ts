@@ -30,7 +30,13 @@ const MAKE_BESIDE = `SELECT pg_advisory_xact_lock_shared(${BEGINNING.toString()}
 
 /** Who assigns from an account does so alone, and asks for its next place only then. */
 const LOCK_ACCOUNT = `SELECT first_address FROM deposit_account WHERE account = $1 FOR NO KEY UPDATE`;
-const NEXT_PLACE = `SELECT coalesce(max(place) + 1, 0) AS place FROM deposit_address WHERE account = $1`;
+/**
+ * A server that was restored or promoted may have lost addresses that were given out: so many numbers stay free for them, so
+ * that none belongs to two projects.
+ */
+const RESTORE_GAP = 10_000;
+const NEWEST_PLACE = `SELECT place, server_mark IS DISTINCT FROM server_mark() AS is_other_server FROM deposit_address
+  WHERE account = $1 ORDER BY place DESC LIMIT 1`;
 
 const WITHOUT_ADDRESS = `SELECT p.id FROM project p
    WHERE p.id <> '00000000-0000-0000-0000-000000000000' AND NOT p.test
@@ -163,8 +169,9 @@ export class DepositAddresses {
         'CONFIGURATION',
       );
     }
-    const [next] = await tx.query<{ place: bigint }>(NEXT_PLACE, [key.account]);
-    return Number(next?.place ?? 0n);
+    const [newest] = await tx.query<{ place: bigint; is_other_server: boolean }>(NEWEST_PLACE, [key.account]);
+    if (newest === undefined) return 0;
+    return Number(newest.place) + (newest.is_other_server ? RESTORE_GAP : 1);
   }
 }
 

@@ -1,67 +1,64 @@
 /**
  * Takes deposits in: block by block, each with its ledger entries, its events and the cursor in one transaction, so that
- * nothing is credited twice and no block is passed unread. Beside it only head-sightings.ts and, for it, small-sums.ts write
- * deposits. Locks: cursor, deposits that wait, entries, balances last.
+ * nothing is credited twice and no block is left out. A payment whose project or row is locked is parked and taken in
+ * later. Beside the book only head-sightings.ts, small-sums.ts and small-deposits.ts write deposits. Locks: cursor, projects
+ * with their balances, deposits, entries.
  */
 import { Injectable } from '@nestjs/common';
-import { Ledger } from '../billing/ledger.js';
 import { BlockCursor } from '../blocks/block-cursor.js';
-import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
-import { Config } from '../config/config.js';
-import { trxOf } from '../domain/conversion.js';
-import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain/units.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import { credits as creditsFrom, type Credits } from '../domain/units.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { Blacklist } from './blacklist.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
-import { insertDeposits, type Outcome } from './deposit-rows.js';
-import { CREDITS_MAX, PEG_MIN, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
+import { CHAIN, DepositJudge, NOTHING, type Decision } from './deposit-judge.js';
+import { candidateOf, entryKeyOf, insertDeposits, writeDecision } from './deposit-rows.js';
+import { PEG_MIN, creditsOfWorth } from './judgement.js';
 import * as sql from './deposit-sql.js';
-import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
 import { countIgnored } from './ignored-transfers.js';
+import {
+  PARKED_ADDRESSES,
+  nextParked,
+  parkPayments,
+  unpark,
+  type DepositBlock,
+  type ParkedPayment,
+} from './parked-payments.js';
+import { claimProjects } from './project-claims.js';
 import { atRecordedPlaces } from './recorded-places.js';
-import { RateHistory, type UndoubtedRate } from './rate-history.js';
+import { SmallDeposits } from './small-deposits.js';
+import * as sums from './small-sums-sql.js';
+import { settle } from './small-sums.js';
 import { Takings, type Candidate } from './takings.js';
-import { newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
+import { unlocked } from './unlocked-payments.js';
 
-/** A small one may still be credited with one that comes after it. */
-interface Decision extends Outcome {
-  status: Outcome['status'];
-  reason: Outcome['reason'];
-  entryKey: Outcome['entryKey'];
-  readonly credits: Credits | null;
-}
-
-const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
 /** Not `CHAIN`, with which all small ones of the sum would be credited. */
 const RELEASED: Author = { actor: 'chain', reason: 'its address is blacklisted no more' };
 const WAITING_AT_ONCE = 200;
 const RELEASED_AT_ONCE = 100;
 const ADDRESSES_AT_ONCE = 20;
-const SMALL_AT_ONCE = 2000;
-
-/** The ledger's key of a deposit, for ever. */
-function entryKeyOf(txid: string, kind: string, place: number): string {
-  return `deposit:${txid}:${kind}:${place.toString()}`;
-}
+const PARKED_AT_ONCE = 200;
+const REVERTED_AT_ONCE = 500;
 
 @Injectable()
 export class DepositBook {
   /** The address after which held deposits are checked next. */
   private releasedTo = '';
+  /** The deposit after which those that wait for a rate are decided on next. */
+  private decidedTo = 0n;
+  /** The parked payment after which others are tried next. */
+  private unparkedTo = 0n;
 
   constructor(
     private readonly database: Database,
-    private readonly ledger: Ledger,
-    private readonly rates: RateHistory,
     private readonly cursor: BlockCursor,
-    private readonly blocks: WitnessedBlocks,
-    private readonly terms: DepositTerms,
+    private readonly judge: DepositJudge,
+    private readonly small: SmallDeposits,
     private readonly tokens: DepositTokens,
     private readonly blacklist: Blacklist,
-    private readonly config: Config,
   ) {}
 
   /**
@@ -75,8 +72,18 @@ export class DepositBook {
   /** Takes in what is paid in the next block, in the transaction that moves the cursor past it. */
   async takeIn(tx: Transaction, block: WitnessedBlock): Promise<void> {
     if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
-    // Whatever of this block, or before it, stands in no solid one.
-    await tx.query(sql.DROP_REVERTED, [block.number]);
+    await this.dropReverted(tx, block.number);
+  }
+
+  /** Drops what was seen in blocks of the head up to this height and is in no solid one. */
+  private async dropReverted(tx: Transaction, height: number): Promise<void> {
+    const rows = await tx.query<{ id: bigint; project_id: string }>(sql.REVERTED, [height, REVERTED_AT_ONCE]);
+    const claimed = await claimProjects(
+      tx,
+      rows.map((row) => row.project_id),
+    );
+    const dropped = rows.filter((row) => claimed.has(row.project_id)).map(({ id }) => id);
+    if (dropped.length > 0) await tx.query(sql.DROP_REVERTED, [dropped]);
   }
 
   /**
@@ -92,23 +99,59 @@ export class DepositBook {
     });
   }
 
-  /** Decides on what waited for a rate that there is by now. Returns on how many; small ones are not counted. */
+  /**
+   * Takes in what is parked, and decides on what waited for a rate that there is by now: a bounded step of each. Returns on
+   * how many of the latter; small ones are not counted.
+   */
   async decideWaiting(fence: bigint): Promise<number> {
-    await this.blacklist.read(await this.addressesOf(sql.WAITING_ADDRESSES, [WAITING_AT_ONCE]));
+    await this.takeInParked(fence);
+    await this.blacklist.read(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_AT_ONCE]));
     return this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
       const takings = new Takings(tx);
-      await this.rateSmallOnes(tx, takings);
-      const rows = await tx.query<sql.DepositRow>(sql.WAITING, [WAITING_AT_ONCE, PEG_MIN]);
+      await this.small.advance(tx, takings);
+      const rows = await this.lockWaiting(tx);
       for (const row of rows) {
         const candidate = candidateOf(row);
-        const decision = await this.decide(tx, takings, candidate);
+        const decision = await this.judge.decide(tx, takings, candidate);
         if (decision.status === 'pending' && decision.reason === row.reason) continue;
-        await this.enter(tx, takings, { candidate, decision, author: CHAIN });
+        await this.judge.enter(tx, takings, { candidate, decision, author: CHAIN });
         await writeDecision(tx, row.id, decision);
       }
-      await this.ledger.moveBalances(tx, takings.balances);
+      await this.judge.finish(tx, takings);
       return rows.length;
+    });
+  }
+
+  /** The next deposits that wait for a rate that there is, in turn, without those that others have locked. */
+  private async lockWaiting(tx: Transaction): Promise<readonly sql.DepositRow[]> {
+    const params = [WAITING_AT_ONCE, PEG_MIN, this.decidedTo];
+    const rows = await tx.query<{ id: bigint; project_id: string }>(sql.WAITING, params);
+    this.decidedTo = rows.length < WAITING_AT_ONCE ? 0n : (rows.at(-1)?.id ?? 0n);
+    const claimed = await claimProjects(
+      tx,
+      rows.map((row) => row.project_id),
+    );
+    if (claimed.size === 0) return [];
+    return tx.query<sql.DepositRow>(sql.LOCK_WAITING, [rows.map(({ id }) => id), [...claimed]]);
+  }
+
+  /** Takes in parked payments whose locks are gone, a bounded number in turn. */
+  private async takeInParked(fence: bigint): Promise<void> {
+    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [PARKED_AT_ONCE]));
+    await this.database.transaction(async (tx) => {
+      if ((await this.cursor.hold(tx, fence)) === undefined) return;
+      const parked = await nextParked(tx, this.unparkedTo, PARKED_AT_ONCE);
+      this.unparkedTo = parked.length < PARKED_AT_ONCE ? 0n : (parked.at(-1)?.id ?? 0n);
+      if (parked.length === 0) return;
+      const { ready, locked } = await unlocked(tx, parked);
+      const takings = new Takings(tx);
+      for (const { block, payments } of byBlock(ready)) await this.write(tx, takings, block, payments);
+      await this.judge.finish(tx, takings);
+      await unpark(
+        tx,
+        parked.filter((each) => !locked.includes(each)),
+      );
     });
   }
 
@@ -125,10 +168,13 @@ export class DepositBook {
     await this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return;
       const takings = new Takings(tx);
-      for (const row of await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_AT_ONCE])) {
-        await this.release(tx, takings, row);
-      }
-      await this.ledger.moveBalances(tx, takings.balances);
+      const rows = await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_AT_ONCE]);
+      const claimed = await claimProjects(
+        tx,
+        rows.map((row) => row.project_id),
+      );
+      for (const row of rows) if (claimed.has(row.project_id)) await this.release(tx, takings, row);
+      await this.judge.finish(tx, takings);
     });
   }
 
@@ -139,16 +185,23 @@ export class DepositBook {
       await writeDecision(tx, row.id, { ...NOTHING, status: 'held', reason, rateE8 });
     };
     if (row.is_destroyed) return holdFor('destroyed', row.rate_e8);
-    const rate = row.rate_e8 ?? (await this.rateOf(tx, takings, candidate))?.rate;
+    const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, takings, candidate))?.rate;
     if (rate === undefined) return;
-    const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [key]);
+    const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);
     const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-    const excess = await this.excessOf(tx, takings, candidate, total);
+    const excess = await this.judge.excessOf(tx, takings, candidate, total);
     if (excess !== undefined) return holdFor(excess, rate);
-    const decision: Decision = { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
-    await this.enter(tx, takings, { candidate, decision, author: RELEASED });
+    const decision: Decision = {
+      ...NOTHING,
+      status: 'credited',
+      reason: null,
+      rateE8: rate,
+      entryKey: key,
+      credits: total,
+    };
+    await this.judge.enter(tx, takings, { candidate, decision, author: RELEASED });
     await writeDecision(tx, row.id, decision);
-    await tx.query(sql.CREDIT_HELD_WITH, [key]);
+    await creditHeldWith(tx, key);
   }
 
   private async addressesOf(statement: { name: string; text: string }, params: readonly unknown[]): Promise<string[]> {
@@ -164,22 +217,25 @@ export class DepositBook {
       if (row.status !== 'held') throw new OperatorError(`Deposit ${id.toString()} is ${row.status}, not held.`);
       const candidate = candidateOf(row);
       const { key } = candidate;
-      const [small] = await tx.query<{ amount: string; worth: string }>(sql.WORTH_HELD_WITH, [key]);
+      const [small] = await tx.query<{ amount: string; worth: string }>(sums.WORTH_HELD_WITH, [key]);
       await recordAct(tx, author, {
         action: isCredited ? 'deposits.credit' : 'deposits.ignore',
         subject: id.toString(),
         detail: { ...candidate, smallOnes: BigInt(small?.amount ?? 0) },
       });
       if (!isCredited) {
-        await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null]);
-        await tx.query(sql.IGNORE_HELD_WITH, [key, author.reason]);
+        await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null, null]);
+        await tx.query(sums.DECIDE_SUM, [key, 'ignored', author.reason]);
+        await tx.query(sums.IGNORE_HELD_WITH, [key, author.reason]);
+        await settle(tx);
         return undefined;
       }
-      const rate = row.rate_e8 ?? (await this.rateOf(tx, new Takings(tx), candidate))?.rate;
+      const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, new Takings(tx), candidate))?.rate;
       if (rate === undefined) throw new OperatorError('There is no rate for its minute yet.');
       const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
       if (amount === 0n) throw new OperatorError('It is worth less than one credit.');
       const decision: Decision = {
+        ...NOTHING,
         status: 'credited',
         reason: null,
         rateE8: rate,
@@ -190,10 +246,10 @@ export class DepositBook {
       if (amount > (await takings.roomOf(candidate.projectId))) {
         throw new OperatorError('The balance would be more than 2^53 − 1 credits: lower it by `credits adjust` first.');
       }
-      await this.enter(tx, takings, { candidate, decision, author });
+      await this.judge.enter(tx, takings, { candidate, decision, author });
       await writeDecision(tx, id, decision);
-      await tx.query(sql.CREDIT_HELD_WITH, [key]);
-      await this.ledger.moveBalances(tx, takings.balances);
+      await creditHeldWith(tx, key);
+      await this.judge.finish(tx, takings);
       return amount;
     });
   }
@@ -204,10 +260,25 @@ export class DepositBook {
     const tokens = (await this.tokens.history(tx)).at(block.number);
     const { counting, ignored, movements } = await paymentsIn(tx, { ...block, payments }, tokens);
     if (!isRescan) await countIgnored(tx, block, ignored);
+    const { ready, locked } = await unlocked(tx, counting);
+    await parkPayments(tx, block, locked);
     const takings = new Takings(tx);
+    await this.write(tx, takings, block, ready);
+    await insertMovements(tx, block, movements);
+    await this.judge.finish(tx, takings);
+    return ready.length;
+  }
+
+  /** Decides on payments of a block and writes them with their ledger entries. */
+  private async write(
+    tx: Transaction,
+    takings: Takings,
+    block: DepositBlock,
+    payments: readonly ProjectPayment[],
+  ): Promise<void> {
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
-    for (const each of await unknownOf(tx, counting)) {
-      const { payment, projectId, asset } = each;
+    for (const each of payments) {
+      const { payment, projectId, asset, isPaidByUs } = each;
       const candidate: Candidate = {
         key: entryKeyOf(payment.txid, payment.kind, payment.position),
         projectId,
@@ -216,182 +287,34 @@ export class DepositBook {
         at: new Date(block.timestampMs),
         isAgreed: payment.isAgreed,
         address: payment.to,
+        isPaidByUs,
       };
-      const outcome = await this.decide(tx, takings, candidate);
-      await this.enter(tx, takings, { candidate, decision: outcome, author: CHAIN });
+      const outcome = await this.judge.decide(tx, takings, candidate);
+      await this.judge.enter(tx, takings, { candidate, decision: outcome, author: CHAIN });
       rows.push({ ...each, outcome });
     }
     await insertDeposits(tx, block, rows);
-    await insertMovements(tx, block, movements);
-    await this.ledger.moveBalances(tx, takings.balances);
-    return rows.length;
-  }
-
-  /**
-   * Gives small ones that had none the first undoubted rate since their blocks, and judges each sum that they bring over the
-   * minimum. While the newest rate is doubted, which it can be for half a day, nothing older is looked through.
-   */
-  private async rateSmallOnes(tx: Transaction, takings: Takings): Promise<void> {
-    for (const { asset, oldest, newest } of await tx.query<sql.UnratedRow>(sql.OLDEST_UNRATED)) {
-      if ((await this.rates.findUndoubted(tx, asset, newest)) === undefined) continue;
-      const found = await this.rates.findUndoubted(tx, asset, oldest);
-      if (found === undefined) continue;
-      const rated = await tx.query<{ project_id: string; reason: string }>(sql.RATE_SMALL_ONES, [
-        asset,
-        found.rate,
-        found.minute,
-        SMALL_AT_ONCE,
-      ]);
-      const owners = new Map(
-        rated.map(({ project_id: projectId, reason }) => [
-          `${projectId} ${reason}`,
-          { projectId, asset, isAgreed: reason === waitReasonOf({ isAgreed: true }) },
-        ]),
-      );
-      for (const owner of owners.values()) await this.judgeSum(tx, takings, owner);
-    }
-  }
-
-  /** Judges a sum whose rows are all written, with the newest of them as the one that it passes with. */
-  private async judgeSum(tx: Transaction, takings: Takings, owner: SumOwner): Promise<void> {
-    const sum = await takings.small.of(owner);
-    if (sum.amount < this.terms.minimumOf(owner.asset)) return;
-    const row = await newestOf(tx, owner);
-    if (row === undefined || row.rate_e8 === null) return;
-    const candidate = { ...candidateOf(row), isAgreed: owner.isAgreed };
-    sum.amount -= candidate.amount;
-    sum.worth -= candidate.amount * row.rate_e8;
-    const decision = await this.addTo(tx, takings, candidate, row.rate_e8);
-    if (decision.status === 'pending') return;
-    await this.enter(tx, takings, { candidate, decision, author: CHAIN });
-    await writeDecision(tx, row.id, decision);
-  }
-
-  /**
-   * Judges a transfer with what waits beside it. One that is too small by itself has the first undoubted rate, and without
-   * one it waits, part of no sum. Remembers in `takings` what later ones of the same turn build upon.
-   */
-  private async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
-    const { asset, amount, isAgreed } = candidate;
-    if (amount < this.terms.minimumOf(asset)) {
-      const rate = (await this.undoubtedRateOf(tx, takings, candidate))?.rate;
-      if (rate !== undefined) return this.addTo(tx, takings, candidate, rate);
-      return { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate) };
-    }
-    const judgement = judge(asset, { rate: await this.rateOf(tx, takings, candidate), isAgreed });
-    if (judgement.status === 'creditable') return this.addTo(tx, takings, candidate, judgement.rate);
-    return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
-  }
-
-  /** Judges the sum that a transfer makes with the small ones before it, as one payment of that size. */
-  private async addTo(tx: Transaction, takings: Takings, candidate: Candidate, rate: bigint): Promise<Decision> {
-    const { asset, amount, isAgreed, key } = candidate;
-    const small = await takings.small.of(candidate);
-    const total = creditsFrom(creditsOfWorth(small.worth + amount * rate));
-    if (small.amount + amount < this.terms.minimumOf(asset) || total === 0n) {
-      const decision: Decision = { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
-      small.amount += amount;
-      small.worth += amount * rate;
-      small.unwritten.push(decision);
-      return decision;
-    }
-    const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
-    if (!isAgreed) return held('one_node');
-    // It could be swept only if the token let the address send.
-    if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
-    const excess = await this.excessOf(tx, takings, candidate, total);
-    if (excess !== undefined) return held(excess);
-    return { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
-  }
-
-  /** As what a sum is held that is too large to be credited without the operator. */
-  private async excessOf(
-    tx: Transaction,
-    takings: Takings,
-    candidate: Candidate,
-    total: bigint,
-  ): Promise<'amount' | 'auto_max' | undefined> {
-    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return 'amount';
-    return (await this.isOverDaily(tx, takings, total)) ? 'auto_max' : undefined;
-  }
-
-  /** With one node there is a limit to what its word alone is worth, for a deposit and for a day. */
-  private async isOverDaily(tx: Transaction, takings: Takings, amount: bigint): Promise<boolean> {
-    if (!this.blocks.isByOneNode) return false;
-    const limit = BigInt(this.config.deposits.autoMaxUsd) * CREDITS_PER_USD;
-    const [row] = takings.creditedToday === undefined ? await tx.query<{ credits: string }>(sql.CREDITED_TODAY) : [];
-    const before = takings.creditedToday ?? BigInt(row?.credits ?? '0');
-    const isOver = before + amount > limit;
-    takings.creditedToday = isOver ? before : before + amount;
-    return isOver;
-  }
-
-  /**
-   * Enters what is credited in the ledger, and credits the small ones that its entry holds too. Where a small one is held,
-   * its sum is: the others are decided on with it.
-   */
-  private async enter(
-    tx: Transaction,
-    takings: Takings,
-    { candidate, decision, author }: { candidate: Candidate; decision: Decision; author: Author },
-  ): Promise<void> {
-    const { key, projectId, asset, amount } = candidate;
-    const { credits, status, reason: why } = decision;
-    if (status === 'held' && why !== null && amount < this.terms.minimumOf(asset)) {
-      await takings.small.hold(candidate, key, why);
-    }
-    if (credits === null) return;
-    const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
-    await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
-    takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
-    // What the operator credits stands for itself, and for what is held with it.
-    if (author === CHAIN) await takings.small.credit(candidate, key);
-  }
-
-  private async rateOf(tx: Transaction, takings: Takings, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
-    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!takings.rates.has(place)) takings.rates.set(place, await this.rates.find(tx, asset, at));
-    return takings.rates.get(place);
-  }
-
-  private async undoubtedRateOf(
-    tx: Transaction,
-    takings: Takings,
-    { asset, at }: Candidate,
-  ): Promise<UndoubtedRate | undefined> {
-    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!takings.undoubted.has(place)) takings.undoubted.set(place, await this.rates.findUndoubted(tx, asset, at));
-    return takings.undoubted.get(place);
   }
 }
 
-const NOTHING = { rateE8: null, entryKey: null, credits: null } as const;
-
-/** Those that were not taken in from a solid block before: by a rescan, or by a reader that was faster. */
-async function unknownOf(tx: Transaction, payments: readonly ProjectPayment[]): Promise<readonly ProjectPayment[]> {
-  if (payments.length === 0) return payments;
-  const rows = await tx.query<sql.KnownRow>(sql.KNOWN, [
-    payments.map(({ payment }) => Buffer.from(payment.txid, 'hex')),
-    payments.map(({ payment }) => payment.kind),
-    payments.map(({ payment }) => payment.position),
-  ]);
-  const known = new Set(rows.map(({ txid, kind, place }) => entryKeyOf(txid, kind, place)));
-  return payments.filter(({ payment }) => !known.has(entryKeyOf(payment.txid, payment.kind, payment.position)));
+/** Credits the small ones whose sum was held with the deposit of this key: some now, the rest in later transactions. */
+async function creditHeldWith(tx: Transaction, key: string): Promise<void> {
+  await tx.query(sums.DECIDE_SUM, [key, 'credited', null]);
+  await tx.query(sums.CREDIT_HELD_WITH, [key]);
+  await settle(tx);
 }
 
-function candidateOf(row: sql.DepositRow): Candidate {
-  return {
-    key: entryKeyOf(row.txid, row.kind, row.place),
-    projectId: row.project_id,
-    asset: row.asset,
-    amount: BigInt(row.amount),
-    at: row.block_at,
-    address: row.address,
-    isAgreed: true,
-  };
+interface ParkedBlock {
+  readonly block: DepositBlock;
+  readonly payments: ParkedPayment[];
 }
 
-async function writeDecision(tx: Transaction, id: bigint, decision: Decision): Promise<void> {
-  const { status, reason, rateE8: rate, entryKey, credits } = decision;
-  await tx.query(sql.DECIDE, [id, status, reason, rate, entryKey, credits]);
+function byBlock(parked: readonly ParkedPayment[]): readonly ParkedBlock[] {
+  const blocks = new Map<number, ParkedBlock>();
+  for (const each of parked) {
+    const known = blocks.get(each.block.number);
+    if (known === undefined) blocks.set(each.block.number, { block: each.block, payments: [each] });
+    else known.payments.push(each);
+  }
+  return [...blocks.values()];
 }

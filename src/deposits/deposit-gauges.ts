@@ -40,13 +40,15 @@ const SAMPLE = {
   text: `SELECT greatest((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, block_at)) FROM deposit_cursor
         WHERE EXISTS (SELECT FROM deposit_account)), 0)::float8 AS age_sec,
       (SELECT count(*) FROM deposit WHERE status = 'held')::integer AS held,
-      (SELECT count(*) FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg'))::integer AS without_rate`,
+      (SELECT count(*) FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg'))::integer AS without_rate,
+      (SELECT count(*) FROM parked_payment)::integer AS parked`,
 };
 
 interface SampleRow {
   readonly age_sec: number;
   readonly held: number;
   readonly without_rate: number;
+  readonly parked: number;
 }
 
 @Injectable()
@@ -72,7 +74,7 @@ export class DepositGauges implements BeforeApplicationShutdown {
     });
     this.waiting = new Gauge({
       name: 'deposits_waiting',
-      help: 'Deposits that wait for the operator or for a rate.',
+      help: 'Deposits that wait for the operator, for a rate, or for a lock on their project or row to end.',
       labelNames: ['why'] as const,
       registers,
     });
@@ -124,6 +126,7 @@ export class DepositGauges implements BeforeApplicationShutdown {
     this.age.set(row?.age_sec ?? 0);
     this.waiting.set({ why: 'held' }, row?.held ?? 0);
     this.waiting.set({ why: 'rate' }, row?.without_rate ?? 0);
+    this.waiting.set({ why: 'lock' }, row?.parked ?? 0);
     const [token] = await this.database.query<TokenRow>(SAMPLE_TOKEN);
     this.acts.set({ act: 'deprecated' }, Number(token?.deprecated ?? false));
     this.acts.set({ act: 'paused' }, Number(token?.paused ?? false));

@@ -5,12 +5,14 @@
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { isAddress } from '../chain/address.js';
+import { fingerprintOf } from '../domain/fingerprint.js';
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 import { invariant } from '../domain/errors.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { credits as creditsFrom, type Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
+import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../store/deposit-outflows.js';
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { Holdings, type DepositPlace } from './holdings.js';
 import { OWN_SENDERS } from './deposit-sql.js';
@@ -66,6 +68,19 @@ const LEFT_UNRECORDED = {
       AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid) LIMIT 1`,
 };
 
+interface OutflowRow {
+  readonly subject: string;
+  readonly to_address: string;
+  readonly txid: string;
+  readonly kind: string;
+  readonly place: number;
+}
+
+const EXPLAINED = {
+  name: 'explained_outflows',
+  text: `SELECT fingerprint FROM explained_finding WHERE fingerprint = ANY ($1::text[])`,
+};
+
 /** Spreads equal returns in one block over a minute of timestamps: each is a transaction of its own. UNIQUE (txid) referees. */
 const SALT_RANGE = 60_000n;
 
@@ -94,6 +109,7 @@ export class DepositReturns {
    */
   async preview(id: bigint, to: string): Promise<PlannedTransfer> {
     await this.tokens.assertSetting();
+    await this.assertNoOutflow();
     await this.assertForeign(to);
     const row = await find(this.database, id);
     assertReturnable(row, to);
@@ -106,6 +122,7 @@ export class DepositReturns {
    */
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     await this.tokens.assertSetting();
+    await this.assertNoOutflow();
     await this.assertForeign(to);
     const found = await find(this.database, id);
     const { address } = found;
@@ -179,6 +196,32 @@ export class DepositReturns {
   private async tried(from: string, to: string, amount: bigint): Promise<TokenTrial> {
     const cause = await this.trials.obstacleTo(to);
     return cause === undefined ? this.trials.tokenTransfer(from, to, amount) : { works: false, cause };
+  }
+
+  /** After a restore, what left may be a return whose record is lost: it would be paid a second time. */
+  private async assertNoOutflow(): Promise<void> {
+    const rows = await this.database.query<OutflowRow>(UNEXPLAINED_OUTFLOWS);
+    if (rows.length === 0) return;
+    const named = rows.map((row) => ({
+      ...row,
+      fingerprint: fingerprintOf(
+        DEPOSIT_OUTFLOWS,
+        row.subject,
+        OUTFLOW_IDENTITY.map((name) => row[name]),
+      ),
+    }));
+    const explained = new Set(
+      (
+        await this.database.query<{ fingerprint: string }>(EXPLAINED, [named.map(({ fingerprint }) => fingerprint)])
+      ).map(({ fingerprint }) => fingerprint),
+    );
+    const open = named.find(({ fingerprint }) => !explained.has(fingerprint));
+    if (open === undefined) return;
+    throw new OperatorError(
+      `${open.txid} moved money from ${open.subject} to ${open.to_address} and is neither a sweep nor a return on record ` +
+        '(`verify` lists it as deposit-outflows). It may be a return whose record a restore has lost. Find out what it was, ' +
+        `then \`verify explain ${open.fingerprint} --reason …\`; until then nothing is given back.`,
+    );
   }
 
   /** What comes to a deposit address from another one is credited to nobody, and what it sends to itself is no payment. */

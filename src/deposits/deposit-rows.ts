@@ -1,16 +1,19 @@
 /** Writes what is known of payments in a block as rows of `deposit`; over those that were only seen at the head. */
 import type { Transaction } from '../store/database.js';
 import type { ProjectPayment } from './block-payments.js';
-import { INSERT } from './deposit-sql.js';
+import { DECIDE, INSERT, type DepositRow } from './deposit-sql.js';
+import type { Candidate } from './takings.js';
 import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
-/** What one transfer came to; a small one may still be credited with one that comes after it. */
+/** What became of one transfer; a small one may still be credited with one that comes after it. */
 export interface Outcome {
   readonly status: 'credited' | 'held' | 'pending';
   readonly reason: string | null;
   readonly rateE8: bigint | null;
   readonly entryKey: string | null;
   readonly credits: bigint | null;
+  /** The sum of small deposits that it is part of. */
+  readonly sumId: bigint | null;
 }
 
 export interface DepositToWrite extends ProjectPayment {
@@ -42,5 +45,28 @@ export async function insertDeposits(
     column(({ outcome }) => outcome.entryKey),
     column(({ outcome }) => outcome.credits),
     column(({ payment }) => payment.contract ?? null),
+    column(({ outcome }) => outcome.sumId),
   ]);
+}
+
+/** The ledger's key of a deposit, for ever. */
+export function entryKeyOf(txid: string, kind: string, place: number): string {
+  return `deposit:${txid}:${kind}:${place.toString()}`;
+}
+
+export function candidateOf(row: DepositRow): Candidate {
+  return {
+    key: entryKeyOf(row.txid, row.kind, row.place),
+    projectId: row.project_id,
+    asset: row.asset,
+    amount: BigInt(row.amount),
+    at: row.block_at,
+    address: row.address,
+    isAgreed: true,
+  };
+}
+
+export async function writeDecision(tx: Transaction, id: bigint, decision: Outcome): Promise<void> {
+  const { status, reason, rateE8, entryKey, credits, sumId } = decision;
+  await tx.query(DECIDE, [id, status, reason, rateE8, entryKey, credits, sumId]);
 }

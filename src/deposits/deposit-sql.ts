@@ -7,7 +7,9 @@ const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'no
 
 /** All that moved at deposit addresses in solid blocks. */
 export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number, d.block_at FROM deposit d WHERE NOT (${UNSOLID})
-  UNION ALL SELECT address, asset, amount, block_number, block_at FROM deposit_movement`;
+  UNION ALL SELECT address, asset, amount, block_number, block_at FROM deposit_movement
+  UNION ALL SELECT p.address, p.asset, p.amount, p.block_number, p.block_at FROM parked_payment p
+    WHERE NOT EXISTS (SELECT FROM deposit d WHERE d.txid = p.txid AND d.kind = p.kind AND d.place = p.place AND NOT (${UNSOLID}))`;
 
 /** Every address of ours that deposits can come to. */
 export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
@@ -23,6 +25,16 @@ export const OWN_SENDERS = {
   text: `SELECT address FROM deposit_address WHERE address = ANY ($1::text[])
     UNION SELECT address FROM pool_wallet WHERE address = ANY ($1::text[])
     UNION SELECT address FROM deposit_sweep_address WHERE address = ANY ($1::text[])`,
+};
+
+/** Which of these addresses a deposit address paid, by no return that is on record. $2, $3: what leaves in this block. */
+export const PAID_BY_US = {
+  name: 'addresses_paid_by_deposit_addresses',
+  text: `SELECT v.address FROM unnest($1::text[]) AS v(address) WHERE EXISTS (SELECT FROM deposit_movement m
+     WHERE m.counterparty = v.address AND m.amount < 0 AND m.kind <> 'fee'
+       AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid AND r.to_address = v.address))
+    UNION SELECT v.address FROM unnest($2::text[], $3::bytea[]) AS v(address, txid)
+     WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = v.txid AND r.to_address = v.address)`,
 };
 
 /** What a balance can still take in: beyond it no number of JSON is exact (docs/interface.md §1). */
@@ -48,18 +60,28 @@ export const INSERT_MOVEMENTS = {
     ON CONFLICT DO NOTHING`,
 };
 
-/** Those that were taken in from a solid block. */
+/** Which transfers have a row, and whether it was taken in from a solid block. */
 export const KNOWN = {
   name: 'known_deposits',
-  text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place FROM deposit d
+  text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place, NOT (${UNSOLID}) AS is_taken_in FROM deposit d
     JOIN unnest($1::bytea[], $2::text[], $3::integer[]) AS v(txid, kind, place)
-      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place WHERE NOT (${UNSOLID})`,
+      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place`,
+};
+
+/** Locks the rows of transfers that were only seen at the head, but for those that others have locked. */
+export const LOCK_UNSOLID = {
+  name: 'lock_unsolid_deposits',
+  text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place, false AS is_taken_in FROM deposit d
+    JOIN unnest($1::bytea[], $2::text[], $3::integer[]) AS v(txid, kind, place)
+      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place
+   WHERE ${UNSOLID} FOR UPDATE OF d SKIP LOCKED`,
 };
 
 export interface KnownRow {
   readonly txid: string;
   readonly kind: string;
   readonly place: number;
+  readonly is_taken_in: boolean;
 }
 
 /** Everything that was taken in of what contracts sent by these transactions. */
@@ -68,6 +90,8 @@ export const INTERNAL_ROWS = {
   text: `SELECT encode(d.txid, 'hex') AS txid, d.place, d.from_address, d.address AS to_address, d.amount::text FROM deposit d
      WHERE d.txid = ANY ($1::bytea[]) AND d.kind = 'internal' AND NOT (${UNSOLID})
     UNION ALL SELECT encode(txid, 'hex'), place, counterparty, address, amount::text FROM deposit_movement
+     WHERE txid = ANY ($1::bytea[]) AND kind = 'internal'
+    UNION ALL SELECT encode(txid, 'hex'), place, from_address, address, amount::text FROM parked_payment
      WHERE txid = ANY ($1::bytea[]) AND kind = 'internal'`,
 };
 
@@ -82,107 +106,41 @@ export interface InternalRow {
 export const INSERT = {
   name: 'insert_deposits',
   text: `INSERT INTO deposit AS d (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
-      block_at, status, reason, rate_e8, entry_key, credits, contract)
+      block_at, status, reason, rate_e8, entry_key, credits, contract, sum_id)
     SELECT v.txid, v.kind, v.place, v.project_id, v.address, v.from_address, v.asset, v.amount, $1, $2, $3,
-           v.status, v.reason, v.rate_e8, v.entry_key, v.credits, v.contract
+           v.status, v.reason, v.rate_e8, v.entry_key, v.credits, v.contract, v.sum_id
       FROM unnest($4::bytea[], $5::text[], $6::integer[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::numeric[],
-                  $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[], $17::text[])
-        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits, contract)
+                  $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[], $17::text[], $18::bigint[])
+        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits,
+             contract, sum_id)
     ON CONFLICT (txid, kind, place) DO UPDATE SET project_id = excluded.project_id, address = excluded.address,
       from_address = excluded.from_address, asset = excluded.asset, amount = excluded.amount,
       block_number = excluded.block_number, block_id = excluded.block_id, block_at = excluded.block_at,
       status = excluded.status, reason = excluded.reason, rate_e8 = excluded.rate_e8, entry_key = excluded.entry_key,
-      credits = excluded.credits, contract = excluded.contract, changed_at = clock_timestamp()
+      credits = excluded.credits, contract = excluded.contract, sum_id = excluded.sum_id, changed_at = clock_timestamp()
       WHERE ${UNSOLID}`,
 };
 
-/** What was seen in a block of the head, at or below this height, that solid blocks up to there have not. */
+/**
+ * What was seen in a block of the head, at or below this height, that solid blocks up to there have not. What is parked is
+ * in a solid block. $2 how many.
+ */
+export const REVERTED = {
+  name: 'reverted_deposits',
+  text: `SELECT d.id, d.project_id FROM deposit d
+    WHERE d.status = 'pending' AND d.reason = 'not_solid' AND d.block_number <= $1
+      AND NOT EXISTS (SELECT FROM parked_payment p WHERE p.txid = d.txid AND p.kind = d.kind AND p.place = d.place)
+    LIMIT $2 FOR UPDATE OF d SKIP LOCKED`,
+};
+
 export const DROP_REVERTED = {
   name: 'drop_reverted_deposits',
-  text: `UPDATE deposit SET status = 'dropped', reason = NULL, changed_at = clock_timestamp()
-    WHERE status = 'pending' AND reason = 'not_solid' AND block_number <= $1`,
-};
-
-/** The ledger's key of a row, for ever. */
-const KEY = `'deposit:' || encode(txid, 'hex') || ':' || kind || ':' || place`;
-
-/** $1 project, $2 asset, $3 as what it waits: too small by itself, with an undoubted rate, in no sum that is held. */
-const SMALL = `status = 'pending' AND reason = $3 AND project_id = $1 AND asset = $2 AND entry_key IS NULL AND rate_e8 IS NOT NULL`;
-
-/** What was too small by itself and waits for more. */
-export const SMALL_ONES = {
-  name: 'small_deposits',
-  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(amount * rate_e8), 0)::text AS worth FROM deposit
-    WHERE ${SMALL}`,
-};
-
-/** They come to the ledger with the one that their sum passed the minimum with. */
-export const CREDIT_SMALL_ONES = {
-  name: 'credit_small_deposits',
-  text: `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $4, changed_at = clock_timestamp()
-    WHERE ${SMALL} AND ${KEY} <> $4`,
-};
-
-/** They are decided on with the one that their sum is held with. */
-export const HOLD_SMALL_ONES = {
-  name: 'hold_small_deposits',
-  text: `UPDATE deposit SET reason = $5, entry_key = $4, changed_at = clock_timestamp() WHERE ${SMALL} AND ${KEY} <> $4`,
-};
-
-export const NEWEST_SMALL_ONE = {
-  name: 'newest_small_deposit',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
-    FROM deposit WHERE ${SMALL} ORDER BY id DESC LIMIT 1`,
-};
-
-/** The small ones whose sum is held with the deposit of key $1. */
-const HELD_WITH = `entry_key = $1 AND status = 'pending'`;
-
-export const WORTH_HELD_WITH = {
-  name: 'worth_held_with_deposit',
-  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(amount * rate_e8), 0)::text AS worth FROM deposit
-    WHERE ${HELD_WITH}`,
-};
-
-export const CREDIT_HELD_WITH = {
-  name: 'credit_held_with_deposit',
-  text: `UPDATE deposit SET status = 'credited', reason = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
-};
-
-export const IGNORE_HELD_WITH = {
-  name: 'ignore_held_with_deposit',
-  text: `UPDATE deposit SET status = 'ignored', reason = $2, entry_key = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
-};
-
-const UNRATED = `status = 'pending' AND reason IN ('below_minimum', 'one_node') AND rate_e8 IS NULL`;
-
-/** Since when small ones of each asset wait for an undoubted rate, where any do, and the newest rate that there is. */
-export const OLDEST_UNRATED = {
-  name: 'oldest_unrated_deposits',
-  text: `SELECT v.asset, o.block_at AS oldest, n.minute AS newest FROM (VALUES ('TRX'), ('USDT')) v (asset)
-    CROSS JOIN LATERAL (SELECT block_at FROM deposit WHERE asset = v.asset AND ${UNRATED} ORDER BY block_at LIMIT 1) o
-    CROSS JOIN LATERAL (SELECT minute FROM asset_rate WHERE asset = v.asset AND minute <= ${KNOWN_BY}
-      ORDER BY minute DESC LIMIT 1) n`,
-};
-
-export interface UnratedRow {
-  readonly asset: DepositAsset;
-  readonly oldest: Date;
-  readonly newest: Date;
-}
-
-/** $1 asset, $2 a rate, $3 its minute, up to which they were paid, $4 how many of them. */
-export const RATE_SMALL_ONES = {
-  name: 'rate_small_deposits',
-  text: `UPDATE deposit SET rate_e8 = $2, changed_at = clock_timestamp() WHERE id IN (
-      SELECT id FROM deposit WHERE asset = $1 AND ${UNRATED} AND block_at < $3::timestamptz + interval '1 minute'
-       ORDER BY block_at LIMIT $4)
-    RETURNING project_id, reason`,
+  text: `UPDATE deposit SET status = 'dropped', reason = NULL, changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
 /**
- * Of what waits for a rate, what there is one for by now: whoever waits on keeps nobody else waiting. $1 how many, $2 the
- * lowest rate of a dollar token with its peg, which alone ends the wait for that.
+ * Deposits that wait for a rate and for which there is one by now. $1 how many, $2 the lowest rate of a dollar token with its
+ * peg, which alone ends the wait for that, $3 after which of them.
  */
 export const WAITING = {
   name: 'waiting_deposits',
@@ -190,18 +148,18 @@ export const WAITING = {
       SELECT v.asset, v.reason, (SELECT r.minute FROM asset_rate r
           WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest AND r.minute <= ${KNOWN_BY} ORDER BY r.minute DESC LIMIT 1) AS minute
         FROM (VALUES ('TRX', 'no_rate', 0), ('USDT', 'no_rate', 0), ('USDT', 'below_peg', $2::bigint)) v (asset, reason, lowest))
-    SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.address, d.asset, d.amount::text, d.block_at, d.status,
-        d.reason, d.rate_e8
-      FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
+    SELECT d.id, d.project_id FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
      WHERE d.status = 'pending' AND d.reason IN ('no_rate', 'below_peg') AND n.minute >= date_trunc('minute', d.block_at)
-     ORDER BY d.id LIMIT $1 FOR UPDATE OF d`,
+       AND d.id > $3 ORDER BY d.id LIMIT $1`,
 };
 
-/** Where USDT was paid that waits for a rate. */
-export const WAITING_ADDRESSES = {
-  name: 'waiting_deposit_addresses',
-  text: `SELECT DISTINCT address FROM (SELECT address FROM deposit
-      WHERE status = 'pending' AND asset = 'USDT' AND (reason IN ('no_rate', 'below_peg') OR ${UNRATED}) LIMIT $1) w`,
+/** Of these deposits, $1, of these projects, $2: those that still wait and that nobody else has locked. */
+export const LOCK_WAITING = {
+  name: 'lock_waiting_deposits',
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
+    FROM deposit WHERE id = ANY ($1::bigint[]) AND project_id = ANY ($2::uuid[])
+     AND status = 'pending' AND reason IN ('no_rate', 'below_peg')
+   ORDER BY id FOR UPDATE SKIP LOCKED`,
 };
 
 /** $1 the address that was the last one, $2 how many. */
@@ -248,8 +206,8 @@ export interface DepositRow {
 
 export const DECIDE = {
   name: 'decide_deposit',
-  text: `UPDATE deposit SET status = $2, reason = $3, rate_e8 = $4, entry_key = $5, credits = $6, changed_at = clock_timestamp()
-    WHERE id = $1`,
+  text: `UPDATE deposit SET status = $2, reason = $3, rate_e8 = $4, entry_key = $5, credits = $6, sum_id = $7,
+      changed_at = clock_timestamp() WHERE id = $1`,
 };
 
 /** What was credited today without the operator, in credits; by the database's UTC day. */

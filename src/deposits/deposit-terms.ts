@@ -10,12 +10,12 @@ import { DepositTokens } from './deposit-tokens.js';
 import type { AcceptedAsset } from './deposits.dto.js';
 
 /**
- * Internal transactions are in nearly every block of the main network: an hour of blocks without one means that too few
- * nodes keep them.
+ * Internal transactions are in nearly every block of the main network: a minute of blocks, twenty, without one means that too
+ * few nodes keep them any more.
  */
 const SEES_INTERNAL = {
   name: 'sees_internal_transactions',
-  text: `SELECT coalesce(internal_at >= block_at - interval '1 hour', false) AS sees FROM deposit_cursor`,
+  text: `SELECT coalesce(internal_at >= block_at - interval '1 minute', false) AS sees FROM deposit_cursor`,
 };
 
 const READ_TO = {

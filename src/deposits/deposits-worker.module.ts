@@ -4,6 +4,7 @@ import { BillingModule } from '../billing/billing.module.js';
 import { BlocksModule } from '../blocks/blocks.module.js';
 import { Blacklist } from './blacklist.js';
 import { DepositBook } from './deposit-book.js';
+import { DepositJudge } from './deposit-judge.js';
 import { DepositGauges } from './deposit-gauges.js';
 import { DepositReader } from './deposit-reader.js';
 import { DepositTerms } from './deposit-terms.js';
@@ -11,6 +12,7 @@ import { DepositTokens } from './deposit-tokens.js';
 import { HeadSightings } from './head-sightings.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
+import { SmallDeposits } from './small-deposits.js';
 import { TokenWatch } from './token-watch.js';
 
 @Module({
@@ -18,6 +20,7 @@ import { TokenWatch } from './token-watch.js';
   providers: [
     Blacklist,
     DepositBook,
+    DepositJudge,
     DepositGauges,
     DepositReader,
     DepositTerms,
@@ -25,6 +28,7 @@ import { TokenWatch } from './token-watch.js';
     HeadSightings,
     RateHistory,
     RateRecorder,
+    SmallDeposits,
     TokenWatch,
   ],
   exports: [DepositGauges, DepositReader, DepositTokens, TokenWatch],

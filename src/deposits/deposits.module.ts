@@ -10,9 +10,11 @@ import { DepositAudit } from './deposit-audit.js';
 import { DepositReturns } from './deposit-returns.js';
 import { Holdings } from './holdings.js';
 import { Rescan } from './rescan.js';
+import { SmallDeposits } from './small-deposits.js';
 import { Sweeps } from './sweeps.js';
 import { DepositAddressesModule } from './deposit-addresses.module.js';
 import { DepositBook } from './deposit-book.js';
+import { DepositJudge } from './deposit-judge.js';
 import { DepositList } from './deposit-list.js';
 import { DepositTransfers } from './deposit-transfers.js';
 import { IgnoredTransferList } from './ignored-transfers.js';
@@ -26,6 +28,7 @@ import { TransferTrials } from './transfer-trials.js';
     Blacklist,
     DepositAudit,
     DepositBook,
+    DepositJudge,
     DepositList,
     DepositReturns,
     DepositTransfers,
@@ -33,6 +36,7 @@ import { TransferTrials } from './transfer-trials.js';
     IgnoredTransferList,
     RateHistory,
     Rescan,
+    SmallDeposits,
     Sweeps,
     TokenSuccession,
     TransferTrials,

@@ -7,13 +7,15 @@ import { BlockCursor } from '../blocks/block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Database } from '../store/database.js';
 import { paymentsIn } from './block-payments.js';
+import { NOTHING } from './deposit-judge.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
+import { unlocked } from './unlocked-payments.js';
 
 /** TRON: a block is solid after 19 others; with more than this between them the chain stands, and nothing is to be seen. */
 const BLOCKS_MAX = 60;
-const SEEN: Outcome = { status: 'pending', reason: 'not_solid', rateE8: null, entryKey: null, credits: null };
+const SEEN: Outcome = { ...NOTHING, status: 'pending', reason: 'not_solid' };
 
 @Injectable()
 export class HeadSightings {
@@ -59,10 +61,12 @@ export class HeadSightings {
       if (readTo >= BigInt(block.number)) return true;
       const { counting } = await paymentsIn(tx, block, (await this.tokens.history(tx)).at(block.number));
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
+      // One whose project or row is locked is seen once its block is solid.
+      const { ready } = await unlocked(tx, large);
       await insertDeposits(
         tx,
         block,
-        large.map((each) => ({ ...each, outcome: SEEN })),
+        ready.map((each) => ({ ...each, outcome: SEEN })),
       );
       return true;
     });

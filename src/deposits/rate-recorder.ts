@@ -5,7 +5,7 @@
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
-import { agreedRate, askSource, pegSources, rateQuorum } from '../billing/rate-sources.js';
+import { PEG_QUORUM_MIN, agreedRate, askSource, pegSources, rateQuorum } from '../billing/rate-sources.js';
 import { nowMs } from '../base/clock.js';
 import { solidHeaderOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
@@ -18,8 +18,6 @@ import { RateHistory } from './rate-history.js';
 const MAIN_NETWORK = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
 const SOURCE_TIMEOUT_MS = 4000;
 const MINUTE_MS = 60_000;
-/** Two at least: one exchange alone makes no rate. */
-const QUORUM_MIN = 2;
 const STATIC = 'static';
 
 @Injectable()
@@ -78,7 +76,7 @@ export class RateRecorder implements BeforeApplicationShutdown {
       sources.map((source) => askSource(source, sourceUrls.get(source.name), SOURCE_TIMEOUT_MS)),
     );
     const rates = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const rate = agreedRate(rates, Math.max(QUORUM_MIN, rateQuorum(sources.length)));
+    const rate = agreedRate(rates, Math.max(PEG_QUORUM_MIN, rateQuorum(sources.length)));
     if (rate === undefined) {
       this.log.warn(
         { asked: sources.length, answered: rates.length },

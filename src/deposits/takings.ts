@@ -11,6 +11,8 @@ export interface Candidate extends SumOwner {
   readonly at: Date;
   /** Where it was paid. */
   readonly address: string;
+  /** Whether its sender was paid from a deposit address, by no return: it may be our own money. */
+  readonly isPaidByUs?: boolean;
 }
 
 /** One transaction's work: what is entered in the ledger, and what the balances move by at its end. */

@@ -1,4 +1,6 @@
 /** The doctor's look at deposits: the key, whether nodes keep internal transactions, and whoever reads blocks. */
+import { PEG_QUORUM_MIN, PEG_SOURCE_NAMES, pegSources } from '../billing/rate-sources.js';
+import type { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { executedBlockOf } from '../chain/executed-block.js';
 import type { TronNode } from '../chain/node.js';
@@ -36,7 +38,7 @@ export async function lookAtDeposits(
   database: Database,
   addresses: DerivedAddresses,
   token: TokenSettings,
-  { pool }: TronClient,
+  { tron: { pool }, rates }: { readonly tron: TronClient; readonly rates: Config['rates'] },
 ): Promise<DoctorFinding[]> {
   const [cursor] = await database.query<CursorLook>(LOOK);
   if (cursor === undefined) return [];
@@ -44,6 +46,7 @@ export async function lookAtDeposits(
   return [
     await lookAtKey(addresses),
     ...lookAtSetting(token),
+    ...lookAtDollarRate(rates.sources),
     ...lookAtReader(cursor),
     ...(await lookAtBlacklist(database)),
     ...probes,
@@ -75,6 +78,24 @@ function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[]
       `Set TOKEN_CONTRACT=${recorded}: no worker starts without it. \`deposits accept-successor\` changes the token of deposits.`,
     ),
   ];
+}
+
+/** Binance, Bybit, KuCoin and Gate trade against USDT alone, so they name no price of USDT in dollars. */
+export function lookAtDollarRate(names: readonly string[]): DoctorFinding[] {
+  if (names.includes('static')) return [];
+  const found = pegSources(names).map(({ name }) => name);
+  const known = PEG_SOURCE_NAMES.join(', ');
+  if (found.length < PEG_QUORUM_MIN) {
+    const which = found.length === 0 ? 'None' : `Only one (${found.join()})`;
+    return [
+      fault(
+        'USDT rate',
+        `${which} of the exchanges in RATE_SOURCES trades USDT against dollars: USDT never gets a rate, and its deposits wait for ever.`,
+        `Name at least ${PEG_QUORUM_MIN.toString()} of ${known} in RATE_SOURCES, and restart the workers.`,
+      ),
+    ];
+  }
+  return [ok('USDT rate', `${found.join(', ')} name it.`)];
 }
 
 const BLACKLISTED = `SELECT address, use FROM blacklisted_address ORDER BY use, address LIMIT 20`;

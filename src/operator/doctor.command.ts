@@ -107,6 +107,9 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtHeldRate(parts.get(HeldRates))),
     ...(await lookAtSignatures(parts.get(Database))),
     ...(await lookAtWork(parts.get(Database))),
-    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), await tokenOf(parts), tron)),
+    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), await tokenOf(parts), {
+      tron,
+      rates: config.rates,
+    })),
   ];
 }

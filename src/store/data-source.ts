@@ -14,6 +14,7 @@ import { CreditRequest } from './entities/credit-request.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
 import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
 import { BlacklistedAddress, DepositToken, StoredTokenState } from './entities/deposit-token.entity.js';
+import { DepositSum, ParkedPaymentRow } from './entities/deposit-sum.entity.js';
 import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
@@ -112,6 +113,9 @@ import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks
 import { FollowedClock1760000000076 } from './migrations/0076-followed-clock.js';
 import { ProvenAddresses1760000000078 } from './migrations/0078-proven-addresses.js';
 import { LaterNotifications1760000000079 } from './migrations/0079-later-notifications.js';
+import { DepositSums1760000000083 } from './migrations/0083-deposit-sums.js';
+import { DepositPlaces1760000000084 } from './migrations/0084-deposit-places.js';
+import { KeptRates1760000000085 } from './migrations/0085-kept-rates.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -132,8 +136,10 @@ const ENTITIES = [
   DepositCursor,
   DepositMovement,
   DepositReturn,
+  DepositSum,
   DepositSweepAddress,
   DepositToken,
+  ParkedPaymentRow,
   StoredTokenState,
   BlacklistedAddress,
   Event,
@@ -242,6 +248,9 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   FollowedClock1760000000076,
   ProvenAddresses1760000000078,
   LaterNotifications1760000000079,
+  DepositSums1760000000083,
+  DepositPlaces1760000000084,
+  KeptRates1760000000085,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

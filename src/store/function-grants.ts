@@ -46,7 +46,10 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   reserve_capacity: ['worker'],
   split_capacity: ['worker'],
   take_from_slots: ['worker'],
-  server_mark: ['worker', 'cli'],
+  // Asked by whoever assigns deposit addresses, too.
+  server_mark: ['worker', 'cli', 'console_operator'],
+  // Locks projects and balances, with the rights of whoever calls.
+  claim_paid_projects: ['worker', 'cli'],
   // With the rights of whoever calls.
   webhook_pending: ['api', 'cli', 'console_merchant', 'console_operator'],
   announce_project: [],

@@ -55,7 +55,15 @@ export const AUTO_DELEGATION_PURCHASES = [
   ...['id', 'project_id', 'address', 'created_at', 'purchases', 'open_order_id', 'spent_credits', 'spent_on'],
 ] as const;
 /** What is decided on a deposit; what was paid never changes. */
-export const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
+export const DEPOSIT_DECISION = [
+  'status',
+  'reason',
+  'rate_e8',
+  'entry_key',
+  'credits',
+  'sum_id',
+  'changed_at',
+] as const;
 /** What is only known of a deposit once its block is solid. */
 export const DEPOSIT_TERMS = [
   ...['project_id', 'address', 'from_address', 'asset', 'contract', 'amount', 'block_number', 'block_id', 'block_at'],

@@ -31,6 +31,7 @@ import {
 } from './people-grants.js';
 import { SHOWN_TABLES } from './shown-grants.js';
 import { MERCHANT_TABLES } from './merchant-grants.js';
+import { DEPOSIT_TABLES } from './deposit-grants.js';
 import { ORDER_TABLES } from './order-grants.js';
 import { OPERATOR_TABLES } from './operator-grants.js';
 
@@ -48,6 +49,7 @@ const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'a
 const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
   ...SHOWN_TABLES,
   ...ORDER_TABLES,
+  ...DEPOSIT_TABLES,
   api_key: {
     api: { select: 'all', update: { only: ['last_used_at', 'recent_sources'] } },
     worker: { select: { but: ['sealed', 'previous_sealed'] } },
@@ -318,7 +320,8 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   project: {
     api: READ,
-    worker: { select: { but: ['api_key_sealed'] } },
+    // Who credits a deposit locks the row; nothing ever writes this column.
+    worker: { select: { but: ['api_key_sealed'] }, update: { only: ['created_at'] } },
     cli: { select: 'all', insert: 'all', update: { but: ['id', 'test', 'created_at'] } },
     reports: { select: { but: ['api_key_sealed'] } },
   },

@@ -1,5 +1,6 @@
 /** Rules of deposits (I14): what is credited is what was paid, to whom it was paid; and what leaves goes to ours or is a return. */
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
+import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../store/deposit-outflows.js';
 import { findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
@@ -13,9 +14,13 @@ const ENTRY: Omit<RecordCheck, 'text'> = {
   stops: 'everything',
 };
 
+/** With the small ones of a credited sum that have not got its decision yet. */
+const CREDITED = `(SELECT id, project_id, amount, rate_e8, entry_key FROM deposit WHERE status = 'credited'
+  UNION ALL SELECT m.id, m.project_id, m.amount, m.rate_e8, s.entry_key FROM deposit_sum s
+    JOIN deposit m ON m.sum_id = s.id AND m.status = 'pending' WHERE s.decision = 'credited' AND NOT s.is_settled)`;
 const ENTRIES = `SELECT 'deposit ' || min(d.id) AS subject, d.entry_key, max(e.credits) AS credits, ${WORTH}::text AS worth
-  FROM deposit d LEFT JOIN credit_entry e ON e.entry_key = d.entry_key AND e.project_id = d.project_id
- WHERE d.status = 'credited'`;
+  FROM ${CREDITED} d LEFT JOIN credit_entry e ON e.entry_key = d.entry_key AND e.project_id = d.project_id
+ WHERE true`;
 const NEWER = ` AND d.entry_key IN (SELECT entry_key FROM deposit WHERE status = 'credited' AND credits IS NOT NULL
       AND changed_at >= clock_timestamp() - interval '2 days')`;
 const DIFFER = ` GROUP BY d.entry_key, d.project_id HAVING max(e.credits) IS DISTINCT FROM ${WORTH}::bigint`;
@@ -46,6 +51,37 @@ const TOKEN: RecordCheck = {
        AND d.changed_at >= clock_timestamp() - interval '2 days'`,
 };
 
+const SUMS: RecordCheck = {
+  check: 'deposit-sums',
+  rule: 'I14',
+  says: 'Every sum of small deposits is what its deposits come to.',
+  stops: 'everything',
+  text: `SELECT 'deposit sum ' || s.id AS subject, s.project_id::text AS of_project, s.amount::text AS amount, s.worth::text AS worth,
+      m.amount::text AS deposits_amount, m.worth::text AS deposits_worth
+      FROM deposit_sum s CROSS JOIN LATERAL (
+        SELECT coalesce(sum(d.amount), 0) AS amount, coalesce(sum(d.amount * d.rate_e8), 0) AS worth FROM deposit d
+         WHERE d.sum_id = s.id AND d.status = 'pending') m
+     WHERE s.entry_key IS NULL AND (s.amount, s.worth) IS DISTINCT FROM (m.amount, m.worth)`,
+};
+
+/** The stored rates that a deposit `d` could be credited at when it was. */
+const ITS_RATES = `FROM asset_rate r WHERE r.asset = d.asset AND r.minute >= date_trunc('minute', d.block_at)
+      AND r.minute <= greatest(d.changed_at, d.block_at) AND coalesce(r.kept_at, r.minute) <= d.changed_at`;
+
+/** A dollar token counts as a dollar at most. */
+const RATES: RecordCheck = {
+  check: 'deposit-rates',
+  rule: 'I14',
+  says: 'Every deposit that was credited in the last two days was credited at a stored rate of its minute or later.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.asset, d.rate_e8::text AS rate, d.block_at::text AS block_at
+      FROM deposit d
+     WHERE d.status = 'credited' AND d.changed_at >= clock_timestamp() - interval '2 days'
+       AND EXISTS (SELECT ${ITS_RATES})
+       AND NOT EXISTS (SELECT ${ITS_RATES}
+         AND d.rate_e8 = CASE d.asset WHEN 'USDT' THEN least(r.rate_e8, 100000000) ELSE r.rate_e8 END)`,
+};
+
 /** They are few: an operator makes each by hand. */
 const RETURNS: RecordCheck = {
   check: 'deposit-returns',
@@ -57,29 +93,13 @@ const RETURNS: RecordCheck = {
      WHERE c.block_at > r.expires_at AND NOT ${RETURN_IS_PAID}`,
 };
 
-/** What left a deposit address, apart from what it burnt. */
-const LEFT = `amount < 0 AND kind <> 'fee'`;
-
-/** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */
 const OUTFLOWS: RecordCheck = {
-  check: 'deposit-outflows',
+  check: DEPOSIT_OUTFLOWS,
   rule: 'I14',
   says: 'What left a deposit address went to another one, to an address that is swept to, or gave a deposit back.',
   stops: 'nothing',
-  identity: ['txid', 'kind', 'place'],
-  text: `WITH RECURSIVE receiver (address) AS (
-      SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT}
-      UNION ALL
-      SELECT (SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT} AND counterparty > r.address)
-        FROM receiver r WHERE r.address IS NOT NULL),
-    outsider AS (SELECT r.address FROM receiver r
-      WHERE NOT EXISTS (SELECT FROM deposit_address WHERE address = r.address)
-        AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)),
-    outflow AS (SELECT * FROM deposit_movement WHERE ${LEFT})
-    SELECT o.address AS subject, o.counterparty AS to_address, o.asset, (-o.amount)::text AS amount,
-           encode(o.txid, 'hex') AS txid, o.kind, o.place
-      FROM outsider s JOIN outflow o ON o.counterparty = s.address
-     WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = o.txid AND r.to_address = o.counterparty)`,
+  identity: OUTFLOW_IDENTITY,
+  text: UNEXPLAINED_OUTFLOWS,
 };
 
 /** Over all deposits. */
@@ -95,6 +115,12 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     says: 'Every deposit in USDT was paid in the token that counts in its block.',
     text: TOKEN.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
   },
+  SUMS,
+  {
+    ...RATES,
+    says: 'Every deposit was credited at a stored rate of its minute or later.',
+    text: RATES.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
+  },
   RETURNS,
   OUTFLOWS,
 ];
@@ -107,6 +133,7 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   },
   ADDRESS,
   TOKEN,
+  RATES,
   RETURNS,
   OUTFLOWS,
 ];

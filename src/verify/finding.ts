@@ -1,5 +1,5 @@
 /** What a check of the records is, and what it finds: rules, findings, reports. Pure; nothing here reads anything. */
-import { createHash } from 'node:crypto';
+import { fingerprintOf } from '../domain/fingerprint.js';
 
 /** The rules of the records by their number, as they are reported. */
 export type RuleId =
@@ -125,10 +125,7 @@ export function findingOf(found: FoundRow): Finding {
   const { check, rule, subject, facts, walletId, orderId, identity = [], amount, amountMost = amount } = found;
   const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
   const same = identity.map((name) => plain[name] ?? null);
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([check, subject, same]))
-    .digest('hex')
-    .slice(0, 16);
+  const fingerprint = fingerprintOf(check, subject, same);
   return {
     ...{ check, rule, subject, facts: plain, fingerprint },
     ...(walletId === undefined ? {} : { walletId }),

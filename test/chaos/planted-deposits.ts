@@ -2,6 +2,8 @@
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const BOOK = 'deposits/deposit-book.ts';
+const ROWS = 'deposits/deposit-rows.ts';
+const JUDGE = 'deposits/deposit-judge.ts';
 const DEPOSIT_SQL = 'deposits/deposit-sql.ts';
 const BLOCKS = 'blocks/witnessed-blocks.ts';
 const EXECUTED = 'chain/executed-block.ts';
@@ -34,7 +36,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'deposits are known by their transaction alone',
-    changes: one(BOOK, 'return `deposit:${txid}:${kind}:${place.toString()}`;', 'return `deposit:${txid}:${kind}:0`;'),
+    changes: one(ROWS, 'return `deposit:${txid}:${kind}:${place.toString()}`;', 'return `deposit:${txid}:${kind}:0`;'),
     test: worst('two transfers to one address in one transaction, and one to another project, are all credited'),
   },
   {
@@ -84,7 +86,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'deposits are credited at the rate of the moment',
-    changes: one(BOOK, 'await this.rates.find(tx, asset, at)', 'await this.rates.find(tx, asset, new Date())'),
+    changes: one(JUDGE, 'await this.rates.find(tx, asset, at)', 'await this.rates.find(tx, asset, new Date())'),
     test: deposits('is that of the minute of the block, whenever it is read'),
   },
   {
@@ -122,8 +124,8 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'what was reverted stays pending',
     changes: one(
       DEPOSIT_SQL,
-      "AND reason = 'not_solid' AND block_number <= $1`",
-      "AND reason = 'not_solid' AND block_number < 0 * $1::bigint`",
+      "AND d.reason = 'not_solid' AND d.block_number <= $1\n",
+      "AND d.reason = 'not_solid' AND d.block_number < 0 * $1::bigint\n",
     ),
     test: {
       file: 'long/deposits-head.test.ts',
@@ -155,7 +157,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'a deposit that a balance cannot take in stops all deposits',
     changes: one(
-      BOOK,
+      JUDGE,
       'total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))',
       'total > CREDITS_MAX',
     ),

@@ -35,7 +35,7 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
   {
     name: 'what is paid to a blacklisted address is credited',
     changes: one(
-      'deposits/deposit-book.ts',
+      'deposits/deposit-judge.ts',
       "if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');",
       '',
     ),
@@ -50,8 +50,8 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
     name: 'a held sum is released without its small ones',
     changes: one(
       'deposits/deposit-book.ts',
-      'const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [key]);',
-      'const [small] = await tx.query<{ worth: string }>(sql.WORTH_HELD_WITH, [`${key} `]);',
+      'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);',
+      'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [`${key} `]);',
     ),
     test: acts('that passes the minimum with small ones holds all of them'),
   },

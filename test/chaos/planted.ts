@@ -14,6 +14,7 @@ import { PLANTED_IN_COMPANY } from './planted-in-company.js';
 import { PLANTED_IN_DOUBT } from './planted-in-doubt.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
+import { PLANTED_DEPOSIT_BOUNDS } from './planted-deposit-bounds.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_TOKENS } from './planted-tokens.js';
 import { PLANTED_EXTENSIONS } from './planted-extensions.js';
@@ -46,6 +47,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_SIGNATURES,
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,
+  ...PLANTED_DEPOSIT_BOUNDS,
   ...PLANTED_TOKENS,
   ...PLANTED_EXTENSIONS,
   ...PLANTED_REFILLS,

@@ -67,7 +67,7 @@ describe('the address', () => {
     expect((await shopOf(other)).address).not.toBe((await shopOf(one)).address);
   });
 
-  it('says whether what contracts send is seen, by what nodes kept of the last hour of blocks', async () => {
+  it('says whether what contracts send is seen, by what nodes kept of the last minute of blocks', async () => {
     const customer = await project();
     const seen = async (): Promise<boolean> =>
       (await customer.get('/v1/deposits/address')).body.accepts[0].from_contracts as boolean;
@@ -87,7 +87,7 @@ describe('the address', () => {
     await follow();
     expect(await seen()).toBe(true);
     for (const spy of spies) spy.rest();
-    await database.query(`UPDATE deposit_cursor SET internal_at = block_at - interval '3601 seconds'`);
+    await database.query(`UPDATE deposit_cursor SET internal_at = block_at - interval '61 seconds'`);
     expect(await seen()).toBe(false);
   });
 

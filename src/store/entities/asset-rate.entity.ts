@@ -13,4 +13,8 @@ export class AssetRate {
 
   @Column({ ...BIGINT, name: 'rate_e8' })
   rateE8!: bigint;
+
+  /** When it was stored; null for one that is older than this column. */
+  @Column({ ...TIMESTAMPTZ, name: 'kept_at', nullable: true })
+  keptAt!: Date | null;
 }

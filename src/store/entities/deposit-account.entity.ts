@@ -30,6 +30,10 @@ export class DepositAddress {
   @Column(BIGINT)
   place!: bigint;
 
+  /** The server that it was assigned on, as server_mark() says it. */
+  @Column({ type: 'text', name: 'server_mark', nullable: true, default: () => 'server_mark()' })
+  serverMark!: string | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 }

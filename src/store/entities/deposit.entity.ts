@@ -66,6 +66,10 @@ export class Deposit {
   @Column({ ...BIGINT, nullable: true })
   credits!: bigint | null;
 
+  /** The sum of small deposits that it is part of. */
+  @Column({ ...BIGINT, name: 'sum_id', nullable: true })
+  sumId!: bigint | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'seen_at' })
   seenAt!: Date;
 

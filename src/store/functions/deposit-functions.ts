@@ -17,6 +17,8 @@ const OWN_KEY = `'deposit:' || encode(NEW.txid, 'hex') || ':' || NEW.kind || ':'
 
 const DEPOSIT_GUARD_SQL = `
 CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+   DECLARE
+     v_key text;
    BEGIN
      IF NOT (NEW.kind IN ('native', 'log', 'internal') AND NEW.place >= 0 AND (NEW.kind <> 'native' OR NEW.place = 0)
        AND NEW.asset IN (${ASSETS}) AND (NEW.asset = 'USDT') = (NEW.kind = 'log') AND NEW.amount > 0
@@ -40,6 +42,16 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        END IF;
        IF OLD.status IN ('credited', 'ignored') THEN
          RAISE EXCEPTION 'deposit %: %, never changed', OLD.id, OLD.status USING ERRCODE = 'check_violation';
+       END IF;
+       -- The version before knows no sums: what it decides on leaves an open sum, and must not be of a closed one.
+       IF OLD.sum_id IS NOT NULL AND NEW.entry_key IS DISTINCT FROM OLD.entry_key THEN
+         SELECT entry_key INTO v_key FROM deposit_sum WHERE id = OLD.sum_id;
+         IF v_key IS NULL THEN
+           UPDATE deposit_sum SET amount = amount - OLD.amount, worth = worth - OLD.amount * OLD.rate_e8 WHERE id = OLD.sum_id;
+           NEW.sum_id := NULL;
+         ELSIF NEW.entry_key IS NOT NULL AND NEW.entry_key <> v_key THEN
+           RAISE EXCEPTION 'deposit %: its sum is decided on with another', OLD.id USING ERRCODE = 'check_violation';
+         END IF;
        END IF;
        IF OLD.status <> NEW.status AND (OLD.status, NEW.status) NOT IN (${MOVES}) THEN
          RAISE EXCEPTION 'deposit %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
@@ -79,7 +91,7 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
      -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
      IF NEW.status = 'pending' AND NEW.reason NOT IN ('not_solid', 'no_rate', 'below_peg')
        OR NEW.status = 'credited' AND NEW.credits IS NULL
-       OR NEW.status = 'ignored' AND TG_OP = 'UPDATE' AND OLD.status = 'pending' AND OLD.entry_key IS NOT NULL THEN
+       OR NEW.status = 'ignored' AND TG_OP = 'UPDATE' AND OLD.status = 'pending' AND (OLD.entry_key IS NOT NULL OR OLD.sum_id IS NOT NULL) THEN
        RETURN NULL;
      END IF;
      INSERT INTO event (project_id, type, chain_at, snapshot)
@@ -92,6 +104,32 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
    END $$`;
 
 /**
+ * Locks the balances of projects, and the projects themselves against deletion. Skips what others have locked, but for
+ * p_waits of them, each of which it waits for a quarter of a second for. Returns those that it locked.
+ */
+const CLAIM_PAID_PROJECTS_SQL = `
+CREATE OR REPLACE FUNCTION claim_paid_projects(p_projects uuid[], p_waits integer) RETURNS SETOF uuid
+LANGUAGE plpgsql SET lock_timeout = '250ms' AS $$
+DECLARE
+  v_claimed uuid[];
+  v_project uuid;
+BEGIN
+  SELECT coalesce(array_agg(c.project_id), '{}') INTO v_claimed FROM (
+    SELECT a.project_id FROM credit_account a JOIN project p ON p.id = a.project_id
+     WHERE a.project_id = ANY (p_projects) ORDER BY a.project_id
+     FOR NO KEY UPDATE OF a SKIP LOCKED FOR KEY SHARE OF p SKIP LOCKED) c;
+  FOR v_project IN SELECT x FROM unnest(p_projects) x WHERE x <> ALL (v_claimed) ORDER BY x LIMIT p_waits LOOP
+    BEGIN
+      PERFORM FROM credit_account a JOIN project p ON p.id = a.project_id
+        WHERE a.project_id = v_project FOR NO KEY UPDATE OF a FOR KEY SHARE OF p;
+      v_claimed := v_claimed || v_project;
+    EXCEPTION WHEN lock_not_available THEN NULL;
+    END;
+  END LOOP;
+  RETURN QUERY SELECT unnest(v_claimed);
+END $$`;
+
+/**
  * Whether a return was paid, of rows `r` of deposit_return and `d` of its deposit: only what came from the address to its
  * receiver pays it. A transaction that failed leaves its fee under the same id.
  */
@@ -101,4 +139,5 @@ export const RETURN_IS_PAID = `EXISTS (SELECT FROM deposit_movement m WHERE m.tx
 export const DEPOSIT_FUNCTIONS: Readonly<Record<string, string>> = {
   deposit_guard: DEPOSIT_GUARD_SQL,
   deposit_changed: DEPOSIT_CHANGED_SQL,
+  claim_paid_projects: CLAIM_PAID_PROJECTS_SQL,
 };

@@ -1,0 +1,152 @@
+/** Decides on deposits in solid blocks and enters them in the ledger, within the transaction of the deposit book. */
+import { Injectable } from '@nestjs/common';
+import { Ledger } from '../billing/ledger.js';
+import { WitnessedBlocks } from '../blocks/witnessed-blocks.js';
+import { Config } from '../config/config.js';
+import { trxOf } from '../domain/conversion.js';
+import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain/units.js';
+import type { Author } from '../store/audit-log.js';
+import type { Transaction } from '../store/database.js';
+import { Blacklist } from './blacklist.js';
+import type { Outcome } from './deposit-rows.js';
+import * as sql from './deposit-sql.js';
+import { DepositTerms } from './deposit-terms.js';
+import { CREDITS_MAX, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
+import { RateHistory, type UndoubtedRate } from './rate-history.js';
+import { waitReasonOf } from './small-sums.js';
+import type { Candidate, Takings } from './takings.js';
+
+/** A small deposit may still be credited with one that comes after it. */
+export interface Decision extends Outcome {
+  status: Outcome['status'];
+  reason: Outcome['reason'];
+  entryKey: Outcome['entryKey'];
+  sumId: Outcome['sumId'];
+  readonly credits: Credits | null;
+}
+
+export const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
+export const NOTHING = { rateE8: null, entryKey: null, credits: null, sumId: null } as const;
+
+@Injectable()
+export class DepositJudge {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly rates: RateHistory,
+    private readonly blocks: WitnessedBlocks,
+    private readonly terms: DepositTerms,
+    private readonly blacklist: Blacklist,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Judges a transfer with the small ones that wait beside it. One that is too small by itself has the first undoubted rate,
+   * and without one it waits, part of no sum. Remembers in `takings` what later ones of the same turn build upon.
+   */
+  async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
+    const { asset, amount, isAgreed } = candidate;
+    if (candidate.isPaidByUs === true) {
+      const rate = (await this.rateOf(tx, takings, candidate))?.rate;
+      return { ...NOTHING, status: 'held', reason: 'paid_by_us', rateE8: rate ?? null };
+    }
+    if (amount < this.terms.minimumOf(asset)) {
+      const rate = (await this.undoubtedRateOf(tx, takings, candidate))?.rate;
+      if (rate !== undefined) return this.addTo(tx, takings, candidate, rate);
+      return { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate) };
+    }
+    const judgement = judge(asset, { rate: await this.rateOf(tx, takings, candidate), isAgreed });
+    if (judgement.status === 'creditable') return this.addTo(tx, takings, candidate, judgement.rate);
+    return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
+  }
+
+  /** Judges the sum that a transfer makes with the small ones before it, as one payment of that size. */
+  async addTo(tx: Transaction, takings: Takings, candidate: Candidate, rate: bigint): Promise<Decision> {
+    const { asset, amount, isAgreed, key } = candidate;
+    const small = await takings.small.of(candidate);
+    const worth = amount * rate;
+    const total = creditsFrom(creditsOfWorth(small.worth + worth));
+    if (small.amount + amount < this.terms.minimumOf(asset) || total === 0n) {
+      const decision: Decision = { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
+      await takings.small.add(candidate, { amount, worth }, decision);
+      return decision;
+    }
+    const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
+    if (!isAgreed) return held('one_node');
+    // It could be swept only if the token let the address send.
+    if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
+    const excess = await this.excessOf(tx, takings, candidate, total);
+    if (excess !== undefined) return held(excess);
+    return { ...NOTHING, status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
+  }
+
+  /** Returns the reason to hold a sum that is too large to be credited without the operator. */
+  async excessOf(
+    tx: Transaction,
+    takings: Takings,
+    candidate: Candidate,
+    total: bigint,
+  ): Promise<'amount' | 'auto_max' | undefined> {
+    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return 'amount';
+    return (await this.isOverDaily(tx, takings, total)) ? 'auto_max' : undefined;
+  }
+
+  /** With one node there is a limit to what its word alone is worth, for a deposit and for a day. */
+  private async isOverDaily(tx: Transaction, takings: Takings, amount: bigint): Promise<boolean> {
+    if (!this.blocks.isByOneNode) return false;
+    const limit = BigInt(this.config.deposits.autoMaxUsd) * CREDITS_PER_USD;
+    const [row] = takings.creditedToday === undefined ? await tx.query<{ credits: string }>(sql.CREDITED_TODAY) : [];
+    const before = takings.creditedToday ?? BigInt(row?.credits ?? '0');
+    const isOver = before + amount > limit;
+    takings.creditedToday = isOver ? before : before + amount;
+    return isOver;
+  }
+
+  /**
+   * Enters what is credited in the ledger, and credits the small ones that its entry holds too. Where a small one is held,
+   * its sum is: the others are decided on with it.
+   */
+  async enter(
+    tx: Transaction,
+    takings: Takings,
+    {
+      candidate,
+      decision,
+      author,
+    }: { readonly candidate: Candidate; readonly decision: Decision; readonly author: Author },
+  ): Promise<void> {
+    const { key, projectId, asset, amount } = candidate;
+    const { credits, status, reason: why } = decision;
+    const isInSum = status === 'held' && why !== 'paid_by_us';
+    if (isInSum && why !== null && amount < this.terms.minimumOf(asset)) {
+      await takings.small.hold(candidate, key, why);
+    }
+    if (credits === null) return;
+    const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
+    await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
+    takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
+    // What the operator credits is credited alone, with what is held with it.
+    if (author === CHAIN) await takings.small.credit(candidate, key);
+  }
+
+  /** Writes what the transaction changed in balances and sums, once its deposits are written. */
+  async finish(tx: Transaction, takings: Takings): Promise<void> {
+    await takings.small.finish();
+    await this.ledger.moveBalances(tx, takings.balances);
+  }
+
+  async rateOf(tx: Transaction, takings: Takings, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
+    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
+    if (!takings.rates.has(place)) takings.rates.set(place, await this.rates.find(tx, asset, at));
+    return takings.rates.get(place);
+  }
+
+  private async undoubtedRateOf(
+    tx: Transaction,
+    takings: Takings,
+    { asset, at }: Candidate,
+  ): Promise<UndoubtedRate | undefined> {
+    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
+    if (!takings.undoubted.has(place)) takings.undoubted.set(place, await this.rates.findUndoubted(tx, asset, at));
+    return takings.undoubted.get(place);
+  }
+}

@@ -1,0 +1,97 @@
+/** Takes small deposits further between blocks: rates those without one, joins them to sums, judges sums that pass. */
+import { Injectable } from '@nestjs/common';
+import { CREDITS_PER_USD, RATE_SCALE } from '../domain/units.js';
+import type { Transaction } from '../store/database.js';
+import { CHAIN, DepositJudge } from './deposit-judge.js';
+import { candidateOf, writeDecision } from './deposit-rows.js';
+import { DepositTerms } from './deposit-terms.js';
+import { claimProjects } from './project-claims.js';
+import { RateHistory } from './rate-history.js';
+import * as sql from './small-sums-sql.js';
+import { newestOf, settle, waitReasonOf, type SumOwner } from './small-sums.js';
+import { Takings } from './takings.js';
+
+const SMALL_AT_ONCE = 500;
+const SUMS_AT_ONCE = 50;
+/** The worth of one credit, as amounts in the smallest unit times rates. */
+const CREDIT_WORTH = (1_000_000n * RATE_SCALE) / CREDITS_PER_USD;
+
+const ownerOf = (row: { project_id: string; asset: SumOwner['asset'] }, reason: string): SumOwner => ({
+  projectId: row.project_id,
+  asset: row.asset,
+  isAgreed: reason === waitReasonOf({ isAgreed: true }),
+});
+
+@Injectable()
+export class SmallDeposits {
+  /** The sum after which passing ones are judged next. */
+  private judgedTo = 0n;
+
+  constructor(
+    private readonly judge: DepositJudge,
+    private readonly rates: RateHistory,
+    private readonly terms: DepositTerms,
+  ) {}
+
+  /** One bounded step of each kind, in the transaction of `takings`. */
+  async advance(tx: Transaction, takings: Takings): Promise<void> {
+    await settle(tx);
+    await this.rate(tx);
+    await this.join(tx, takings);
+    await this.judgePassing(tx, takings);
+  }
+
+  /**
+   * Gives small ones that had none the first undoubted rate since their blocks. While the newest rate is doubted, which it
+   * can be for half a day, nothing older is looked through.
+   */
+  private async rate(tx: Transaction): Promise<void> {
+    for (const { asset, oldest, newest } of await tx.query<sql.UnratedRow>(sql.OLDEST_UNRATED)) {
+      if ((await this.rates.findUndoubted(tx, asset, newest)) === undefined) continue;
+      const found = await this.rates.findUndoubted(tx, asset, oldest);
+      if (found !== undefined) await tx.query(sql.RATE_SMALL_ONES, [asset, found.rate, found.minute, SMALL_AT_ONCE]);
+    }
+  }
+
+  private async join(tx: Transaction, takings: Takings): Promise<void> {
+    const rows = await tx.query<sql.UnsummedRow>(sql.UNSUMMED, [SMALL_AT_ONCE]);
+    if (rows.length === 0) return;
+    const sums: bigint[] = [];
+    for (const row of rows) {
+      const amount = BigInt(row.amount);
+      sums.push(await takings.small.add(ownerOf(row, row.reason), { amount, worth: amount * row.rate_e8 }));
+    }
+    await tx.query(sql.JOIN_SUMS, [rows.map(({ id }) => id), sums]);
+    await takings.small.write();
+  }
+
+  /** Judges open sums that pass, each with its newest deposit as the one that it passes with. */
+  private async judgePassing(tx: Transaction, takings: Takings): Promise<void> {
+    const minimums = [this.terms.minimumOf('TRX'), this.terms.minimumOf('USDT')];
+    const passing = await tx.query<sql.PassingRow>(sql.PASSING_SUMS, [
+      ...minimums,
+      CREDIT_WORTH,
+      this.judgedTo,
+      SUMS_AT_ONCE,
+    ]);
+    this.judgedTo = passing.length < SUMS_AT_ONCE ? 0n : (passing.at(-1)?.id ?? 0n);
+    const claimed = await claimProjects(
+      tx,
+      passing.map((row) => row.project_id),
+    );
+    for (const row of passing) {
+      if (claimed.has(row.project_id)) await this.judgeSum(tx, takings, ownerOf(row, row.wait_reason), row.id);
+    }
+  }
+
+  private async judgeSum(tx: Transaction, takings: Takings, owner: SumOwner, sumId: bigint): Promise<void> {
+    const row = await newestOf(tx, sumId);
+    if (row === undefined || row.rate_e8 === null) return;
+    const candidate = { ...candidateOf(row), isAgreed: owner.isAgreed };
+    await takings.small.takeOut(owner, { amount: candidate.amount, worth: candidate.amount * row.rate_e8 });
+    const decision = await this.judge.addTo(tx, takings, candidate, row.rate_e8);
+    if (decision.status === 'pending') return;
+    await this.judge.enter(tx, takings, { candidate, decision, author: CHAIN });
+    await writeDecision(tx, row.id, decision);
+  }
+}

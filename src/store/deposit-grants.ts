@@ -1,0 +1,21 @@
+// Who may do what with the sums of small deposits, and with payments that wait for a lock to end.
+import type { Access } from './grant-columns.js';
+
+type ByRole = Readonly<Record<string, Access>>;
+
+const READ: Access = { select: 'all' };
+
+export const DEPOSIT_TABLES: Readonly<Record<string, ByRole>> = {
+  deposit_sum: {
+    worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
+    // A decision of the operator, and a rescan.
+    cli: { select: 'all', insert: 'all', update: { but: ['id'] } },
+    reports: READ,
+  },
+  parked_payment: {
+    worker: { select: 'all', insert: 'all', delete: 'all' },
+    // A rescan parks what is locked, too.
+    cli: { select: 'all', insert: 'all' },
+    reports: READ,
+  },
+};

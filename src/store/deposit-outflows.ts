@@ -1,0 +1,23 @@
+/** What left deposit addresses by neither a sweep nor a return: our own record may be lost, or the private key. */
+export const DEPOSIT_OUTFLOWS = 'deposit-outflows';
+
+/** What distinguishes two of them at one address. */
+export const OUTFLOW_IDENTITY = ['txid', 'kind', 'place'] as const;
+
+/** What left a deposit address, apart from what it burnt. */
+const LEFT = `amount < 0 AND kind <> 'fee'`;
+
+/** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */
+export const UNEXPLAINED_OUTFLOWS = `WITH RECURSIVE receiver (address) AS (
+      SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT}
+      UNION ALL
+      SELECT (SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT} AND counterparty > r.address)
+        FROM receiver r WHERE r.address IS NOT NULL),
+    outsider AS (SELECT r.address FROM receiver r
+      WHERE NOT EXISTS (SELECT FROM deposit_address WHERE address = r.address)
+        AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)),
+    outflow AS (SELECT * FROM deposit_movement WHERE ${LEFT})
+    SELECT o.address AS subject, o.counterparty AS to_address, o.asset, (-o.amount)::text AS amount,
+           encode(o.txid, 'hex') AS txid, o.kind, o.place
+      FROM outsider s JOIN outflow o ON o.counterparty = s.address
+     WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = o.txid AND r.to_address = o.counterparty)`;
