@@ -33,12 +33,12 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       'if (wanted.length === 0) return new Set();',
       'if (wanted.length >= 0) return new Set(wanted);',
     ),
-    test: bounded("on a project's balance delays its own deposits alone, and they are credited once it ends"),
+    test: bounded('delays its own deposits alone, and they are credited once it ends'),
   },
   {
     name: 'what is parked is forgotten',
     changes: one('deposits/deposit-book.ts', '    await this.takeInParked(fence);\n', ''),
-    test: bounded("on a project's project delays its own deposits alone, and they are credited once it ends"),
+    test: bounded('delays its own deposits alone, and they are credited once it ends'),
   },
   {
     name: 'a block waits for the lock on a deposit that was seen at the head',

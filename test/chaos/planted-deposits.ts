@@ -102,7 +102,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'what left a deposit address for a thief is taken for a sweep',
     changes: one(
-      'verify/deposit-checks.ts',
+      'store/deposit-outflows.ts',
       'AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)',
       'AND false',
     ),
