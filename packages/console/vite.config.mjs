@@ -1,4 +1,5 @@
 // The pages, built into hashed files. The console process puts a fresh nonce in the place of {{nonce}} at each answer of index.html.
+import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
 /** Where a console process listens while pages are worked on; only its dev server proxies. */
@@ -7,7 +8,9 @@ const PROCESS = process.env.CONSOLE_DEV_TARGET ?? 'http://127.0.0.1:3900';
 export default defineConfig({
   root: import.meta.dirname,
   html: { cspNonce: '{{nonce}}' },
-  oxc: { jsx: { runtime: 'automatic' } },
+  // Texts that survive the translation of a page (src/translatable/jsx-runtime.ts).
+  resolve: { alias: { '@translatable': join(import.meta.dirname, 'src/translatable') } },
+  oxc: { jsx: { runtime: 'automatic', importSource: '@translatable' } },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

@@ -9,7 +9,7 @@ import { DELIVERED, REFUNDED, SCREENS } from './screens.js';
 import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
 import { View } from './view.js';
 
-const WIDTHS = [360, 768, 1440] as const;
+const WIDTHS = [360, 390, 768, 1280, 1440] as const;
 const NARROWEST = 320;
 /** In the dark theme what happened has its whole date, which takes more room. */
 const DAYS_AHEAD = 3;
@@ -86,6 +86,8 @@ describe.each(SCREENS)('$name', (screen) => {
       expect(await view.axe()).toEqual([]);
       const overflowing: number[] = [];
       const misaligned: string[] = [];
+      // The widest of the common ones, and the one of a plain Debian.
+      await view.useFont('DejaVu Sans');
       for (const width of [...WIDTHS, NARROWEST]) {
         await view.page.setViewportSize({ width, height: width < 768 ? 780 : 900 });
         if ((await view.overflow()) > 0) overflowing.push(width);

@@ -81,6 +81,13 @@ export class View {
     );
   }
 
+  /** Shows the page in this font, if the machine has it. */
+  async useFont(name: string): Promise<void> {
+    await this.page.evaluate(
+      `document.documentElement.style.setProperty('--mantine-font-family', ${JSON.stringify(`"${name}", sans-serif`)})`,
+    );
+  }
+
   /** By how many pixels the page is wider than its window. */
   async overflow(): Promise<number> {
     return this.page.evaluate(() => {

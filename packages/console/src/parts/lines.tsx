@@ -1,5 +1,5 @@
 /** A table where there is width, cards where there is none. */
-import type { ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 export interface Column<Item> {
   readonly title: string;
@@ -21,9 +21,25 @@ interface LinesProps<Item> {
   readonly keyOf: (item: Item) => string;
 }
 
+/** A frame that scrolls is a stop of the Tab key, so that the arrow keys reach what is beyond its edge. */
+function useScrolls() {
+  const frame = useRef<HTMLDivElement>(null);
+  const [scrolls, setScrolls] = useState(false);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => setScrolls(element.scrollWidth > element.clientWidth));
+    observer.observe(element);
+    if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
+    return () => observer.disconnect();
+  }, []);
+  return { frame, scrolls };
+}
+
 export function Lines<Item>({ caption, columns, items, keyOf }: LinesProps<Item>) {
+  const { frame, scrolls } = useScrolls();
   return (
-    <div className="lines-frame">
+    <div ref={frame} className="lines-frame" {...(scrolls && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
       <table className={columns.length <= FEW ? 'lines lines-few' : 'lines'}>
         <caption className="only-read">{caption}</caption>
         <thead>

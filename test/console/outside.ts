@@ -1,0 +1,126 @@
+// What the world outside does to the pages: a browser that translates them, people who type amounts in many ways.
+import type { Page } from 'playwright-core';
+import { randomUUID } from 'node:crypto';
+import type { ConsoleStage } from './stage.js';
+import { button, field, View } from './view.js';
+
+const END_LIMIT_MS = 240_000;
+/** Amounts in dollars that mean two things, nothing, or more than there is. */
+const NO_DOLLARS = ['12,500', '1.000,50', '1.000', '900719926', '9'.repeat(40), 'five', '-5', '1e9'];
+/** Whole numbers likewise. */
+const NO_WHOLE = ['65.000', '1.5', '9007199254740993', '9'.repeat(40), 'many', '-1', '1e9'];
+
+/** Wraps each text in elements of its own, now and whenever there is a new one, as translating browsers do. */
+async function translate(page: Page): Promise<void> {
+  await page.evaluate(`(() => {
+    const wrap = (root) => {
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+      const texts = [];
+      for (let text = walker.nextNode(); text !== null; text = walker.nextNode()) texts.push(text);
+      for (const text of texts) {
+        if (text.nodeValue.trim() === '' || text.parentElement?.closest('font, script, style, textarea')) continue;
+        const outer = document.createElement('font');
+        const inner = outer.appendChild(document.createElement('font'));
+        inner.textContent = text.nodeValue;
+        text.replaceWith(outer);
+      }
+    };
+    wrap(document.body);
+    new MutationObserver(() => wrap(document.body)).observe(document.body, { childList: true, subtree: true, characterData: true });
+  })()`);
+}
+
+export function outside(at: () => ConsoleStage, see: (view: View) => View): void {
+  const asOwner = async (path: string): Promise<View> => {
+    const { merchant, owner: account, project } = at();
+    return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
+  };
+  const asAdmin = async (path: string): Promise<View> => {
+    const { operator, admin: account } = at();
+    return see(await View.open(at(), `${operator}${path}`, { account }));
+  };
+
+  it(
+    'a translated page goes on showing what happens',
+    async () => {
+      const { client, world } = at();
+      const key = `translated-${randomUUID()}`;
+      const receiver = world.accounts[3]?.address ?? '';
+      await client.orders.create(
+        { receive_address: receiver, energy: 65_000, duration_sec: 60 },
+        { idempotencyKey: key },
+      );
+      await client.orders.wait(key, { timeoutMs: END_LIMIT_MS });
+      const [order, home] = [await asOwner(`/orders/${key}`), await asOwner('')];
+      await order.page.getByText(/^Delivered in .* ends in/).waitFor();
+      await home.page.getByRole('table').first().waitFor();
+      await translate(order.page);
+      await translate(home.page);
+      const balance = (): Promise<string> => home.page.locator('.amount-usd').first().innerText();
+      const before = await balance();
+      await order.page.locator('.status', { hasText: 'Ended' }).first().waitFor({ timeout: END_LIMIT_MS });
+      expect(await order.page.locator('.status', { hasText: 'Delivered' }).count()).toBe(0);
+      await client.orders.create({ receive_address: receiver, energy: 65_000, duration_sec: 60 });
+      await home.page.waitForFunction(
+        `document.querySelector('.amount-usd')?.textContent !== ${JSON.stringify(before)}`,
+        undefined,
+        { timeout: END_LIMIT_MS },
+      );
+      // A page that React could not change any more would have been replaced by its failure.
+      for (const { page } of [order, home]) await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+    2 * END_LIMIT_MS,
+  );
+
+  /** Types each into the field: the page stays, and says why it takes none of them. */
+  async function typeInto(view: View, label: string | RegExp, texts: readonly string[]): Promise<void> {
+    const input = field(view, label);
+    await input.waitFor();
+    const before = await input.inputValue();
+    for (const text of texts) {
+      await input.fill(text);
+      const described = await input.evaluate(
+        `(input) => input.getAttribute('aria-invalid') + ' ' + (input.getAttribute('aria-describedby') ?? '').split(' ')
+          .map((id) => document.getElementById(id)?.textContent ?? '').join(' ')`,
+      );
+      expect([label, text, described]).toEqual([label, text, expect.stringMatching(/^true .*\S\.?/)]);
+    }
+    expect(view.faults).toEqual([]);
+    await input.fill(before);
+  }
+
+  it('an amount field of merchants refuses what is ambiguous or too large, and no page is lost', async () => {
+    const auto = await asOwner('/auto-delegation');
+    await button(auto, 'Keep an address supplied').click();
+    await typeInto(auto, /^Keep this much energy/, NO_WHOLE);
+    await typeInto(auto, /^Spend at most/, NO_DOLLARS);
+    await auto.page.locator('summary').first().click();
+    await typeInto(auto, /^Refill when less/, NO_WHOLE);
+    await typeInto(auto, /^Pay at most/, NO_WHOLE);
+    const keys = await asOwner('/integration/keys');
+    await button(keys, 'Make a key').click();
+    await typeInto(keys, /^Most it may spend/, NO_DOLLARS);
+    const options = await asOwner('/settings/project');
+    await typeInto(options, /^Spend at most/, NO_DOLLARS);
+    await typeInto(options, /^Report a balance below/, NO_DOLLARS);
+    const playground = await asOwner('/integration/playground');
+    await typeInto(playground, 'Energy', NO_WHOLE);
+    await typeInto(playground, 'For how many hours', [...NO_WHOLE, '0', '8761']);
+  });
+
+  it('an amount field of operators refuses what is ambiguous or too large, and no page is lost', async () => {
+    const projects = await asAdmin('/projects');
+    await button(projects, `Book credits ${at().project.name}`).click();
+    await typeInto(projects, 'Amount in dollars', [...NO_DOLLARS, '0']);
+    // The most there may be, beside what there is already, is more than there may be: the page shows it all the same.
+    await field(projects, 'Amount in dollars').fill('900719925.47');
+    await projects.page.getByRole('dialog').waitFor();
+    const fresh = await asAdmin('/projects/new');
+    await fresh.page.getByRole('radio', { name: /^Postpaid/ }).click();
+    await typeInto(fresh, 'Debt limit in dollars', NO_DOLLARS);
+    const pricing = await asAdmin('/pricing');
+    await button(pricing, 'Add a row').click();
+    await typeInto(pricing, 'Rented up to, in hours', [...NO_WHOLE, '0']);
+    await typeInto(pricing, 'Sun per energy', [...NO_WHOLE, '0']);
+  });
+}
