@@ -174,7 +174,9 @@ it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %
 });
 
 it('the link of the demo that pays does it once, and leads whoever opens it to where it arrives', async () => {
-  const scenario = new DemoScenario(world, { client, id: merchantId }, merchantServer, new Screen());
+  const [sender, recipient, treasury] = world.accounts;
+  const actors = { sender: sender!, recipient: recipient!, treasury: treasury! };
+  const scenario = new DemoScenario(world, actors, client, merchantServer, new Screen());
   const paid: string[] = [];
   const pay = async (): Promise<void> => {
     paid.push(String((await scenario.payIn(7_000_000n))['id']));

@@ -2,9 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { addressToHex } from '../../../src/chain/address.js';
 import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
+import { reasonOf } from '../../../src/domain/errors.js';
 import { until } from './wait.js';
 
 const REQUEST_LIMIT_MS = 10_000;
+const ATTEMPTS = 3;
 /** Longer than a transaction that a node makes is valid for, by the chain's clock. */
 const VALIDITY_MS = 90_000;
 const SENDS_MAX = 5;
@@ -34,14 +36,20 @@ function accountOf(privateKey: Buffer): ChainAccount {
 export class Wallet {
   constructor(readonly fullUrl: string) {}
 
+  /** Asks again when the connection fails: a node on a busy machine may close one that is idle. Throws after the third time. */
   async post(path: string, body: Json): Promise<Json> {
-    const response = await fetch(`${this.fullUrl}/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
-    });
-    return (await response.json()) as Json;
+    const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const signal = AbortSignal.timeout(REQUEST_LIMIT_MS);
+        const response = await fetch(`${this.fullUrl}/${path}`, { ...request, signal });
+        return (await response.json()) as Json;
+      } catch (error) {
+        // What `fetch` throws says only that it failed; the reason is its cause.
+        const reason = reasonOf((error as Error).cause ?? error);
+        if (attempt >= ATTEMPTS) throw new Error(`${path} at ${this.fullUrl}: ${reason}`, { cause: error });
+      }
+    }
   }
 
   /** Makes a transaction at the node, signs it, sends it; returns its id. Throws with the node's words. */
@@ -55,7 +63,9 @@ export class Wallet {
     if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
     const signature = signWithKey(Buffer.from(made['raw_data_hex'], 'hex'), signer.privateKey).toString('hex');
     const sent = await this.post('wallet/broadcasttransaction', { ...made, signature: [signature] });
-    if (sent['result'] !== true) throw new Error(`${String(made['txID'])}: ${JSON.stringify(sent)}`);
+    // A request made again may find that the node has the transaction already.
+    if (sent['result'] !== true && sent['code'] !== 'DUP_TRANSACTION_ERROR')
+      throw new Error(`${String(made['txID'])}: ${JSON.stringify(sent)}`);
     return made['txID'] as string;
   }
 

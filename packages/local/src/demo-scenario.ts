@@ -1,9 +1,10 @@
 // What the demo shows: one rental from quote to reclaim, made by a merchant over HTTP, every claim checked on chain.
 import { randomUUID } from 'node:crypto';
-import type { EnergyClient, LedgerEntry, Order, Quote } from '../../sdk/src/index.js';
+import type { Balance, EnergyClient, LedgerEntry, Order, Quote } from '../../sdk/src/index.js';
 import type { Arrival, DemoReceiver } from './demo-receiver.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
+import type { ChainAccount } from './chain-account.js';
 import type { World } from './world.js';
 
 const DELIVERY_LIMIT_MS = 60_000;
@@ -30,6 +31,13 @@ function check(condition: boolean, what: string, body?: unknown): asserts condit
 const text = (value: unknown): string => String(value);
 const grouped = (value: unknown): string => Number(value).toLocaleString('en').replaceAll(',', ' ');
 
+/** Accounts that nobody else uses, so that whoever tries the service meanwhile changes nothing here. */
+export interface Actors {
+  readonly sender: ChainAccount;
+  readonly recipient: ChainAccount;
+  readonly treasury: ChainAccount;
+}
+
 export class DemoScenario {
   private readonly key = `demo-${randomUUID()}`;
   private readonly beganAt = new Date();
@@ -37,23 +45,21 @@ export class DemoScenario {
 
   constructor(
     private readonly world: World,
-    private readonly merchant: { readonly id: string; readonly client: EnergyClient },
+    private readonly actors: Actors,
+    private readonly client: EnergyClient,
     private readonly receiver: DemoReceiver,
     private readonly screen: Screen,
   ) {}
 
   /** Pays `tokens` units of the token to the project's address; resolves with the receipt of its block. */
   async payIn(tokens: bigint): Promise<Body> {
-    const [payer] = this.world.accounts;
-    check(payer !== undefined, 'the world has test accounts');
-    const { address } = await this.merchant.client.account.depositAddress();
-    return this.world.wallet.transferToken(this.world.token, payer, address, tokens, FEE_LIMIT_SUN);
+    const { address } = await this.client.account.depositAddress();
+    return this.world.wallet.transferToken(this.world.token, this.actors.sender, address, tokens, FEE_LIMIT_SUN);
   }
 
   /** `meanwhile` is done while nothing else is, until the rental ends. */
   async run(meanwhile: () => Promise<void>): Promise<void> {
-    const [sender, recipient] = this.world.accounts;
-    check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
+    const { sender } = this.actors;
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
     await this.webhook();
     const quote = await this.quote(sender.address);
@@ -79,7 +85,7 @@ export class DemoScenario {
 
   private async webhook(): Promise<void> {
     this.screen.request(`POST /v1/webhooks  events to ${this.receiver.url}`);
-    const { secret } = await this.merchant.client.webhooks.create({ url: this.receiver.url });
+    const { secret } = await this.client.webhooks.create({ url: this.receiver.url });
     this.receiver.knows(secret);
     await this.tick();
     this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
@@ -106,7 +112,7 @@ export class DemoScenario {
   private async quote(sender: string): Promise<Quote> {
     this.screen.request(`POST /v1/quotes  energy to send a token from ${sender}`);
     // The market is read in the background: just started, it may need a moment, for which the client waits.
-    const quote = await this.merchant.client.quotes.create({ receive_address: sender, duration_sec: RENTAL_SEC });
+    const quote = await this.client.quotes.create({ receive_address: sender, duration_sec: RENTAL_SEC });
     await this.tick();
     this.screen.done(`${grouped(quote.energy)} energy for ${RENTAL_SEC} s, held for ${quote.expires_in_sec} s`);
     this.screen.detail(
@@ -121,12 +127,12 @@ export class DemoScenario {
   private async order(quote: Quote): Promise<Order> {
     const body = { quote_ref: quote.ref };
     this.screen.request('POST /v1/orders  quote_ref, Idempotency-Key');
-    const first = await this.merchant.client.orders.create(body, { idempotencyKey: this.key });
+    const first = await this.client.orders.create(body, { idempotencyKey: this.key });
     check(first.credits === quote.credits, 'the order costs what was quoted', first);
     await this.tick();
     this.screen.done(`order ${first.id} accepted: ${first.status}, charged ${grouped(first.credits)} credits`);
     this.screen.request('the same request once more, as after a time-out');
-    const again = await this.merchant.client.request<Order>({
+    const again = await this.client.request<Order>({
       ...{ method: 'POST', path: '/v1/orders', body },
       idempotencyKey: this.key,
     });
@@ -157,8 +163,7 @@ export class DemoScenario {
   }
 
   private async transfer(quote: Quote): Promise<void> {
-    const [sender, recipient] = this.world.accounts;
-    check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
+    const { sender, recipient } = this.actors;
     this.screen.request('the sender transfers 25 tokens on chain');
     const receipt = await this.world.wallet.transferToken(
       this.world.token,
@@ -182,7 +187,7 @@ export class DemoScenario {
   /** The merchant buys credits while the rental runs. */
   private async deposit(): Promise<void> {
     this.screen.request('GET /v1/deposits/address  to buy credits on chain');
-    const { address, accepts } = await this.merchant.client.account.depositAddress();
+    const { address, accepts } = await this.client.account.depositAddress();
     await this.tick();
     this.screen.done(`${address}, which belongs to this project alone`);
     for (const each of accepts) this.screen.detail('accepts', `${each.asset}, at least ${each.minimum}`);
@@ -192,7 +197,7 @@ export class DemoScenario {
     this.screen.done(`paid, in block ${text(receipt['blockNumber'])}; it counts once the block is final`);
     const credited = await until(
       async () => {
-        const { items } = await this.merchant.client.account.deposits().page();
+        const { items } = await this.client.account.deposits().page();
         return items.find(({ txid, status }) => txid === receipt['id'] && status === 'credited');
       },
       DELIVERY_LIMIT_MS,
@@ -207,9 +212,8 @@ export class DemoScenario {
 
   /** The recipient is kept supplied: what it uses is there again a block or two later. */
   private async autoDelegation(): Promise<void> {
-    const [sender, recipient] = this.world.accounts;
-    check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
-    const { autoDelegations } = this.merchant.client;
+    const { sender, recipient } = this.actors;
+    const { autoDelegations } = this.client;
     this.screen.request(`PUT /v1/auto-delegations/${recipient.address}  ${grouped(KEPT)} energy, kept ready`);
     const set = await autoDelegations.set(recipient.address, {
       keep_energy: KEPT,
@@ -249,7 +253,7 @@ export class DemoScenario {
     return until(
       async () => {
         const { limit, used } = await this.world.wallet.energyOf(address);
-        const { open_order: open } = await this.merchant.client.autoDelegations.get(address);
+        const { open_order: open } = await this.client.autoDelegations.get(address);
         return limit - used >= atLeast && open === undefined ? limit - used : undefined;
       },
       DELIVERY_LIMIT_MS,
@@ -260,14 +264,14 @@ export class DemoScenario {
 
   /** What still runs when all this is over, for whoever watches. */
   private async longRentals(): Promise<void> {
-    const receivers = this.world.accounts.slice(1).map(({ address }) => address);
+    const receivers = [this.actors.recipient.address, this.actors.treasury.address];
     this.screen.request(
       `POST /v1/orders  twice, for ${(LONG_SEC / 3600).toString()} h of chain time: they go on running`,
     );
     for (const [index, receiver] of receivers.entries()) {
       const body = { receive_address: receiver, energy: KEPT * (index + 1), duration_sec: LONG_SEC };
       const key = `treasury-${(index + 1).toString()}-${this.key.slice(5, 9)}`;
-      await this.merchant.client.orders.createAndWait(body, { idempotencyKey: key });
+      await this.client.orders.createAndWait(body, { idempotencyKey: key });
     }
     await this.tick();
     this.screen.done('delivered');
@@ -282,17 +286,18 @@ export class DemoScenario {
     check(done.ends_at === delivered.ends_at, 'the end did not move', done);
     this.screen.done(`reclaimed ${lateMs / 1000} s after its end, by the chain's clock`);
     this.screen.detail('transaction', text(done.delegations?.[0]?.reclaim_txid));
-    const [sender] = this.world.accounts;
-    const left = await this.world.wallet.energyOf(sender?.address ?? '');
+    const left = await this.world.wallet.energyOf(this.actors.sender.address);
     this.screen.detail('energy on chain', grouped(left.limit));
   }
 
   private async ledger(): Promise<void> {
     this.screen.request('GET /v1/balance, and the ledger behind it');
-    const { credits_balance, usd_balance } = await this.merchant.client.account.balance();
-    this.screen.done(`${grouped(credits_balance)} credits ($${usd_balance})`);
-    const entries: LedgerEntry[] = [];
-    for await (const entry of this.merchant.client.account.ledger({ limit: 100 })) entries.push(entry);
+    const { balance, entries } = await until(
+      () => this.books(),
+      DELIVERY_LIMIT_MS,
+      'a balance that is the sum of its entries',
+    );
+    this.screen.done(`${grouped(balance.credits_balance)} credits ($${balance.usd_balance})`);
     const newest = entries.slice(0, ENTRIES_SHOWN);
     const older = entries.length - newest.length;
     if (older > 0) this.screen.detail('before these', `${grouped(older)} entries of the month`);
@@ -300,8 +305,15 @@ export class DemoScenario {
       this.screen.detail(kind, `${grouped(credits).padStart(13)}  ${shortened(description)}`);
     }
     check(newest.length > 0, 'the ledger has entries');
+  }
+
+  /** Balance and entries; undefined when somebody bought between the two reads. */
+  private async books(): Promise<{ balance: Balance; entries: readonly LedgerEntry[] } | undefined> {
+    const entries: LedgerEntry[] = [];
+    for await (const entry of this.client.account.ledger({ limit: 100 })) entries.push(entry);
+    const balance = await this.client.account.balance();
     const sum = entries.reduce((total, { credits }) => total + credits, 0);
-    check(sum === credits_balance, 'the balance is the sum of its entries', { sum, credits_balance });
+    return sum === balance.credits_balance ? { balance, entries } : undefined;
   }
 
   /** What the operator earned, by then. */
@@ -327,7 +339,7 @@ export class DemoScenario {
   private async poll(isDone: (order: Order) => boolean, limitSec = DELIVERY_LIMIT_MS / 1000): Promise<Order> {
     return until(
       async () => {
-        const order = await this.merchant.client.orders.get(this.key);
+        const order = await this.client.orders.get(this.key);
         return isDone(order) ? order : undefined;
       },
       limitSec * 1000,

@@ -12,7 +12,7 @@ import { DemoConsoles, LINK_PURPOSES, type LinkPurpose } from './demo-consoles.j
 import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
 import { DAY_MS, PROFILES } from './demo-plan.js';
 import { DemoReceiver } from './demo-receiver.js';
-import { DemoScenario, arrivalText } from './demo-scenario.js';
+import { DemoScenario, arrivalText, type Actors } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort } from './ports.js';
 import { Screen } from './screen.js';
@@ -22,6 +22,8 @@ import { World } from './world.js';
 const POOL_STAKES_TRX = [1_200_000, 600_000];
 /** A TRX yields about two bytes a day. */
 const OTHERS_BANDWIDTH_TRX = 20_000_000_000;
+/** Of the demonstration alone: whoever uses `accounts` of --json meanwhile disturbs nothing. */
+const ACTORS = ['dora', 'emil', 'frank'];
 /** So often a request is made again, within its time limit, while the service only begins. */
 const START_RETRIES = 100;
 /** Where the documents have a merchant's own receiver listen. */
@@ -179,6 +181,23 @@ function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.plain('npm run -s cli -- listen --forward-to http://localhost:4000/hooks');
 }
 
+function actorsOf(world: World): Actors {
+  const [sender, recipient, treasury] = world.moreAccounts;
+  if (sender === undefined || recipient === undefined || treasury === undefined)
+    throw new Error('accounts are missing');
+  return { sender, recipient, treasury };
+}
+
+/** `shown`, or the reason why a step failed. */
+async function outcomeOf(run: Promise<void>): Promise<'shown' | { readonly reason: string }> {
+  try {
+    await run;
+    return 'shown';
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
 async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: Screen): Promise<World> {
   return World.start({
     blockMs: options.blockMs,
@@ -187,6 +206,7 @@ async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: 
     poolStakesTrx: POOL_STAKES_TRX,
     bandwidthTrx: OTHERS_BANDWIDTH_TRX,
     past: { fromMs: Date.now() - HISTORY_DAYS * DAY_MS, accounts: PAST_ACCOUNTS },
+    moreAccounts: ACTORS,
     databaseUrl: process.env['DATABASE_URL'],
     redisUrl: process.env['REDIS_URL'],
     // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
@@ -238,10 +258,13 @@ async function main(): Promise<number> {
     const meanwhile = async (): Promise<void> => {
       consoles = await openConsoles(world, projects, screen);
     };
-    const scenario = new DemoScenario(world, { client, id }, receiver, screen);
-    const shown = scenario.run(meanwhile).then(() => 'done' as const);
-    if ((await Promise.race([shown, interrupted])) === undefined) return options.once ? 1 : 0;
-    if (options.once) return 0;
+    const scenario = new DemoScenario(world, actorsOf(world), client, receiver, screen);
+    const outcome = await Promise.race([outcomeOf(scenario.run(meanwhile)), interrupted]);
+    if (outcome === undefined) return options.once ? 1 : 0;
+    if (outcome !== 'shown') screen.failure(outcome.reason);
+    if (options.once) return outcome === 'shown' ? 0 : 1;
+    if (outcome !== 'shown') screen.plain('  The demonstration ended at this step; the service goes on.');
+    if (consoles === undefined) await meanwhile();
     showHowToGoOn(world, merchant, screen);
     if (consoles !== undefined) {
       consoles.payment = { project: id, pay: () => scenario.payIn(PAID_BY_LINK).then(() => undefined) };

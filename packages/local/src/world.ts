@@ -37,6 +37,8 @@ export interface WorldOptions {
   readonly bandwidthTrx?: number;
   /** Where the chain begins in the past, and who is on it from then on; by the wall clock unless said. */
   readonly past?: { readonly fromMs: number; readonly accounts: readonly { address: string; trx: number }[] };
+  /** Accounts with TRX and tokens beside `accounts`, by name; none unless said. */
+  readonly moreAccounts?: readonly string[];
   readonly onStep?: (what: string) => void;
   readonly onLine?: (process: string, line: string) => void;
 }
@@ -102,13 +104,15 @@ export function localDepositXpub(): string {
   return HDKey.fromMasterSeed(seed).derive("m/44'/195'/0'").publicExtendedKey;
 }
 
+const localAccounts = (names: readonly string[]): readonly ChainAccount[] =>
+  names.map((name) => namedChainAccount(`local-${name}`));
+
 /** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
 export class World {
   readonly token = namedChainAccount(TOKEN_ADDRESS_NAME).address;
   readonly bank = namedChainAccount('local-bank');
-  readonly accounts: readonly ChainAccount[] = ['alice', 'bob', 'carol'].map((name) =>
-    namedChainAccount(`local-${name}`),
-  );
+  readonly accounts = localAccounts(['alice', 'bob', 'carol']);
+  readonly moreAccounts: readonly ChainAccount[];
   readonly poolWallets: readonly PoolWallet[];
   readonly poolStakesTrx: readonly number[];
   readonly activationWallet: PoolWallet = { ...namedChainAccount('local-activation'), hotKey: newChainAccount() };
@@ -130,6 +134,7 @@ export class World {
 
   private constructor(private readonly options: WorldOptions) {
     this.build = options.build ?? ROOT;
+    this.moreAccounts = localAccounts(options.moreAccounts ?? []);
     this.roleUrl = options.roleUrl ?? ((url) => url);
     this.poolStakesTrx = options.poolStakesTrx ?? [POOL_STAKE_TRX];
     this.poolWallets = this.poolStakesTrx.map((_, index) => ({
@@ -352,7 +357,7 @@ export class World {
           ),
           rich(this.activationWallet, SPENDING_TRX),
           rich(localUsdtOwner, SPENDING_TRX),
-          ...this.accounts.map((account) => rich(account, SPENDING_TRX)),
+          ...[...this.accounts, ...this.moreAccounts].map((account) => rich(account, SPENDING_TRX)),
           ...(this.options.past?.accounts ?? []).map(({ address, trx }) => ({ address, balance: trx * SUN })),
         ],
         ...(this.options.past && { timestamp: this.options.past.fromMs }),
@@ -382,7 +387,7 @@ export class World {
 
   /** Sends some of the tokens to the other accounts, and to the token itself, which holds some on the main net too. */
   private async shareTokens(): Promise<readonly string[]> {
-    const [alice, ...others] = this.accounts;
+    const [alice, ...others] = [...this.accounts, ...this.moreAccounts];
     if (alice === undefined) return [];
     return Promise.all(
       [...others.map(({ address }) => address), this.token].map((to) => {
