@@ -50,7 +50,7 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
     HOST: '127.0.0.1',
     PORT: '0',
     ADMIN_PORT: '0',
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'error',
     POOL_SYNC_SEC: '1',
   };
 }

@@ -4,6 +4,7 @@ import { KeptReadings } from '../base/kept-readings.js';
 import { invariant } from '../domain/errors.js';
 import { creditsOf } from '../domain/conversion.js';
 import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { Database } from '../store/database.js';
 import { Replica } from '../store/replica.js';
 import { given, money, timeOf } from './answers.js';
@@ -98,11 +99,11 @@ interface SettledMonth {
 /** A row for each thing that wants a person. */
 const NEEDS = {
   name: 'console_needs',
-  text: `SELECT 'webhook_failing' AS kind, split_part(w.url, '?', 1) AS subject, s.failing_since AS since FROM webhook_endpoint w
+  text: `SELECT 'webhook_failing' AS kind, w.url AS subject, s.failing_since AS since FROM webhook_endpoint w
       JOIN webhook_state s ON s.endpoint_id = w.id
      WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL AND s.failing_since < clock_timestamp() - interval '1 hour'
     UNION ALL
-    SELECT 'webhook_disabled', split_part(url, '?', 1), disabled_at FROM webhook_endpoint
+    SELECT 'webhook_disabled', url, disabled_at FROM webhook_endpoint
      WHERE project_id = $1 AND deleted_at IS NULL AND disabled_reason IN ('gone', 'failing')
     UNION ALL
     (SELECT 'auto_delegation_paused', address, paused_at FROM auto_delegation
@@ -180,12 +181,15 @@ export class MerchantHomes {
 
   private async needs(projectId: string): Promise<MerchantHome['needs_you'][number][]> {
     const rows = await this.database.query<NeedRow>(NEEDS, [projectId]);
-    return rows.map(({ kind, subject, since }) => ({
-      kind,
-      says: `${subject} ${SAYS[kind as keyof typeof SAYS]}.`,
-      subject,
-      since: since.toISOString(),
-    }));
+    return rows.map(({ kind, subject: named, since }) => {
+      const subject = kind.startsWith('webhook_') ? maskedUrl(named) : named;
+      return {
+        kind,
+        says: `${subject} ${SAYS[kind as keyof typeof SAYS]}.`,
+        subject,
+        since: since.toISOString(),
+      };
+    });
   }
 
   /** What burning would have cost by today's fee, at each order's own rate: the figures of the month are the sums of its days'. */

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
+import { maskedUrl } from '../domain/masked-url.js';
 import { AutoDelegation } from '../store/entities/auto-delegation.entity.js';
 import { WebhookEndpoint } from '../store/entities/webhook-endpoint.entity.js';
 import type { MadeByKey } from './data-shapes.js';
@@ -28,7 +29,7 @@ export class KeyUses {
       take: SHOWN_MAX,
     });
     return {
-      webhooks: webhooks.map(({ id, url }) => ({ id, url: url.split('?', 1)[0] ?? '' })),
+      webhooks: webhooks.map(({ id, url }) => ({ id, url: maskedUrl(url) })),
       auto_delegations: found.map(({ address }) => address),
       auto_delegations_count: count,
     };

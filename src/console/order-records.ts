@@ -105,7 +105,7 @@ const TRANSACTIONS = `SELECT encode(t.txid, 'hex') AS txid, t.purpose, t.status,
 const EVENTS = `SELECT e.id, e.type, e.at, e.chain_at, e.position, e.payload::json ->> 'id' AS name FROM event e
   WHERE e.order_id = $1 AND e.type IS NOT NULL AND e.project_id = $2 ORDER BY e.id LIMIT 500`;
 
-const DELIVERIES = `SELECT d.id, d.endpoint_id AS webhook_id, split_part(w.url, '?', 1) AS url, d.event_key, d.type, d.status, d.attempts, d.answer_status,
+const DELIVERIES = `SELECT d.id, d.endpoint_id AS webhook_id, w.url, d.event_key, d.type, d.status, d.attempts, d.answer_status,
     d.fault, d.attempted_at, d.next_at
   FROM webhook_delivery d JOIN webhook_endpoint w ON w.id = d.endpoint_id AND w.project_id = $2 AND w.deleted_at IS NULL
   WHERE d.event_id = ANY ($1::bigint[]) ORDER BY d.id LIMIT 200`;

@@ -1,6 +1,7 @@
 /** The whole story of one order, out of its records: a sentence, its moments, money, proof, request, deliveries. Pure. */
 import { rateText, trxOf } from '../domain/conversion.js';
 import { toJsonInteger, type RateE8 } from '../domain/units.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { orderBody } from '../orders/orders.dto.js';
 import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
@@ -130,7 +131,7 @@ function deliveryLine(row: DeliveryRecord): OrderDelivery {
   return given<OrderDelivery>({
     id: toJsonInteger(row.id),
     webhook_id: row.webhook_id,
-    url: row.url,
+    url: maskedUrl(row.url),
     event_id: row.event_key,
     type: row.type,
     status: row.status,

@@ -1,6 +1,7 @@
 /** Webhooks of a project, and what was sent to them. A secret is answered once; nobody here opens it. */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional } from '../http/body/member-rules.js';
 import { PageQuery } from '../http/body/page-query.js';
 import { EVENT_TYPES } from '../events/payload.js';
@@ -234,10 +235,10 @@ function optionsOf({ url, types, description, enabled }: ChangeWebhook): Webhook
   };
 }
 
-/** A query of a URL may hold a token: support sees none. */
+/** Support sees no path, which may hold a token. */
 function shapeOf(view: WebhookView, { role }: ConsoleCaller): WebhookShape {
   const { secret: _, ...body } = webhookBody(view);
-  return role === 'support' ? { ...body, url: body.url.split('?', 1)[0] ?? '' } : body;
+  return role === 'support' ? { ...body, url: maskedUrl(body.url) } : body;
 }
 
 /** What an outsider's host answered is its owner's to see. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { EVENT_TYPES } from '../events/payload.js';
 import { durationText } from '../domain/text.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { audited } from '../store/audit-log.js';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { WebhookDeliveries, type DeliveryView } from '../webhooks/webhook-deliveries.js';
@@ -53,7 +54,7 @@ function addReads(webhooks: Command, context: CliContext): void {
           ['webhook', 'url', 'types', 'state', 'waiting'],
           views.map((view) => [
             view.id,
-            hostOf(view.url),
+            maskedUrl(view.url),
             view.types?.join(' ') ?? 'all',
             stateOf(view),
             pendingText(view),
@@ -214,11 +215,6 @@ function changesOf({ url, type, allTypes, description, enabled }: Options): Webh
   };
 }
 
-/** Without what may hold a token. */
-function hostOf(url: string): string {
-  return url.split('?', 1)[0] ?? '';
-}
-
 function stateOf(view: WebhookView): string {
   if (view.disabled_reason !== null) return `disabled (${view.disabled_reason})`;
   return view.failing_since === null ? 'enabled' : `failing since ${view.failing_since.toISOString()}`;
@@ -228,7 +224,7 @@ function viewText(view: WebhookView): string {
   return fields([
     ['Webhook', view.id],
     ['Merchant ID', view.project_id],
-    ['URL', hostOf(view.url)],
+    ['URL', maskedUrl(view.url)],
     ['Types', view.types?.join(' ') ?? 'all'],
     ['Description', view.description],
     ['State', stateOf(view)],
@@ -239,7 +235,7 @@ function viewText(view: WebhookView): string {
 
 function viewJson(view: WebhookView): Record<string, unknown> {
   const { id: webhook, project_id: merchant, url, ...rest } = view;
-  return { webhook, merchant, url: hostOf(url), ...rest };
+  return { webhook, merchant, url: maskedUrl(url), ...rest };
 }
 
 function printWithSecret(context: CliContext, view: WebhookView, secret: string): void {

@@ -116,6 +116,7 @@ import { LaterNotifications1760000000079 } from './migrations/0079-later-notific
 import { DepositSums1760000000083 } from './migrations/0083-deposit-sums.js';
 import { DepositPlaces1760000000084 } from './migrations/0084-deposit-places.js';
 import { KeptRates1760000000085 } from './migrations/0085-kept-rates.js';
+import { MaskedUrls1760000000091 } from './migrations/0091-masked-urls.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -251,6 +252,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DepositSums1760000000083,
   DepositPlaces1760000000084,
   KeptRates1760000000085,
+  MaskedUrls1760000000091,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

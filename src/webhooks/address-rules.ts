@@ -46,7 +46,8 @@ export class AddressRules {
 
   /** Where the URL leads; undefined when webhooks may not name it. Asks nobody. */
   destinationOf(text: string): Destination | undefined {
-    if (!URL.canParse(text)) return undefined;
+    // The parser leaves out line breaks and tabs, and trims: what is kept would be another text than what is called.
+    if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return undefined;
     // Its parser writes every form of an IPv4 address, decimal and octal ones too, as four numbers.
     const url = new URL(text);
     const isTls = url.protocol === 'https:';

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { nowMs } from '../base/clock.js';
 import { ApiError, invalidField } from '../domain/errors.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { Database, type Statement, type Transaction } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import type { Witness } from '../store/audit-log.js';
@@ -112,7 +113,7 @@ export class WebhookDeliveries {
       await requireTest(tx, webhookId);
       await witness(tx, 'webhook.test', projectId, { webhook: webhookId });
       const id = `evt_test_${randomBytes(12).toString('hex')}`;
-      const data = { webhook: { id: webhookId, url: url.split('?', 1)[0] } };
+      const data = { webhook: { id: webhookId, url: maskedUrl(url) } };
       const [project] = await tx.query<{ test: boolean }>(`SELECT test FROM project WHERE id = $1`, [projectId]);
       const test = project?.test === true ? { test: true } : {};
       const payload = { id, type: 'webhook.test', timestamp: new Date(nowMs()).toISOString(), ...test, data };

@@ -11,6 +11,7 @@ import { nowMs } from '../base/clock.js';
 import { Sealers } from '../base/sealers.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
+import { maskedUrl } from '../domain/masked-url.js';
 import { EVENT_TYPES } from '../events/payload.js';
 import type { Witness } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
@@ -296,9 +297,9 @@ function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** What an audit log keeps of a change; a URL without its query, which may hold a token. */
+/** What the audit log keeps of a change. */
 function shown({ url, ...rest }: WebhookOptions): Readonly<Record<string, unknown>> {
-  return { ...(url !== undefined && { url: url.split('?', 1)[0] }), ...rest };
+  return { ...(url !== undefined && { url: maskedUrl(url) }), ...rest };
 }
 
 function addressNotAllowed(): ApiError {

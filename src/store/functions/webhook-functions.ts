@@ -30,7 +30,7 @@ CREATE OR REPLACE FUNCTION webhook_fan_out() RETURNS trigger LANGUAGE plpgsql SE
 
 /**
  * Writes the events of an endpoint. Changes within seconds are one event, which `change_reported_at` stands for; a process of the
- * version before does not set it, and then each change is one. A URL is shown without its query, which may hold a token.
+ * version before does not set it, and then each change is one. A URL is shown without its path and query, which may hold a token.
  */
 const WEBHOOK_CHANGED_SQL = `
 CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -48,7 +48,7 @@ CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SE
      IF v_type IS NOT NULL THEN
        INSERT INTO event (project_id, type, snapshot)
        VALUES (NEW.project_id, v_type, json_build_object('webhook', json_build_object(
-         'id', NEW.id, 'url', split_part(NEW.url, '?', 1), 'types', NEW.types, 'description', NEW.description,
+         'id', NEW.id, 'url', regexp_replace(NEW.url, '^([^/]+://[^/?#]+)[/?#].+$', '\\1/…'), 'types', NEW.types, 'description', NEW.description,
          'enabled', NEW.disabled_at IS NULL, 'disabled_reason', NEW.disabled_reason, 'deleted', NEW.deleted_at IS NOT NULL)));
      END IF;
      RETURN NULL;
