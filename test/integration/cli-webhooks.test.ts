@@ -18,7 +18,7 @@ it('makes, lists, changes, rotates, tests, replays and deletes, with the operato
   const { merchant } = await world.newCustomer();
   const created = await cli('webhooks', 'create', merchant, '--url', URL_OF_SHOP, '--type', 'project.frozen', '--json');
   const made = created.json();
-  expect(made).toMatchObject({ merchant, url: 'https://shop.example.com/energy', types: ['project.frozen'] });
+  expect(made).toMatchObject({ merchant, url: 'https://shop.example.com/…', types: ['project.frozen'] });
   expect(made.secret).toMatch(/^whsec_/);
   expect((await cli('webhooks', 'change', made.webhook, '--all-types', '--json')).json().types).toBeNull();
   expect((await cli('webhooks', 'rotate', made.webhook, '--yes', '--json')).json().secret).not.toBe(made.secret);
