@@ -1,6 +1,7 @@
 // What the world outside does to the pages: a browser that translates them, people who type amounts in many ways.
 import type { Page } from 'playwright-core';
 import { randomUUID } from 'node:crypto';
+import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, View } from './view.js';
 
@@ -64,11 +65,8 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
       await order.page.locator('.status', { hasText: 'Ended' }).first().waitFor({ timeout: END_LIMIT_MS });
       expect(await order.page.locator('.status', { hasText: 'Delivered' }).count()).toBe(0);
       await client.orders.create({ receive_address: receiver, energy: 65_000, duration_sec: 60 });
-      await home.page.waitForFunction(
-        `document.querySelector('.amount-usd')?.textContent !== ${JSON.stringify(before)}`,
-        undefined,
-        { timeout: END_LIMIT_MS },
-      );
+      const isNew = async (): Promise<true | undefined> => ((await balance()) === before ? undefined : true);
+      await until(isNew, END_LIMIT_MS, 'a balance without the price of the order', 200);
       // A page that React could not change any more would have been replaced by its failure.
       for (const { page } of [order, home]) await page.getByRole('heading', { level: 1 }).waitFor();
     },
@@ -82,7 +80,7 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
     const before = await input.inputValue();
     for (const text of texts) {
       await input.fill(text);
-      const ids = (await input.getAttribute('aria-describedby'))?.split(' ') ?? [];
+      const ids = (await input.getAttribute('aria-describedby'))?.split(' ').filter((id) => id !== '') ?? [];
       const says = await Promise.all(ids.map((id) => view.page.locator(`[id="${id}"]`).innerText()));
       const described = [await input.getAttribute('aria-invalid'), ...says].join(' ');
       expect([label, text, described]).toEqual([label, text, expect.stringMatching(/^true .*\S\.?/)]);
