@@ -36,7 +36,7 @@ function accountOf(privateKey: Buffer): ChainAccount {
 export class Wallet {
   constructor(readonly fullUrl: string) {}
 
-  /** Asks again when the connection fails: a node on a busy machine may close one that is idle. Throws after the third time. */
+  /** Retries a failed connection, since a busy node may close an idle one. Throws after the third failure. */
   async post(path: string, body: Json): Promise<Json> {
     const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     for (let attempt = 1; ; attempt += 1) {

@@ -307,7 +307,7 @@ export class DemoScenario {
     check(newest.length > 0, 'the ledger has entries');
   }
 
-  /** Balance and entries; undefined when somebody bought between the two reads. */
+  /** Balance and entries; undefined when an order came between the two reads. */
   private async books(): Promise<{ balance: Balance; entries: readonly LedgerEntry[] } | undefined> {
     const entries: LedgerEntry[] = [];
     for await (const entry of this.client.account.ledger({ limit: 100 })) entries.push(entry);
