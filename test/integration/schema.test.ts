@@ -194,13 +194,10 @@ const SHIPPED: Readonly<Record<string, string>> = {
   FollowedClock1760000000076: '9578f35fe6cb33fa',
   ProvenAddresses1760000000078: '42a78904124af1b5',
   LaterNotifications1760000000079: 'eb1bbcb5a24075d6',
-<<<<<<< HEAD
   DepositSums1760000000083: '25d0f9eee689f6c5',
   DepositPlaces1760000000084: '9bc548e1cda3558e',
   KeptRates1760000000085: 'ea61cccd4f07485a',
-=======
   MaskedUrls1760000000091: '241fd9646d976cbd',
->>>>>>> 35d8b55 (fix(webhooks): show no path of a URL outside the webhook itself)
 };
 
 it('a migration runs what it ran on the day it came', async () => {
