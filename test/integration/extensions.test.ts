@@ -138,7 +138,7 @@ describe('an extension', () => {
     expect(await isDue()).toBe(false);
     await byHand(
       `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status, top_up)
-       SELECT order_id, 2, kind, wallet_id, receive_address, 1000000, 'reserved', true FROM leg l JOIN orders o ON o.id = l.order_id
+       SELECT l.order_id, 2, l.kind, l.wallet_id, l.receive_address, 1000000, 'reserved', true FROM leg l JOIN orders o ON o.id = l.order_id
         WHERE o.key = $1`,
       [key],
     );
