@@ -9,7 +9,7 @@ const EDGES: readonly PlantedBug[] = [
       'distance(rate.rate, rate.median) * 100n > rate.median * JUMP_PERCENT',
       '(rate.rate - rate.median) * 100n > rate.median * JUMP_PERCENT',
     ),
-    test: { file: 'integration/deposits.test.ts', title: 'the median of a day holds the deposit for the operator' },
+    test: { file: 'unit/rounding.test.ts', title: 'a rate of TRX is doubted beyond a tenth of its median' },
   },
   {
     name: 'a rate that fell values small payments',
