@@ -34,6 +34,7 @@ import type { ReadRows } from '../webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { Depositors } from './depositors.js';
 import { ChaosReceivers } from './receivers.js';
+import { Overlapping } from './overlapping.js';
 import { Spenders } from './spenders.js';
 import { Supplied } from './supplied.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
@@ -129,6 +130,7 @@ export class Arena {
     readonly receivers: ChaosReceivers,
     readonly depositors: Depositors,
     readonly supplied: Supplied,
+    readonly overlapping: Overlapping,
     /** The operator's parts of the service, in this process: as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
@@ -217,6 +219,7 @@ export class Arena {
     const supplied = await Supplied.begin(world, new Wallet(world.controlUrl), projects.rich.id);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
+    const overlapping = await Overlapping.begin(world, new Wallet(world.controlUrl));
     const arena = new Arena(
       world,
       proxy,
@@ -230,6 +233,7 @@ export class Arena {
       receivers,
       depositors,
       supplied,
+      overlapping,
       parts,
       options.log,
     );

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { lossBetween } from './failover.js';
 import { MetricsWatch } from './metrics.js';
 import { FAULT_NAMES, planRound } from './plan.js';
+import { expectedUsable } from './usable-judge.js';
 
 const ROUNDS = [1, 2, 3, 4];
 
@@ -74,4 +75,26 @@ it('a metric that no table names, or that is not what the table says, is a fault
   } finally {
     await new Promise((resolve) => server.close(resolve));
   }
+});
+
+describe('what rentals of one receiver promise together', () => {
+  const long = { key: 'long', energy: 60_000, deliveredAtMs: 10, endsAtMs: 1_000, takesUsage: true };
+  const short = { key: 'short', energy: 70_000, deliveredAtMs: 20, endsAtMs: 100, takesUsage: true };
+
+  it('is their sum less what was used while they run', () => {
+    expect(expectedUsable([long, short], [{ atMs: 50, energy: 64_285 }], 99)).toBe(65_715);
+  });
+
+  it('counts usage first against the rental that ends, up to what it sold', () => {
+    expect(expectedUsable([long, short], [{ atMs: 50, energy: 64_285 }], 100)).toBe(60_000);
+    expect(expectedUsable([long, short], [{ atMs: 50, energy: 90_000 }], 100)).toBe(40_000);
+  });
+
+  it('counts use after an end against those that go on', () => {
+    expect(expectedUsable([long, short], [{ atMs: 101, energy: 10_000 }], 200)).toBe(50_000);
+  });
+
+  it('leaves usage where it is when a reclaim went without a reading', () => {
+    expect(expectedUsable([long, { ...short, takesUsage: false }], [{ atMs: 50, energy: 40_000 }], 100)).toBe(20_000);
+  });
 });

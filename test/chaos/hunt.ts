@@ -173,6 +173,7 @@ async function hunt(
         lengthMs: isStill ? STILL_LENGTH_MS : settings.lengthMs,
         healLimitMs: HEAL_LIMIT_MS,
         hunt: { judgesCapacity: isStill },
+        hasOverlaps: !isStill,
         ...(isStill ? { durationsSec: LONG_SEC } : {}),
         log: log.write,
       });

@@ -101,6 +101,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
           lengthMs,
           healLimitMs: HEAL_LIMIT_MS,
           metrics,
+          hasOverlaps: true,
           log: write,
         }).catch(unplayed);
         printRound(round, outcome, performance.now() - beganAt);

@@ -94,7 +94,7 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
 /**
  * Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. Not one that
  * is about to end by the chain's clock, which the records may be behind: where the service takes it back in the same block,
- * what the act took is a part of another rental's, which is the operator's to judge.
+ * what the act took is a part of another rental's, which is the operator's to judge. Nor one whose usable energy is judged.
  */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
   // A rental may end before it is its owner's turn: then another one is found.
@@ -102,8 +102,8 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
          FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
-        WHERE l.status = 'active' AND o.settled AND o.ends_at > $1 ORDER BY o.ends_at DESC LIMIT 1`,
-      [new Date((await arena.hand.headTime()) + TIME_LEFT_MS)],
+        WHERE l.status = 'active' AND o.settled AND o.ends_at > $1 AND l.receive_address <> ALL ($2) ORDER BY o.ends_at DESC LIMIT 1`,
+      [new Date((await arena.hand.headTime()) + TIME_LEFT_MS), arena.overlapping.addresses],
     );
     const [leg] = rows;
     const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);

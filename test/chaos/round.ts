@@ -11,11 +11,12 @@ import { verifyRecords } from '../../src/verify/verify.js';
 import type { ReadRows } from '../webhook-judge.js';
 import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
-import { TRUE_PRICE } from './exchanges.js';
 import type { MetricsWatch } from './metrics.js';
 import { HISTORIES } from './histories.js';
 import { FAULTS, QUIET_MS, START_LIMIT_MS } from './faults.js';
 import { resumeWallets } from './outsiders.js';
+import type { Overlapping } from './overlapping.js';
+import { balancesBelowFloor, blocksUnlikeTheChain, ratesNotQuoted } from './records-judge.js';
 import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
 
 export interface RoundOptions {
@@ -33,6 +34,8 @@ export interface RoundOptions {
   readonly metrics?: MetricsWatch;
   /** What customers rent for; short laps unless said. */
   readonly durationsSec?: readonly number[];
+  /** Whether customers rent twice for one receiver, and what they can use is judged. */
+  readonly hasOverlaps?: boolean;
   readonly log: (who: string, line: string) => void;
 }
 
@@ -106,6 +109,7 @@ class Round {
     arena.onLoss = ({ orders, txids }) => {
       options.log('chaos', `lost orders: ${[...orders].join(' ')}; transactions without one: ${[...txids].join(' ')}`);
       this.customers.forget(orders);
+      arena.overlapping.excuse();
     };
     await arena.passDay();
     await resumeWallets(arena);
@@ -113,7 +117,7 @@ class Round {
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
     const paying = arena.depositors.keepPaying(this.over.signal);
     await arena.supplied.keep(this.read);
-    const using = arena.keepUsing(this.over.signal);
+    const using = Promise.all([arena.keepUsing(this.over.signal), this.overlap()]);
     const watching = this.watchMetrics();
     const doing = Promise.all([...options.plan.map(async (fault) => this.perform(fault)), this.doBeside()]);
     if (options.hunt !== undefined) await this.watch(options.hunt.judgesCapacity);
@@ -127,8 +131,7 @@ class Round {
     await Promise.all([buying, paying, using, watching]);
     const unanswered = await this.customers.settle(options.healLimitMs);
     if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
-    for (const wrong of await arena.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
-      this.violations.push(`I17 ${wrong}`);
+    await Promise.all([this.judgeSupplied(), this.judgeOverlaps()]);
     options.log('chaos', `${arena.supplied.uses.toString()} uses of addresses that are kept supplied`);
     options.log('chaos', arena.spenders.summary);
     await this.waitUntilOver(performance.now());
@@ -146,6 +149,27 @@ class Round {
       answers: this.customers.counts,
       healedMs,
     };
+  }
+
+  private get overlaps(): Parameters<Overlapping['keepRenting']>[0] {
+    return { merchants: this.arena.rich, run: this.options.name, read: this.read };
+  }
+
+  private async overlap(): Promise<void> {
+    if (this.options.hasOverlaps === true) await this.arena.overlapping.keepRenting(this.overlaps, this.over.signal);
+  }
+
+  private async judgeSupplied(): Promise<void> {
+    for (const wrong of await this.arena.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
+      this.violations.push(`I17 ${wrong}`);
+  }
+
+  private async judgeOverlaps(): Promise<void> {
+    const { arena, options } = this;
+    if (options.hasOverlaps !== true) return;
+    for (const wrong of await arena.overlapping.violations(this.overlaps, options.healLimitMs))
+      this.violations.push(`usable energy: ${wrong}`);
+    options.log('chaos', arena.overlapping.summary);
   }
 
   private async watchMetrics(): Promise<void> {
@@ -172,7 +196,7 @@ class Round {
       const report = await verifyRecords(database).catch(() => undefined);
       if (report === undefined) continue;
       this.add(findingsOf(report).filter(({ check }) => judgesCapacity || check !== 'capacity'));
-      await this.checkBalances().catch(() => undefined);
+      this.violations.push(...(await balancesBelowFloor(this.read).catch(() => [])));
     }
   }
 
@@ -311,9 +335,11 @@ class Round {
     this.violations.push(...this.customers.wrongs);
     for (const wrong of await this.arena.receivers.violations(this.read)) this.violations.push(`I10 ${wrong}`);
     await this.checkAnswers();
-    await this.checkBalances();
-    await this.checkBlocks();
-    await this.checkRates();
+    this.violations.push(
+      ...(await balancesBelowFloor(this.read)),
+      ...(await blocksUnlikeTheChain(this.arena, this.options.name, this.read)),
+      ...(await ratesNotQuoted(this.options.name, this.read)),
+    );
     for (const wrong of await this.arena.depositors.violations(this.read, DEPOSITED_LIMIT_MS)) {
       this.violations.push(`I14 ${wrong}`);
     }
@@ -395,40 +421,6 @@ class Round {
         this.violations.push(`I11 ${key} was refused and is there: ${answers.join(', ')}`);
       }
     }
-  }
-
-  /** Terms never change here, and nobody is charged back: whoever is below the floor was charged beyond it. */
-  private async checkBalances(): Promise<void> {
-    const { rows } = await this.arena.sql.query<{ project: string; balance: string }>(
-      `SELECT project_id AS project, balance_credits::text AS balance FROM credit_account WHERE balance_credits < floor_credits`,
-    );
-    for (const { project, balance } of rows) this.violations.push(`I8 project ${project} stands at ${balance} credits`);
-  }
-
-  /** Where and when the records say something happened, against the chain's own blocks: by them nothing ended early. */
-  private async checkBlocks(): Promise<void> {
-    const { rows } = await this.arena.sql.query<{ number: number; id: string; ms: string }>(
-      `SELECT DISTINCT t.block_number::int AS number, encode(t.block_id, 'hex') AS id,
-          round(extract(epoch FROM t.block_at) * 1000)::text AS ms
-        FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key LIKE $1 AND t.status = 'solid'`,
-      [`${this.options.name}-%`],
-    );
-    for (const { number, id, ms } of rows) {
-      const block = await this.arena.block(number);
-      if (block.id === id && block.timestampMs === Number(ms)) continue;
-      this.violations.push(
-        `I6 block ${number.toString()} is ${id} of ${ms} in the records, ${block.id} of ${block.timestampMs.toString()} on chain`,
-      );
-    }
-  }
-
-  /** Nothing was sold at a price that no honest exchange quoted. */
-  private async checkRates(): Promise<void> {
-    const { rows } = await this.arena.sql.query<{ key: string; rate: string }>(
-      `SELECT key, trx_usd_e8::text AS rate FROM orders WHERE key LIKE $1 AND abs(trx_usd_e8 - $2::bigint) * 5 > $2::bigint`,
-      [`${this.options.name}-%`, Math.round(TRUE_PRICE * 1e8)],
-    );
-    for (const { key, rate } of rows) this.violations.push(`I8 order ${key} was sold at a rate of ${rate}`);
   }
 
   /** Explains what is known of the records as they are, as the operator would. */
