@@ -54,9 +54,13 @@ export class TokenReads {
     return undefined;
   }
 
+  async isDeprecated(): Promise<boolean | undefined> {
+    return isSet(await this.word('deprecated()'));
+  }
+
   /** The successor that a deprecated token forwards to. */
   async successor(): Promise<string | undefined> {
-    if (isSet(await this.word('deprecated()')) !== true) return undefined;
+    if ((await this.isDeprecated()) !== true) return undefined;
     const said = await this.word('upgradedAddress()');
     return said === undefined ? undefined : addressFromHex(`41${said.toString(16).padStart(40, '0').slice(-40)}`);
   }

@@ -3,18 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { addressToHex } from '../chain/address.js';
 import type { CallOutcome } from '../chain/contract-call.js';
 import { ChainUnavailableError } from '../chain/errors.js';
+import { NotRunError, TokenReads } from '../chain/token-reads.js';
 import { readTransferPrices, type TransferPrices } from '../chain/transfer-prices.js';
 import { accountOf, resourcesOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
-import {
-  addressWord,
-  BALANCE_OF,
-  firstWord,
-  TRANSFER,
-  TRANSFER_EVENT,
-  uintWord,
-  type EventLog,
-} from '../domain/sizing.js';
+import { addressWord, firstWord, TRANSFER, TRANSFER_EVENT, uintWord, type EventLog } from '../domain/sizing.js';
 import { newPurse, type EnergyNeed, type Purse } from './transfer-costs.js';
 
 export const FAILURES = {
@@ -49,13 +42,13 @@ export interface Receiver {
 
 @Injectable()
 export class TransferTrials {
-  private readonly token: string;
+  private readonly reads: TokenReads;
 
   constructor(
     private readonly client: TronClient,
     private readonly config: Config,
   ) {
-    this.token = config.chain.tokenContract;
+    this.reads = new TokenReads(client, config.chain.tokenContract);
   }
 
   /** Throws ChainUnavailableError. */
@@ -84,7 +77,7 @@ export class TransferTrials {
   async receiver(address: string): Promise<Receiver> {
     const [account, balance] = await Promise.all([
       this.client.account(address),
-      this.view(BALANCE_OF, addressWord(addressToHex(address))),
+      asUnavailable(async () => this.reads.balanceOf(address)),
     ]);
     const isContract = account?.isContract === true;
     return { address, isOnChain: account !== undefined, isContract, holdsToken: (balance ?? 0n) > 0n };
@@ -94,7 +87,7 @@ export class TransferTrials {
   async tokenTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
     const outcome = await this.client.simulate({
       ownerAddress: from,
-      contractAddress: this.token,
+      contractAddress: this.reads.token,
       functionSelector: TRANSFER,
       parameter: addressWord(addressToHex(to)) + uintWord(amount),
     });
@@ -108,33 +101,30 @@ export class TransferTrials {
 
   /** Why no transfer to this receiver is worth sending, whatever a simulation says. Throws ChainUnavailableError. */
   async obstacleTo(to: string): Promise<FailureCause | undefined> {
-    if (await this.isTrue('paused()')) return 'paused';
-    if (await this.isTrue('deprecated()')) return 'deprecated';
-    return (await this.isBlacklisted(to)) ? 'receiver_blacklisted' : undefined;
+    return asUnavailable(async () => {
+      if ((await this.reads.isPaused()) === true) return 'paused';
+      if ((await this.reads.isDeprecated()) === true) return 'deprecated';
+      return (await this.reads.isBlacklisted(to)) === true ? 'receiver_blacklisted' : undefined;
+    });
   }
 
   private async causeOf(outcome: CallOutcome, from: string, amount: bigint): Promise<FailureCause> {
     if (outcome.kind === 'refused') return 'not_simulated';
-    if (await this.isBlacklisted(from)) return 'sender_blacklisted';
-    const held = await this.view(BALANCE_OF, addressWord(addressToHex(from)));
-    return held !== undefined && held < amount ? 'balance' : 'reverted';
+    return asUnavailable(async () => {
+      if ((await this.reads.isBlacklisted(from)) === true) return 'sender_blacklisted';
+      const held = await this.reads.balanceOf(from);
+      return held !== undefined && held < amount ? 'balance' : 'reverted';
+    });
   }
+}
 
-  private async isBlacklisted(address: string): Promise<boolean> {
-    return this.isTrue('isBlackListed(address)', addressWord(addressToHex(address)));
-  }
-
-  private async isTrue(selector: string, parameter?: string): Promise<boolean> {
-    return (await this.view(selector, parameter)) === 1n;
-  }
-
-  /** A word that the token answers; undefined when it has no such function. */
-  private async view(functionSelector: string, parameter = ''): Promise<bigint | undefined> {
-    const call = { ownerAddress: this.token, contractAddress: this.token, functionSelector, parameter };
-    const outcome = await this.client.simulate(call);
-    // A contract without this function reverts. A node that ran nothing has answered nothing.
-    if (outcome.kind === 'refused') throw new ChainUnavailableError(functionSelector, [new Error(outcome.message)]);
-    return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
+/** A node that ran nothing has answered nothing: for a plan that is the same as no node. */
+async function asUnavailable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotRunError) throw new ChainUnavailableError('a call of the token', [error]);
+    throw error;
   }
 }
 

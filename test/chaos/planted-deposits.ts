@@ -232,14 +232,14 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'a sweep goes to an address from which the token can never leave',
     changes: one(
       'deposits/transfer-trials.ts',
-      "return (await this.isBlacklisted(to)) ? 'receiver_blacklisted' : undefined;",
+      "return (await this.reads.isBlacklisted(to)) === true ? 'receiver_blacklisted' : undefined;",
       'return undefined;',
     ),
     test: acts('the receiver is blacklisted'),
   },
   {
     name: 'a return of a paused token is booked',
-    changes: one('deposits/transfer-trials.ts', "if (await this.isTrue('paused()')) return 'paused';", ''),
+    changes: one('deposits/transfer-trials.ts', "if ((await this.reads.isPaused()) === true) return 'paused';", ''),
     test: acts('the token is paused'),
   },
   {
