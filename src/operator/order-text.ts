@@ -9,6 +9,8 @@ import { ForeignJson } from './cli-context.js';
 import { creditsText, fields, grouped, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
 import { standing } from '../orders/order-standing.js';
+import type { Outlook } from '../simulation/transfer-outlook.js';
+import { useJson, useText } from './order-use.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(
@@ -40,8 +42,8 @@ function notes(order: Order): string {
     .join(', ');
 }
 
-/** The whole history for the operator. */
-export function detailsText(history: OrderDetails): string {
+/** The whole history for the operator; `outlook` is that of a rental that can be used. */
+export function detailsText(history: OrderDetails, outlook: Outlook | undefined): string {
   const { order } = history;
   return [
     standing(history),
@@ -64,6 +66,7 @@ export function detailsText(history: OrderDetails): string {
       ['Request', order.requestId],
       ['Due', dueText(history)],
     ]),
+    ...useText(order, outlook),
     '',
     'Legs',
     legTable(history),
@@ -211,10 +214,11 @@ function nameOf(transaction: ChainTx): string {
 }
 
 /** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
-export function detailsJson(history: OrderDetails): Record<string, unknown> {
+export function detailsJson(history: OrderDetails, outlook: Outlook | undefined): Record<string, unknown> {
   const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
   return {
     standing: standing(history),
+    ...(outlook !== undefined && { use: useJson(order, outlook) }),
     order: Object.assign({}, order, { metadata: new ForeignJson(order.metadata) }),
     legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),
     transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),

@@ -9,6 +9,8 @@ import { trxText, timeText } from '../domain/text.js';
 import { creditsText } from './format.js';
 import { LegEnds } from '../pool/leg-ends.js';
 import { OrderHistory } from '../orders/order-history.js';
+import { TransferOutlook } from '../simulation/transfer-outlook.js';
+import { isInUse } from './order-use.js';
 import { orderTable, detailsJson, detailsText } from './order-text.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -64,7 +66,8 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
       context.operate(async (parts) => {
         const histories = parts.get(OrderHistory);
         const history = await histories.load(await histories.find(order, options.project));
-        context.print(detailsText(history), detailsJson(history));
+        const use = isInUse(history) ? await parts.get(TransferOutlook).of(history.order.receiveAddress) : undefined;
+        context.print(detailsText(history, use), detailsJson(history, use));
       }),
     );
   orders

@@ -26,7 +26,9 @@ export function standing(details: OrderDetails): string {
       }
       if (order.reclaimedAt !== null)
         return `Delivered and reclaimed at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
-      if (order.settled) return `Delivered, for good. Reclaimed when the chain's head reaches ${at(order.endsAt)}.`;
+      if (order.settled) {
+        return `Delivered, for good. Reclaimed when the chain's head reaches ${at(order.endsAt)}. Each transaction uses no more of the energy than its fee_limit pays for, and pays its bandwidth itself.`;
+      }
       return 'Delivered in a block that is not solid yet; should it be reverted, the same bytes are sent again.';
   }
 }

@@ -16,27 +16,27 @@ import { EXAMPLE_PARAMETER, SimulateRequest, type SimulationBody } from './simul
 const yes = (description: string) => ({ type: 'boolean', const: true, description });
 
 const SIMULATION_ANSWER = answerSchema<SimulationBody>({
-  energy_used: always(integerSchema("The node's own figure for the call.", 12_841)),
+  energy_used: always(integerSchema("The node's own figure for the call.", 64_285)),
   energy_needed: always(
     integerSchema(
       'What to rent: energy_used and 10 %, less what the deployer pays. 0 when the call would fail.',
-      14_126,
+      70_714,
     ),
   ),
-  deployer_energy: sometimes(integerSchema('What the deployer of the contract pays of energy_used.', 1_284)),
+  deployer_energy: sometimes(integerSchema('What the deployer of the contract pays of energy_used.', 6_428)),
   burn_price_sun: always(
-    integerSchema('What the call costs in sun with no energy on the wallet. 0 when it would fail.', 1_284_100),
+    integerSchema('What the call costs in sun with no energy on the wallet. 0 when it would fail.', 6_428_500),
   ),
-  burn_price_trx: sometimes(decimalSchema('The same in TRX, when the call succeeds.', 6, '1.284100')),
+  burn_price_trx: sometimes(decimalSchema('The same in TRX, when the call succeeds.', 6, '6.428500')),
   burn_price_usd: sometimes(
-    decimalSchema('The same in dollars, when the call succeeds and a fresh rate is known.', 6, '0.385230'),
+    decimalSchema('The same in dollars, when the call succeeds and a fresh rate is known.', 6, '1.928550'),
   ),
-  energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 0)),
+  energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 49_635)),
   fee_limit_sun: sometimes(
     integerSchema(
       "What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too, so a lower one " +
         'ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.',
-      1_412_600,
+      7_071_400,
     ),
   ),
   would_fail: sometimes(yes('Present when no amount of energy makes the call work.')),
@@ -59,13 +59,13 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
 });
 
 const SUCCESS: SimulationBody = {
-  energy_used: 12_841,
-  energy_needed: 14_126,
-  burn_price_sun: 1_284_100,
-  burn_price_trx: '1.284100',
-  burn_price_usd: '0.385230',
-  energy_penalty: 0,
-  fee_limit_sun: 1_412_600,
+  energy_used: 64_285,
+  energy_needed: 70_714,
+  burn_price_sun: 6_428_500,
+  burn_price_trx: '6.428500',
+  burn_price_usd: '1.928550',
+  energy_penalty: 49_635,
+  fee_limit_sun: 7_071_400,
 };
 
 export function describeSimulate(): Operation {
@@ -99,7 +99,7 @@ export function describeSimulate(): Operation {
         schema: SIMULATION_ANSWER,
         examples: {
           success: SUCCESS,
-          with_quote: { ...SUCCESS, quote: exampleQuote(14_126) },
+          with_quote: { ...SUCCESS, quote: exampleQuote(70_714) },
           would_fail: {
             energy_used: 603,
             energy_needed: 0,

@@ -3,7 +3,11 @@ import { Module } from '@nestjs/common';
 import { PricingModule } from '../quotes/pricing.module.js';
 import { SimulationController } from './simulation.controller.js';
 import { SimulationService } from './simulation.service.js';
-import { TokenCauses } from './token-causes.js';
+import { TokenCausesModule } from './token-causes.module.js';
 
-@Module({ imports: [PricingModule], controllers: [SimulationController], providers: [SimulationService, TokenCauses] })
+@Module({
+  imports: [PricingModule, TokenCausesModule],
+  controllers: [SimulationController],
+  providers: [SimulationService],
+})
 export class SimulationModule {}

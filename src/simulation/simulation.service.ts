@@ -18,7 +18,6 @@ import { toJsonInteger } from '../domain/units.js';
 import { Market } from '../quotes/market.js';
 import { quoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
-import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
 import type { SimulationBody } from './simulate.dto.js';
 import { TokenCauses } from './token-causes.js';
 
@@ -74,9 +73,8 @@ export class SimulationService {
       case 'success':
         return this.succeeding(call, outcome, await sharing, quote);
       case 'reverted':
-        return failing(await this.reasonOf(call, reasonOfRevert(outcome.data), outcome.data === ''), outcome);
       case 'fault':
-        return failing(await this.reasonOf(call, reasonOfFault(outcome.fault), true), outcome);
+        return failing(await this.causes.reasonOf(call, outcome), outcome);
       case 'refused':
         if (outcome.refusal === 'balance') return failing(BEYOND_BALANCE, outcome);
         this.log.info(
@@ -111,11 +109,6 @@ export class SimulationService {
       fee_limit_sun: toJsonInteger(burnPrice(needed, feeSun)),
       ...(quote !== undefined && this.quoted(call.ownerAddress, needed, quote)),
     };
-  }
-
-  /** The contract's own reason where it gives one; otherwise the cause, if the reference token's state proves one. */
-  private async reasonOf(call: ContractCall, reason: string, isNeutral: boolean): Promise<string> {
-    return (isNeutral ? await this.causes.find(call) : undefined) ?? reason;
   }
 
   /**

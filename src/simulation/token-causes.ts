@@ -6,17 +6,20 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { addressFromBytes, addressToHex } from '../chain/address.js';
-import type { ContractCall } from '../chain/contract-call.js';
+import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
 import { TokenReads, assertRun } from '../chain/token-reads.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { addressWord, uintWord } from '../domain/sizing.js';
 import { Log } from '../observability/logger.js';
+import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
 import { tokenCallOf, type TokenCall } from './token-call.js';
 
 /** A search takes up to ten constant calls; beyond so many at once the neutral reason is given. */
 const AT_ONCE_MAX = 4;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
+
+type FailedCall = Extract<CallOutcome, { kind: 'reverted' | 'fault' }>;
 
 @Injectable()
 export class TokenCauses {
@@ -35,10 +38,19 @@ export class TokenCauses {
   }
 
   /**
+   * Returns why a call failed: the contract's own reason where it gives one, otherwise the cause, if the reference
+   * token's state proves one. Never rejects.
+   */
+  async reasonOf(call: ContractCall, outcome: FailedCall): Promise<string> {
+    if (outcome.kind === 'fault') return (await this.find(call)) ?? reasonOfFault(outcome.fault);
+    return (outcome.data === '' ? await this.find(call) : undefined) ?? reasonOfRevert(outcome.data);
+  }
+
+  /**
    * Returns the problem and its remedy; undefined for other contracts and other functions, and where nothing is proven.
    * Never rejects.
    */
-  async find(call: ContractCall): Promise<string | undefined> {
+  private async find(call: ContractCall): Promise<string | undefined> {
     const tokenCall = call.contractAddress === this.reads.token ? tokenCallOf(call) : undefined;
     if (tokenCall === undefined || (call.callValue ?? 0n) > 0n || this.underway >= AT_ONCE_MAX) return undefined;
     this.underway += 1;

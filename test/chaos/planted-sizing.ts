@@ -89,6 +89,11 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
     test: causes('no cause of another token is named'),
   },
   {
+    name: 'an explanation names no cause of a failing transfer',
+    changes: one('simulation/transfer-outlook.ts', 'return this.causes.reasonOf(call, outcome);', 'return undefined;'),
+    test: causes('the outlook of a sender names why a transfer would fail'),
+  },
+  {
     name: 'the spender is taken for the owner of the tokens',
     changes: one(
       'simulation/token-call.ts',

@@ -66,6 +66,12 @@ describe('orders', () => {
     expect(explained.out).toContain('nothing sent yet');
     expect(explained.out).toMatch(/accepted as rental/);
     expect(explained.out).toMatch(/charge of -\d/);
+    expect(explained.out).toContain("capped by the transaction's fee_limit and pays no bandwidth");
+    expect(explained.out).toContain('needs a fee_limit of 6.500000 TRX (65 000 × 100 sun)');
+    expect(explained.out).toMatch(/would fail now: T\w+ holds 0 of the token's smallest unit/);
+    const { use } = (await cli('orders', 'explain', 'waiting one', '--json')).json();
+    expect(use).toMatchObject({ energy_fee_sun: 100, fee_limit_sun: 6_500_000 });
+    expect(use.transfer_failure).toMatch(/holds 0 of the token's smallest unit/);
     const pushed = await cli('orders', 'requeue', String(id), '--reason', 'impatient');
     expect([pushed.code, pushed.err]).toEqual([0, '']);
     const acts = await world.api.database.query(
@@ -146,6 +152,8 @@ describe('orders', () => {
     expect(JSON.stringify(history)).not.toContain('signature');
     const explained = await cli('orders', 'explain', String(second));
     expect(explained.out).toContain('Finished');
+    expect(explained.out).not.toContain('fee_limit');
+    expect(history).not.toHaveProperty('use');
     expect(explained.out).toMatch(/sent delegate [0-9a-f]{12}… \(try 1\) to 127\.0\.0\.1:\d+: /);
     const finished = await cli('orders', 'requeue', String(second));
     expect([finished.code, finished.err]).toEqual([1, expect.stringContaining('finished')]);

@@ -1,5 +1,6 @@
 // Why a call of the reference token would fail, where the token itself gives no reason.
 import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { TransferOutlook } from '../../src/simulation/transfer-outlook.js';
 import type { TestApi } from '../factory.js';
 import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
 
@@ -147,4 +148,22 @@ test('the reason that a token gives is left as it is', async () => {
     ...call,
   });
   expect(body.reason).toBe('TRC20: transfer amount exceeds balance');
+});
+
+test.each<[string, keyof typeof apis, string, string]>([
+  ['paused', 'paused', WHO.bob, PAUSED],
+  ['blacklisted', 'strict', WHO.carol, `${WHO.carol} is on the token's blacklist. Send from another address.`],
+  [
+    'without the token',
+    'strict',
+    WHO.ghost,
+    `${WHO.ghost} holds 0 of the token's smallest unit, less than the 1 to be sent. Send it more of the token, or send less.`,
+  ],
+])('the outlook of a sender names why a transfer would fail: %s', async (_cause, at, sender, failure) => {
+  expect(await apis[at].app.get(TransferOutlook).of(sender)).toEqual({ energyFeeSun: 100n, failure });
+});
+
+test('the outlook of a sender that can send names no failure', async () => {
+  const outlook = await apis.strict.app.get(TransferOutlook).of(WHO.bob);
+  expect(outlook).toEqual({ energyFeeSun: 100n, failure: undefined });
 });
