@@ -23,9 +23,13 @@ interface Raw {
     amount_sun: bigint;
     status: string;
     top_up: boolean;
+    id: bigint;
+    energy: bigint | null;
   }[];
   readonly burnt: readonly {
     order_id: bigint;
+    leg_id: bigint;
+    purpose: string;
     wallet_id: number;
     block_at: Date;
     fee_sun: bigint | null;
@@ -118,6 +122,11 @@ export function addedUp({ entries, orders, legs, burnt, wallets }: Raw, by: Repo
     add(sums, key, 'transactions', 1n);
     add(sums, key, 'transactionsWithoutCost', tx.fee_sun === null ? 1n : 0n);
     add(sums, key, 'chainCostSun', tx.fee_sun ?? 0n);
+    const leg = legs.find(({ id }) => id === tx.leg_id)!;
+    if (leg.top_up) {
+      add(sums, key, 'freeTopUpCostSun', tx.fee_sun ?? 0n);
+      if (tx.purpose === 'delegate') add(sums, key, 'freeTopUpEnergy', leg.energy ?? 0n);
+    }
     if (order.project_id !== RECOVERY) add(sums, key, 'chainCostUsdE14', (tx.fee_sun ?? 0n) * order.trx_usd_e8);
   }
   return sums;

@@ -339,6 +339,8 @@ function figuresOf(figures: Figures): ReportFigures {
     margin_usd: decimal(marginUsdE14(figures) / 100_000_000n, 6),
     transactions: toJsonInteger(figures.transactions),
     energy_hours: hoursOf(figures.energySec, 3600n),
+    free_top_up_energy: figures.freeTopUpEnergy.toString(),
+    free_top_up_cost_trx: decimal(figures.freeTopUpCostSun, 6),
     idle_energy_hours: hoursOf(figures.idleEnergyMs, 3_600_000n),
     recovering_energy_hours: hoursOf(figures.recoveringEnergyMs, 3_600_000n),
   };

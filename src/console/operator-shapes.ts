@@ -281,6 +281,9 @@ export interface ReportFigures {
   readonly margin_usd: string;
   readonly transactions: number;
   readonly energy_hours: string;
+  /** Given without charge, so that running rentals keep what they sold; and what it burnt. */
+  readonly free_top_up_energy: string;
+  readonly free_top_up_cost_trx: string;
   readonly idle_energy_hours: string;
   readonly recovering_energy_hours: string;
 }

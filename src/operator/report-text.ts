@@ -99,8 +99,11 @@ function standingLines({ owedCredits, debtsCredits, held }: Report['standing']):
   ];
 }
 
-function remarks({ transactionsWithoutCost, unratedCostSun }: Figures): string[] {
+function remarks({ transactionsWithoutCost, unratedCostSun, freeTopUpEnergy, freeTopUpCostSun }: Figures): string[] {
   const lines = [
+    ...(freeTopUpEnergy === 0n && freeTopUpCostSun === 0n
+      ? []
+      : [`Free top-ups: ${grouped(freeTopUpEnergy)} energy; their transactions burnt ${trxOf(freeTopUpCostSun)} TRX.`]),
     ...(transactionsWithoutCost === 0n
       ? []
       : [`Final transactions whose cost is not known yet: ${grouped(transactionsWithoutCost)}.`]),

@@ -33,6 +33,8 @@ export function plainOf(figures: Figures): Record<string, bigint | string> {
     transactions: figures.transactions,
     transactions_without_cost: figures.transactionsWithoutCost,
     energy_seconds_sold: figures.energySec,
+    free_top_up_energy: figures.freeTopUpEnergy,
+    free_top_up_cost_sun: figures.freeTopUpCostSun,
     energy_milliseconds_idle: figures.idleEnergyMs,
     energy_milliseconds_recovering: figures.recoveringEnergyMs,
     milliseconds_measured: figures.measuredMs,
@@ -42,5 +44,13 @@ export function plainOf(figures: Figures): Record<string, bigint | string> {
 const NO_FIGURES: Figures = {
   ...{ revenueCredits: 0n, refundsCredits: 0n, compensationsCredits: 0n, topupsCredits: 0n, adjustmentsCredits: 0n },
   ...{ netSun: 0n, chainCostSun: 0n, unratedCostSun: 0n, chainCostUsdE14: 0n, transactions: 0n },
-  ...{ transactionsWithoutCost: 0n, energySec: 0n, idleEnergyMs: 0n, recoveringEnergyMs: 0n, measuredMs: 0n },
+  ...{
+    transactionsWithoutCost: 0n,
+    energySec: 0n,
+    freeTopUpEnergy: 0n,
+    freeTopUpCostSun: 0n,
+    idleEnergyMs: 0n,
+    recoveringEnergyMs: 0n,
+    measuredMs: 0n,
+  },
 };

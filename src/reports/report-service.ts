@@ -27,6 +27,10 @@ export interface Figures {
   /** Final ones whose cost is not recorded yet. */
   readonly transactionsWithoutCost: bigint;
   readonly energySec: bigint;
+  /** Of legs that made up for what running rentals would have lost. */
+  readonly freeTopUpEnergy: bigint;
+  /** Of the chain cost, what those legs burnt. */
+  readonly freeTopUpCostSun: bigint;
   readonly idleEnergyMs: bigint;
   readonly recoveringEnergyMs: bigint;
   /** Of all wallets together, how long they were read. */
@@ -95,6 +99,7 @@ export class Reports {
       };
       for (const row of await read<sql.EntriesRow>(sql.ENTRIES_BY[by])) addEntries(of(row.key), row);
       for (const row of await read<sql.CostsRow>(sql.COSTS_BY[by])) addCosts(of(row.key), row);
+      for (const row of await read<sql.FreeTopUpsRow>(sql.FREE_TOP_UPS_BY[by])) addFreeTopUps(of(row.key), row);
       for (const row of await read<sql.CapacityRow>(sql.CAPACITY_BY[by])) addCapacity(of(row.key), row);
       const names = by === 'project' ? await namesOf(tx, [...figures.keys()]) : new Map<string, string>();
       const rows = [...figures]
@@ -129,6 +134,8 @@ function nothing(): Mutable {
     transactions: 0n,
     transactionsWithoutCost: 0n,
     energySec: 0n,
+    freeTopUpEnergy: 0n,
+    freeTopUpCostSun: 0n,
     idleEnergyMs: 0n,
     recoveringEnergyMs: 0n,
     measuredMs: 0n,
@@ -151,6 +158,11 @@ function addCosts(figures: Mutable, row: sql.CostsRow): void {
   figures.chainCostSun += BigInt(row.cost_sun);
   figures.unratedCostSun += BigInt(row.unrated_sun);
   figures.chainCostUsdE14 += BigInt(row.cost_usd_e14);
+}
+
+function addFreeTopUps(figures: Mutable, row: sql.FreeTopUpsRow): void {
+  figures.freeTopUpEnergy += BigInt(row.energy);
+  figures.freeTopUpCostSun += BigInt(row.cost_sun);
 }
 
 function addCapacity(figures: Mutable, row: sql.CapacityRow): void {

@@ -26,6 +26,12 @@ export interface CostsRow {
   readonly cost_usd_e14: string;
 }
 
+export interface FreeTopUpsRow {
+  readonly key: string | null;
+  readonly energy: string;
+  readonly cost_sun: string;
+}
+
 export interface CapacityRow {
   readonly key: string | null;
   readonly measured_ms: string;
@@ -112,6 +118,20 @@ export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
   day: `SELECT ${BLOCK_DAY} AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY 1`,
   project: `SELECT nullif(x.project_id, '${RECOVERY_PROJECT}')::text AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY 1`,
   wallet: `SELECT ${WALLET} AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY x.wallet_id`,
+};
+
+/** Legs that nobody paid for: their energy by the block that delivered it, and what their transactions burnt. */
+const FREE_TOP_UPS = `SELECT t.block_at, t.wallet_id, t.fee_sun::numeric AS fee_sun, o.project_id,
+      CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy
+    FROM leg g JOIN chain_tx t ON t.leg_id = g.id AND t.order_id = g.order_id JOIN orders o ON o.id = g.order_id
+   WHERE g.top_up AND t.block_at >= $1 AND t.block_at < $2 AND t.status = 'solid'`;
+
+const FREE_SUMS = `coalesce(sum(x.energy), 0)::text AS energy, coalesce(sum(x.fee_sun), 0)::text AS cost_sun`;
+
+export const FREE_TOP_UPS_BY: Readonly<Record<ReportBy, string>> = {
+  day: `SELECT ${BLOCK_DAY} AS key, ${FREE_SUMS} FROM (${FREE_TOP_UPS}) x GROUP BY 1`,
+  project: `SELECT x.project_id::text AS key, ${FREE_SUMS} FROM (${FREE_TOP_UPS}) x GROUP BY 1`,
+  wallet: `SELECT ${WALLET} AS key, ${FREE_SUMS} FROM (${FREE_TOP_UPS}) x GROUP BY x.wallet_id`,
 };
 
 const CAPACITY_SUMS = `coalesce(sum(x.measured_ms), 0)::text AS measured_ms,

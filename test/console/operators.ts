@@ -166,11 +166,12 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     const { page } = view;
     await page.locator('.chart canvas').nth(1).waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
-    const [, revenue, refunds, compensations, cost, margin, sold, idle, recovering] = await page
+    const [, revenue, refunds, compensations, cost, margin, sold, free, idle, recovering] = await page
       .getByRole('row')
       .last()
       .getByRole('cell')
       .allInnerTexts();
+    expect(free).toMatch(/^[\d,]+, [\d.]+ TRX$/);
     expect(recovering).toMatch(/^[\d,]+$/);
     const [money, energy] = await page.locator('.chart figcaption').allInnerTexts();
     expect(money).toContain(`${revenue ?? ''} of revenue, ${margin ?? ''} of margin.`);

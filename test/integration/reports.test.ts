@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { credits } from '../../src/domain/units.js';
 import { Reports, marginSun, marginUsdE14, type Figures, type ReportBy } from '../../src/reports/report-service.js';
 import { Replica } from '../../src/store/replica.js';
-import { COSTS_BY, ENTRIES_BY } from '../../src/reports/report-sql.js';
+import { COSTS_BY, ENTRIES_BY, FREE_TOP_UPS_BY } from '../../src/reports/report-sql.js';
 import { PoolSync } from '../../src/pool/pool-sync.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import type { Customer } from '../client.js';
@@ -142,8 +142,8 @@ async function spread(random: readonly number[]): Promise<void> {
       ...[order_id, id, pick(index + 4, 4) + 1, pick(index, 7) === 0 ? 'included' : 'solid', txid, at, fee],
     ] as const;
     const split = [
-      `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status, top_up)
-        SELECT order_id, $2, kind, $3, receive_address, $4, $5, $6 FROM leg WHERE id = $1 ON CONFLICT DO NOTHING`,
+      `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status, top_up, energy)
+        SELECT order_id, $2, kind, $3, receive_address, $4, $5, $6, $7 FROM leg WHERE id = $1 ON CONFLICT DO NOTHING`,
       ...[
         id,
         leg_no + 1,
@@ -151,6 +151,7 @@ async function spread(random: readonly number[]): Promise<void> {
         1_000_000 + pick(index, 999),
         pick(index + 2, 3) === 0 ? 'released' : 'active',
         pick(index, 4) === 0,
+        1_000 + index,
       ],
     ] as const;
     return leg_no === 1 && pick(index, 2) === 0 ? [burnt, split] : [burnt];
@@ -219,6 +220,24 @@ it('whatever happened, by day, project and wallet each amount is that of the led
     BigInt(ledger!.sum),
   );
 }, 240_000);
+
+it('names the energy of free top-ups and what they burnt', async () => {
+  const [leg] = await world.api.database.query<{ id: bigint }>(
+    `SELECT l.id FROM leg l JOIN chain_tx t ON t.leg_id = l.id WHERE NOT l.top_up AND t.status = 'solid' AND t.fee_sun > 0 LIMIT 1`,
+  );
+  await byHand(
+    [`UPDATE leg SET top_up = true, energy = 123456 WHERE id = $1`, leg!.id],
+    [`UPDATE chain_tx SET fee_sun = 345000, block_at = '2027-03-01' WHERE leg_id = $1`, leg!.id],
+  );
+  const range = ['--from', '2027-03-01', '--to', '2027-03-01'];
+  const { out } = await cliWith(world.env)('report', ...range);
+  expect(out).toContain('Free top-ups: 123 456 energy; their transactions burnt 0.345000 TRX.');
+  for (const by of ['day', 'project', 'wallet']) {
+    const { total, rows } = (await cliWith(world.env)('report', ...range, '--by', by, '--json')).json();
+    expect(total).toMatchObject({ free_top_up_energy: 123456, free_top_up_cost_sun: 345000, chain_cost_sun: 345000 });
+    expect(rows).toHaveLength(1);
+  }
+});
 
 it('what is owed at the end of a day is what balances were then', async () => {
   const reports = new Reports(new Replica(world.api.database));
@@ -358,5 +377,6 @@ it('a report of some days reads by time, whatever there is of other days', async
   for (const by of ['day', 'project', 'wallet'] as const) {
     expect(await planOf(ENTRIES_BY[by])).toMatch(/credit_entry_(created_at|time)/);
     expect(await planOf(COSTS_BY[by])).toMatch(/chain_tx_block_at/);
+    expect(await planOf(FREE_TOP_UPS_BY[by])).toMatch(/chain_tx_block_at/);
   }
 });

@@ -54,6 +54,7 @@ export const REPORTS = {
     cost: 'Chain cost',
     margin: 'Margin',
     energy: 'Energy-hours sold',
+    free: 'Free top-ups: energy, cost',
     idle: 'Energy-hours idle',
     recovering: 'Energy-hours recovering',
   },

@@ -110,6 +110,11 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   { title: titles.margin, cell: ({ figures }) => usdCents(figures.margin_usd), isFigure: true },
   { title: titles.energy, cell: ({ figures }) => grouped(figures.energy_hours), isFigure: true },
+  {
+    title: titles.free,
+    cell: ({ figures }) => `${grouped(figures.free_top_up_energy)}, ${assetText(figures.free_top_up_cost_trx, 'TRX')}`,
+    isFigure: true,
+  },
   { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },
   { title: titles.recovering, cell: ({ figures }) => grouped(figures.recovering_energy_hours), isFigure: true },
 ];
