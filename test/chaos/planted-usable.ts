@@ -1,14 +1,23 @@
 // Bugs in what keeps a rental's energy usable when another rental of its receiver ends.
-import { one, ENDING, LOG, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, ENDING, LOG, SCHEMA, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LOSSES = 'fulfilment/plan/usage-losses.ts';
+const RUNNING = 'fulfilment/plan/running-rentals.ts';
+const USAGE = 'fulfilment/loop/receiver-usage.ts';
 const ADVANCER = 'fulfilment/loop/order-advancer.ts';
 
 const inUnit = (title: string): NamedTest => ({ file: 'unit/usage-losses.test.ts', title });
+const ofTopUps = (title: string): NamedTest => ({ file: 'long/usable-energy-top-ups.test.ts', title });
 const onChain = (title: string): NamedTest => ({ file: 'long/usable-energy.test.ts', title });
+const inReports = (title: string): NamedTest => ({ file: 'integration/reports.test.ts', title });
 const PROPERTY = inUnit('no running rental has less usable energy than it sold minus what was used while it ran');
 
 export const PLANTED_USABLE: readonly PlantedBug[] = [
+  {
+    // No named test: the rounds must catch it.
+    name: 'what ended rentals leave behind is never topped up',
+    changes: one(RUNNING, 'const lost = lostOf(order, ratio, clockMs);', 'const lost = 0n as Energy;'),
+  },
   {
     name: 'what a reclaim leaves behind is forgotten',
     changes: one(LOSSES, 'energy: orZero(before + counted - moved),', 'energy: 0n,'),
@@ -85,6 +94,30 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
       'if (legs.length < 0) await tx.query(WEIGH_AGAIN',
     ),
     test: onChain('a top-up that comes to nothing is made anew'),
+  },
+  {
+    name: 'the receiver’s advisory lock is not taken',
+    changes: one(ENDING, 'await tx.query(HOLD_RECEIVER, [receiver]);', ''),
+    test: ofTopUps('two workers that top up different rentals of one receiver reserve one top-up'),
+  },
+  {
+    name: 'the cause of a top-up is left out of the archive',
+    changes: one(
+      SCHEMA,
+      'closed_by_txid, closed_reason, top_up, top_up_cause',
+      'closed_by_txid, closed_reason, top_up',
+    ),
+    test: ofTopUps('explain names a top-up and its cause, also of an archived order'),
+  },
+  {
+    name: 'a reading is closed while a rental that ran beside the reclaim goes on',
+    changes: one(USAGE, 'o.ends_at > t.block_at + $2::int', 'o.ends_at < t.block_at + $2::int'),
+    test: ofTopUps('a reading is closed once no rental that ran beside the reclaim goes on'),
+  },
+  {
+    name: 'a report counts paid legs as free top-ups',
+    changes: one('reports/report-sql.ts', 'WHERE g.top_up AND t.block_at', 'WHERE NOT g.top_up AND t.block_at'),
+    test: inReports('names the energy of free top-ups and what they burnt'),
   },
   {
     name: 'a reclaim without a reading does not wait for one',
