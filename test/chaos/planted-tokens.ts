@@ -79,4 +79,18 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
     ),
     test: acts('has its successor accepted on the word of the chain alone'),
   },
+  {
+    name: 'the doctor leaves out what the owner of the token has set',
+    changes: one('diagnostics/doctor-chain.ts', ', ...(await lookAtOwnerActs(tron, token))]', ']'),
+    test: acts('the doctor names what the owner has set'),
+  },
+  {
+    name: 'the doctor does not say that transfers cannot be measured',
+    changes: one(
+      'diagnostics/doctor-sizing.ts',
+      "if (typeof measured === 'string') return [obstructed(measured)];",
+      "if (typeof measured === 'string') return [];",
+    ),
+    test: acts('the doctor names what the owner has set'),
+  },
 ];

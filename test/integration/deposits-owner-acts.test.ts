@@ -1,5 +1,6 @@
 // What the owner of the token can do to deposits: blacklist an address, destroy what it holds, deprecate the token.
 import 'reflect-metadata';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { localUsdtSuccessor } from '../../packages/local/src/local-usdt.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { TokenWatch } from '../../src/deposits/token-watch.js';
@@ -17,13 +18,18 @@ import {
   env,
   follow,
   freeTurn,
+  mine,
   openStage,
   openWorker,
+  payer,
   payToken,
+  payTrx,
   settle,
   shop,
+  signAndSend,
   solid,
   tokenAct,
+  tokenOf,
   unexplained,
   worker,
 } from '../deposit-stage.js';
@@ -142,7 +148,47 @@ it('a worker keeps what the owner has set, and which addresses may send nothing'
   await tokenAct('unpause');
 });
 
+interface DoctorLine {
+  readonly check: string;
+  readonly state: string;
+  readonly says: string;
+}
+
+/** What the doctor says of the token and of sizes, as `check state: sentence`. */
+async function doctorLines(more: Record<string, string> = {}): Promise<string[]> {
+  const doctor = cliWith({ ...env, SIZING_HOLDER: payer.address, USER: 'tester', ...more });
+  const { findings } = (await doctor('doctor', '--json', '--patience', '2')).json() as { findings: DoctorLine[] };
+  return findings
+    .filter(({ check }) => check === 'token' || check === 'sizing')
+    .map(({ check, state, says }) => `${check} ${state}: ${says}`);
+}
+
+it('the doctor names what the owner has set, and why transfers cannot be measured', async () => {
+  const answers = `token ok: ${env['TOKEN_CONTRACT']!} answers like a token.`;
+  const measured = expect.stringMatching(/^sizing ok: A token transfer takes 64285 energy, and 130285 to an address/);
+  expect(await doctorLines()).toEqual([answers, measured]);
+  await tokenAct('fees', { basis_points: 10, max_fee: 1 });
+  await tokenAct('pause');
+  await settle();
+  expect(await doctorLines()).toEqual([
+    answers,
+    'token warning: It is paused: nobody can send it.',
+    'token warning: It keeps 0.1 % of each transfer, at most 1.000000.',
+    'sizing warning: Token transfers cannot be measured: the token is paused by its owner.',
+  ]);
+  await tokenAct('fees', { basis_points: 0, max_fee: 0 });
+  await tokenAct('unpause');
+  await settle();
+});
+
+interface Planned {
+  readonly from: string;
+  readonly path: string;
+  readonly raw_data_hex: string;
+}
+
 describe('a deprecated token', () => {
+  let paidBefore: Shop;
   const accept = (...more: string[]) => commandLine('deposits', 'accept-successor', localUsdtSuccessor, ...more);
   const withSuccessor = async (...args: string[]) =>
     cliWith({ ...env, TOKEN_CONTRACT: localUsdtSuccessor, USER: 'tester' })(
@@ -155,7 +201,7 @@ describe('a deprecated token', () => {
 
   it('has its successor accepted on the word of the chain alone, and what was paid since is taken in by a rescan', async () => {
     expect(await accept()).toMatchObject({ code: 1, err: expect.stringContaining('is not deprecated') });
-    const to = await shop();
+    const to = (paidBefore = await shop());
     await payToken(to, 12_000_000n);
     const { blockNumber } = (await tokenAct('deprecate', { successor: localUsdtSuccessor })) as { blockNumber: number };
     await payToken(to, 50_000_000n);
@@ -189,5 +235,44 @@ describe('a deprecated token', () => {
       { contract: localUsdtSuccessor },
     ]);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('gives back and sweeps what was paid before its successor, once the setting names that one', async () => {
+    const to = paidBefore;
+    await payTrx(to, 50_000_000);
+    await settle();
+    await follow();
+    const fault = `token fault: It is deprecated; its successor is ${localUsdtSuccessor}.`;
+    expect(await doctorLines()).toContain(fault);
+    expect(await doctorLines({ TOKEN_CONTRACT: localUsdtSuccessor })).not.toContain(fault);
+    const [customer, treasury] = [newChainAccount().address, newChainAccount().address];
+    const [deposit] = await database.query<{ id: bigint }>(
+      `SELECT id FROM deposit WHERE project_id = $1 AND contract = $2`,
+      [to.id, env['TOKEN_CONTRACT']],
+    );
+    const giveBack = ['deposits', 'return', deposit!.id.toString(), '--to', customer];
+    const sweep = ['deposits', 'sweep-plan', '--to', treasury];
+    const todo = expect.stringContaining(`set TOKEN_CONTRACT=${localUsdtSuccessor}`);
+    for (const args of [giveBack, sweep]) expect(await commandLine(...args)).toMatchObject({ code: 1, err: todo });
+
+    const returned = await withSuccessor(...giveBack);
+    expect([returned.code, returned.err]).toEqual([0, '']);
+    const { transaction } = returned.json() as { transaction: Planned };
+    await signAndSend({ path: transaction.path, rawDataHex: transaction.raw_data_hex });
+    await settle();
+    await follow();
+    expect(await tokenOf(customer)).toBe(12_000_000n);
+
+    const { transactions } = (await withSuccessor(...sweep)).json() as { transactions: Planned[] };
+    for (const planned of transactions.filter(({ from }) => from === to.address)) {
+      await signAndSend({ path: planned.path, rawDataHex: planned.raw_data_hex });
+      await mine(1);
+    }
+    await settle();
+    await follow();
+    // The smallest unit stays behind.
+    expect([await tokenOf(to.address), await tokenOf(treasury)]).toEqual([1n, 56_999_999n]);
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+    expect(await unexplained()).toEqual([]);
   });
 });
