@@ -120,11 +120,15 @@ export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
   wallet: `SELECT ${WALLET} AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY x.wallet_id`,
 };
 
-/** Legs that nobody paid for: their energy by the block that delivered it, and what their transactions burnt. */
+/**
+ * Legs that were delivered without a charge: their energy by the block that delivered it, and what their transactions
+ * burnt. OFFSET 0 keeps Postgres from reading every leg of all times for a report of one day.
+ */
 const FREE_TOP_UPS = `SELECT t.block_at, t.wallet_id, t.fee_sun::numeric AS fee_sun, o.project_id,
       CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy
-    FROM leg g JOIN chain_tx t ON t.leg_id = g.id AND t.order_id = g.order_id JOIN orders o ON o.id = g.order_id
-   WHERE g.top_up AND t.block_at >= $1 AND t.block_at < $2 AND t.status = 'solid'`;
+    FROM (SELECT order_id, leg_id, wallet_id, purpose, block_at, fee_sun FROM chain_tx
+           WHERE block_at >= $1 AND block_at < $2 AND status = 'solid' OFFSET 0) t
+      JOIN leg g ON g.id = t.leg_id AND g.order_id = t.order_id AND g.top_up JOIN orders o ON o.id = t.order_id`;
 
 const FREE_SUMS = `coalesce(sum(x.energy), 0)::text AS energy, coalesce(sum(x.fee_sun), 0)::text AS cost_sun`;
 

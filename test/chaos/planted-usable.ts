@@ -116,7 +116,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   },
   {
     name: 'a report counts paid legs as free top-ups',
-    changes: one('reports/report-sql.ts', 'WHERE g.top_up AND t.block_at', 'WHERE NOT g.top_up AND t.block_at'),
+    changes: one('reports/report-sql.ts', 'AND g.top_up JOIN orders', 'AND NOT g.top_up JOIN orders'),
     test: inReports('names the energy of free top-ups and what they burnt'),
   },
   {
