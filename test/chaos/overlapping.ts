@@ -180,7 +180,7 @@ export class Overlapping {
     return isSettled ? key : undefined;
   }
 
-  /** Looks at every receiver until told to stop and nothing is short, and returns those short for longer than the grace. */
+  /** Checks every receiver until told to stop and nothing is short, and returns those short for longer than the grace. */
   private async watch(play: Play, last: AbortSignal): Promise<string[]> {
     const shortSince = new Map<string, number>();
     for (;;) {
