@@ -1,4 +1,4 @@
-/** Whether an address could send the reference token now, for an operator who looks into an order. */
+/** Whether an address could send the reference token now, for operators who examine an order. */
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../base/clock.js';
@@ -10,7 +10,7 @@ import { Log } from '../observability/logger.js';
 import { TokenCauses } from './token-causes.js';
 
 export interface Outlook {
-  /** The price of one energy, in sun; undefined where no node told it in time. */
+  /** The price of one energy, in sun; undefined where no node answered in time. */
   readonly energyFeeSun: bigint | undefined;
   /** Why a transfer would fail now; undefined where it would succeed, or where no node ran it in time. */
   readonly failure: string | undefined;
