@@ -2,6 +2,8 @@
 # Starts Alertmanager with the addresses of ALERT_PAGE_URL and ALERT_TICKET_URL (the same one unless set) in its
 # configuration. Without an address nobody would be notified, so there is none by default.
 #   alertmanager.sh TEMPLATE RENDERED [argument of alertmanager...]
+#   alertmanager.sh TEMPLATE RENDERED --only-write
+# The second form leaves the start to whoever else does it, such as Debian's prometheus-alertmanager.
 set -eu
 template=$1 rendered=$2
 shift 2
@@ -21,4 +23,5 @@ ticket=$(quoted "$ticket")
 umask 077
 sed -e "s|@ALERT_PAGE_URL@|$page|" -e "s|@ALERT_TICKET_URL@|$ticket|" "$template" >"$rendered"
 unset ALERT_PAGE_URL ALERT_TICKET_URL
+[ "${1:-}" != --only-write ] || exit 0
 exec alertmanager --config.file="$rendered" "$@"

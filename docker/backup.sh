@@ -11,7 +11,13 @@ directory=${1:?say where the dump goes}
 umask 077
 
 file=$directory/energy-$(date -u +%Y%m%dT%H%M%SZ).dump
-trap 'rm -f "$file.part"' EXIT
+# What docker/backup-metrics.mjs tells Prometheus.
+finish() {
+  local code=$?
+  rm -f "$file.part"
+  if [ "$code" -eq 0 ]; then touch "$directory/.backup-success"; else touch "$directory/.backup-failure"; fi
+}
+trap finish EXIT
 pg_dump --format=custom --no-owner --no-privileges --lock-wait-timeout=60s --file="$file.part" --dbname="$url"
 pg_restore --list "$file.part" >/dev/null
 sync "$file.part"

@@ -11,6 +11,16 @@ directory=${1:?say where the dumps are}
 # shellcheck source=docker/database-url.sh
 . "$here/database-url.sh"
 
+# What docker/backup-metrics.mjs tells Prometheus.
+finish() {
+  local code=$?
+  [ -z "${scratch:-}" ] ||
+    psql --no-psqlrc --quiet --command "DROP DATABASE IF EXISTS $scratch WITH (FORCE)" "$url" || code=1
+  if [ "$code" -eq 0 ]; then touch "$directory/.drill-success"; else touch "$directory/.drill-failure"; fi
+  exit "$code"
+}
+trap finish EXIT
+
 newest=$(find "$directory" -maxdepth 1 -type f -name 'energy-????????T??????Z.dump' | sort | tail -1)
 [ -n "$newest" ] || { echo "There is no dump in $directory." >&2; exit 1; }
 
@@ -21,7 +31,6 @@ with_database() { # URL, database
 }
 scratch=energy_drill_$(date -u +%Y%m%d_%H%M%S)_$$
 psql --no-psqlrc --quiet --command "CREATE DATABASE $scratch" "$url"
-trap 'psql --no-psqlrc --quiet --command "DROP DATABASE IF EXISTS $scratch WITH (FORCE)" "$url"' EXIT
 DATABASE_URL=$(with_database "$DATABASE_URL" "$scratch")
 export DATABASE_URL
 # The command line migrates and checks past a pooler where it knows such a way: that would be the live database.

@@ -3,7 +3,7 @@
  * (AutoDelegationClaims, buy_for_auto_delegation). Those in use cost what their use costs; all others have their turn in
  * a slow round.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
 import { forEachConcurrently } from '../base/concurrency.js';
@@ -46,7 +46,7 @@ const PAUSED_TRIES = 4;
 const PAUSED_MS_MAX = 300_000;
 
 @Injectable()
-export class Refills implements BeforeApplicationShutdown {
+export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
   private readonly checks: Counter<'kind'>;
   private roundAtMs = monotonicMs();
@@ -89,6 +89,11 @@ export class Refills implements BeforeApplicationShutdown {
     void this.repeater.start();
   }
 
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
+  }
+
   async beforeApplicationShutdown(): Promise<void> {
     await this.repeater.stop();
   }
@@ -103,6 +108,7 @@ export class Refills implements BeforeApplicationShutdown {
     const due = await this.claims.claimDue(AT_ONCE);
     this.checks.inc({ kind: 'due' }, due.length);
     await this.check(due);
+    if (this.repeater.isEnding) return false;
     return (await this.goOnRound()) || due.length === AT_ONCE;
   }
 

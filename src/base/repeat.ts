@@ -27,10 +27,20 @@ export class Repeater {
     await this.first;
   }
 
-  /** Ends; resolves when the run in progress is over. */
-  async stop(): Promise<void> {
+  /** Begins no further run. The run in progress goes on. */
+  end(): void {
     this.isStopping = true;
     this.sleeping.abort();
+  }
+
+  /** True once no further run begins. A run of several claims asks before each. */
+  get isEnding(): boolean {
+    return this.isStopping;
+  }
+
+  /** Ends; resolves when the run in progress is over. */
+  async stop(): Promise<void> {
+    this.end();
     await this.loop;
   }
 

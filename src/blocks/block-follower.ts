@@ -4,7 +4,7 @@
  * read whole, or on which nodes differ, is waited for. Beside them the search goes on by the same reading, with a cursor
  * of its own, and waits for none of that.
  */
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { sleep } from '../base/clock.js';
 import { Repeater } from '../base/repeat.js';
@@ -29,7 +29,7 @@ const BLOCKS_AT_ONCE = 8;
 const BEHIND_MAX = 1200;
 
 @Injectable()
-export class BlockFollower implements BeforeApplicationShutdown {
+export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
   private readonly searching: Repeater;
   private readonly read: Counter;
@@ -89,6 +89,12 @@ export class BlockFollower implements BeforeApplicationShutdown {
   start(): void {
     void this.repeater.start();
     void this.searching.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
+    this.searching.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

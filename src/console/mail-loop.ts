@@ -3,7 +3,12 @@
  * what is in the mails is what they see here. Several processes take turns by leases. Without a mail server it does nothing.
  */
 import { createHash } from 'node:crypto';
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { forEachConcurrently } from '../base/concurrency.js';
 import { Repeater } from '../base/repeat.js';
@@ -34,7 +39,7 @@ const BACKOFF_SEC_MAX = 3600;
 const OUTCOMES = ['taken', 'failed', 'given_up', 'put_off'];
 
 @Injectable()
-export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
   private readonly mails: Counter<'outcome'>;
 
@@ -64,6 +69,11 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   onApplicationBootstrap(): void {
     if (this.config.mail !== undefined) void this.repeater.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -2,7 +2,7 @@
  * Reads what the owner of the token has set, and which of our addresses it blacklists: one worker in each round, a bounded
  * number of addresses. The only writer of token_state and blacklisted_address.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Repeater } from '../base/repeat.js';
 import { tokenStateOf, type TokenState } from '../chain/token-state.js';
 import { TronClient } from '../chain/tron.client.js';
@@ -44,7 +44,7 @@ interface Watched {
 }
 
 @Injectable()
-export class TokenWatch implements BeforeApplicationShutdown {
+export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
 
   constructor(
@@ -68,6 +68,11 @@ export class TokenWatch implements BeforeApplicationShutdown {
 
   start(): void {
     void this.repeater.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

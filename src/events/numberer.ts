@@ -142,6 +142,11 @@ export class Numberer {
     void this.repeater.start();
   }
 
+  /** Numbers no further batch. */
+  end(): void {
+    this.repeater.end();
+  }
+
   async stop(): Promise<void> {
     await this.repeater.stop();
   }

@@ -2,7 +2,7 @@
  * All that a worker does again and again. Begins when asked to, since a test or a bench wants parts of it; ends when
  * the application closes, before any connection does.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
 import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
@@ -24,7 +24,7 @@ const HEALTH_REST_MS = 1000;
 const FIRST_RECONCILING_MS = 5000;
 
 @Injectable()
-export class WorkerLoops implements BeforeApplicationShutdown {
+export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly reconciling: Repeater;
   private readonly pool: Repeater;
   private readonly health: Repeater;
@@ -77,6 +77,14 @@ export class WorkerLoops implements BeforeApplicationShutdown {
     void this.gauges.start();
     this.pruning.start();
     this.numberer.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.fulfilment.end();
+    this.pruning.end();
+    this.numberer.end();
+    for (const each of [this.pool, this.health, this.reconciling]) each.end();
   }
 
   /**

@@ -1,5 +1,5 @@
 /** Says of endpoints that they changed or fail, disables those that have failed for days, and deletes what was delivered long ago. */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
 import { SenderConfig } from '../config/sender-config.js';
@@ -45,7 +45,7 @@ const FAILING = {
 };
 
 @Injectable()
-export class EndpointWatch implements BeforeApplicationShutdown {
+export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
   private readonly failing: Gauge;
   private isStopping = false;
@@ -77,8 +77,13 @@ export class EndpointWatch implements BeforeApplicationShutdown {
     void this.repeater.start();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
     this.isStopping = true;
+    this.repeater.end();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
     await this.repeater.stop();
   }
 

@@ -2,7 +2,7 @@
  * What the sender does again and again: makes what is new due, claims endpoints, sends what they are due, and gives them
  * back. Endpoints that fail have half of the requests at most, so that those that answer always find room.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
@@ -24,7 +24,7 @@ const UNREAD_REST_MS = 30_000;
 const UNREAD_MAX = 3;
 
 @Injectable()
-export class SenderLoop implements BeforeApplicationShutdown {
+export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly held = new Map<string, EndpointSender>();
   private readonly repeater: Repeater;
   private renewedMs = monotonicMs();
@@ -66,9 +66,14 @@ export class SenderLoop implements BeforeApplicationShutdown {
     return [...this.held.values()].reduce((sum, { underWay }) => sum + underWay.size, 0);
   }
 
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.isStopping = true;
+    this.repeater.end();
+  }
+
   /** Takes nothing new, and waits for what is under way; what the process's end cuts off is attempted again by another. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.isStopping = true;
     await this.repeater.stop();
     await Promise.all([...this.held.values()].flatMap(({ underWay }) => [...underWay.values()]));
     await this.release([...this.held.values()]);

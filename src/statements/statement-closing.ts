@@ -4,7 +4,7 @@
  * the first statement that is closed behind it and whose month it is not after, and in no other. A project that cannot be closed
  * holds up its own months alone: the others' next ones are closed meanwhile. The only writer of statements.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
 import { invariant, messageOf } from '../domain/errors.js';
@@ -48,7 +48,7 @@ class NotClosedError extends Error {
 }
 
 @Injectable()
-export class StatementClosing implements BeforeApplicationShutdown {
+export class StatementClosing implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly closed: Counter;
   private readonly unproven: Gauge;
   private readonly overdue: Gauge;
@@ -91,6 +91,11 @@ export class StatementClosing implements BeforeApplicationShutdown {
 
   start(): void {
     void this.repeater.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -3,7 +3,7 @@
  * transaction that names the fence. A worker that dies leaves a lease that ends; one that comes late changes nothing.
  * By the database's clock alone: a test order has neither chain nor block.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Repeater } from '../base/repeat.js';
 import { Ledger } from '../billing/ledger.js';
 import { messageOf } from '../domain/errors.js';
@@ -83,7 +83,7 @@ interface ClaimedRow {
 }
 
 @Injectable()
-export class TestOrders implements BeforeApplicationShutdown {
+export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
 
   constructor(
@@ -102,6 +102,11 @@ export class TestOrders implements BeforeApplicationShutdown {
 
   start(): void {
     void this.repeater.start();
+  }
+
+  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  onModuleDestroy(): void {
+    this.repeater.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.js';
+import { reasonOf, StartError } from '../domain/errors.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
@@ -37,11 +38,16 @@ export class AddressRules {
   /** Of this machine, in their shortest form. */
   private readonly own: ReadonlySet<string>;
 
-  constructor(private readonly rules: Config['webhooks']) {
+  /** Throws StartError where the process may not list the addresses of its machine. */
+  constructor(
+    private readonly rules: Config['webhooks'],
+    interfaces: typeof networkInterfaces = networkInterfaces,
+  ) {
     this.allowed = rules.allowNetworks.map(rangeOf);
     this.denied = [...NEVER, ...rules.denyNetworks].map(rangeOf);
-    const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-    this.own = new Set(interfaces.map(({ address }) => ipaddr.process(address.split('%')[0] ?? '').toString()));
+    this.own = new Set(
+      ownAddresses(interfaces).map((address) => ipaddr.process(address.split('%')[0] ?? '').toString()),
+    );
   }
 
   /** Where the URL leads; undefined when webhooks may not name it. Asks nobody. */
@@ -82,6 +88,19 @@ export class AddressRules {
 
   private isOneOf(ranges: readonly Range[], address: string): boolean {
     return !COMPATIBLE_IPV4.test(address) && matches(ranges, ipaddr.process(address));
+  }
+}
+
+function ownAddresses(interfaces: typeof networkInterfaces): string[] {
+  try {
+    return Object.values(interfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
+  } catch (error) {
+    throw new StartError(
+      'NETWORK_RESTRICTED',
+      `The addresses of this machine cannot be listed (${reasonOf(error)}), so webhooks could reach it. ` +
+        'Allow the process netlink sockets: AF_NETLINK in RestrictAddressFamilies of its systemd unit.',
+      error,
+    );
   }
 }
 

@@ -25,6 +25,7 @@ import { PLANTED_PEOPLE } from './planted-people.js';
 import { PLANTED_PROOF } from './planted-proof.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
+import { PLANTED_OPERATIONS } from './planted-operations.js';
 import { PLANTED_STARTS } from './planted-starts.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIZING } from './planted-sizing.js';
@@ -58,6 +59,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_USABLE,
   ...PLANTED_SDK,
   ...PLANTED_WEBHOOKS,
+  ...PLANTED_OPERATIONS,
   ...PLANTED_STARTS,
   ...PLANTED_PEOPLE,
   ...PLANTED_PROOF,

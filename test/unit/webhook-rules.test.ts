@@ -8,6 +8,13 @@ import { AddressRules } from '../../src/webhooks/address-rules.js';
 const OPEN = { ports: [443, 8443], allowNetworks: [], denyNetworks: [], allowHttp: false };
 const rules = (more: object = {}): AddressRules => new AddressRules({ ...OPEN, ...more });
 
+it('a process that may not list the addresses of its machine says what to allow', () => {
+  const refused = (): never => {
+    throw new Error('A system error occurred: uv_interface_addresses returned Unknown system error 97');
+  };
+  expect(() => new AddressRules(OPEN, refused)).toThrow(/system error 97.*AF_NETLINK in RestrictAddressFamilies/);
+});
+
 describe('an address', () => {
   it.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'])(
     '%s is public',

@@ -105,13 +105,18 @@ export class FulfilmentLoop {
     return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
   }
 
+  /** Claims nothing more. What is in progress goes on. */
+  end(): void {
+    this.stopping.abort();
+    this.nudge.abort();
+  }
+
   /**
    * Stops claiming and waits for what is in progress. What is not done when the process ends is a crash's business:
    * leases run out by themselves.
    */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    this.nudge.abort();
+    this.end();
     // The loops first: a claim that was on its way when the stop came begins one more run.
     await Promise.all(this.loops);
     await Promise.all([...this.running, ...this.ending]);
@@ -137,6 +142,7 @@ export class FulfilmentLoop {
     const limit = this.config.worker.concurrency;
     try {
       await this.claimAsked(limit);
+      if (this.stopping.signal.aborted) return 0;
       // However many are asked for meanwhile: what nobody names is due all the same.
       const due = await this.work.claimDue(limit);
       this.sweptAtMs = monotonicMs();
@@ -247,6 +253,7 @@ export class FulfilmentLoop {
     const below = shortBelowE6(view.ratio);
     const endsAfterMs = clockMs + TOP_UP_TIME_LEFT_MS;
     this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, endsAfterMs));
+    if (this.stopping.signal.aborted) return;
     this.spawn(await this.work.claimLost(this.config.worker.concurrency, endsAfterMs));
   }
 

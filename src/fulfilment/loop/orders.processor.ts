@@ -3,7 +3,7 @@
  * was made or there was nothing to look at, failed when it threw. What is due lies in Postgres: lost, doubled, late or
  * forged jobs change only how soon an order is claimed.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../base/clock.js';
@@ -29,7 +29,7 @@ const STALLED = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount
 const CLOSE_MS = 3000;
 
 @Injectable()
-export class OrdersProcessor implements BeforeApplicationShutdown, OnApplicationShutdown {
+export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
   private worker: Worker<OrderDueJob> | undefined;
   private connection: Redis | undefined;
   private closing: Promise<void> | undefined;
@@ -66,7 +66,7 @@ export class OrdersProcessor implements BeforeApplicationShutdown, OnApplication
   }
 
   /** Takes no more jobs. Those that are active end with the runs that they wait for, before any connection closes. */
-  beforeApplicationShutdown(): void {
+  onModuleDestroy(): void {
     this.closing = this.worker?.close();
   }
 

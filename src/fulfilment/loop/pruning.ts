@@ -79,6 +79,11 @@ export class Pruning {
     void this.repeater.start();
   }
 
+  /** Begins no further step. */
+  end(): void {
+    this.repeater.end();
+  }
+
   async stop(): Promise<void> {
     await this.repeater.stop();
   }
