@@ -123,6 +123,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
               role,
               sealers,
               log,
+              isPatient: role === 'cli',
               record: timelineRecord(config.redis),
               ...(role === 'worker' && { lockTimeoutMs: WORKER_LOCK_TIMEOUT_MS }),
             }),

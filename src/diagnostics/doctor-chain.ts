@@ -2,7 +2,7 @@
 import { addressToHex, isAddress } from '../chain/address.js';
 import { NodeError } from '../chain/errors.js';
 import type { History } from '../chain/history.js';
-import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
+import { keysInClear, nodeOptionsOf, type ConfiguredNode } from '../chain/configured-nodes.js';
 import { TronNode } from '../chain/node.js';
 import { tokenStateOf } from '../chain/token-state.js';
 import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
@@ -33,6 +33,8 @@ interface NodeLook {
 /** Every node for itself, then all of them together. `patienceMs` is how long a head may take to move. */
 export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
   const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
+  const exchanged = await exchangedUrls(nodeOptionsOf(chain));
+  if (exchanged.length > 0) return exchanged;
   const reads = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
   const genesis = new Set(reads.flatMap((look) => look.genesis ?? []));
   return [
@@ -58,6 +60,25 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
         ]
       : []),
   ];
+}
+
+/** Nodes whose two URLs are each other's: only in exchange do both ports answer. */
+async function exchangedUrls(configured: readonly ConfiguredNode[]): Promise<DoctorFinding[]> {
+  const answers = async ({ fullUrl, solidUrl, ...rest }: ConfiguredNode): Promise<boolean> => {
+    const node = new TronNode({ ...rest, fullUrl, solidUrl });
+    return Promise.all([node.readHead(), solidHeadOf(node)]).then(
+      () => true,
+      () => false,
+    );
+  };
+  const looks = configured.map(async (options): Promise<DoctorFinding[]> => {
+    const { fullUrl, solidUrl, index } = options;
+    if (fullUrl === solidUrl || (await answers(options))) return [];
+    if (!(await answers({ ...options, fullUrl: solidUrl, solidUrl: fullUrl }))) return [];
+    const says = `The URLs of node ${(index + 1).toString()} are exchanged: the first is its solidity port, the second its full port.`;
+    return [fault(`node ${(index + 1).toString()}`, says, 'Exchange TRON_FULL_NODE_URLS and TRON_SOLIDITY_NODE_URLS.')];
+  });
+  return (await Promise.all(looks)).flat();
 }
 
 /** Two nodes of different operators must agree on a proof of death (docs/interface.md §21). */

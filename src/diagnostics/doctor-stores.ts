@@ -5,7 +5,7 @@ import { nowMs, withDeadline } from '../base/clock.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseSettings } from '../config/settings.js';
 import { reasonOf } from '../domain/errors.js';
-import { databaseFaultOf, isDatabaseBusy } from '../store/database-fault.js';
+import { databaseFaultOf } from '../store/database-fault.js';
 import { DatabaseHosts } from '../store/database-hosts.js';
 import type { HostState } from '../store/host-report.js';
 import { HostsClient } from '../store/hosts-client.js';
@@ -13,7 +13,7 @@ import { pendingMigrations } from '../store/migrate.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { lookAtReplica } from './doctor-replica.js';
 
-const CONNECT_MS = 4000;
+const CONNECT_MS = 10_000;
 const CLOCK_SKEW_MAX_MS = 2000;
 
 /** Whether it answers, is migrated, keeps what it confirmed, and agrees with us about the time. */
@@ -42,12 +42,8 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
     );
     return findings;
   } catch (error) {
-    if (isDatabaseBusy(error)) {
-      const { problem, remedy } = databaseFaultOf(error);
-      return [fault('database', `${problem}.`, `${remedy}.`)];
-    }
-    const todo = 'Start Postgres, or correct DATABASE_URL: host, port, user, password and database must all be right.';
-    return [fault('database', `Postgres does not let us in: ${reasonOf(error)}.`, todo)];
+    const { problem, remedy } = databaseFaultOf(error);
+    return [fault('database', `${problem}.`, `${remedy[0]?.toUpperCase() ?? ''}${remedy.slice(1)}.`)];
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -108,15 +104,26 @@ function hostFinding(name: string, { state, reason = '' }: HostState): DoctorFin
 
 async function readDatabase(client: pg.Client): Promise<DoctorFinding[]> {
   const beforeMs = nowMs();
-  const { rows } = await client.query<{ now_ms: string; version: string; fsync: string; commit: string }>(
+  const { rows } = await client.query<{
+    now_ms: string;
+    version: string;
+    fsync: string;
+    commit: string;
+    is_super: boolean;
+  }>(
     `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms, current_setting('server_version') AS version,
-            current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
+            current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+            current_setting('is_superuser')::boolean AS is_super`,
   );
   const skewMs = Number(rows[0]?.now_ms ?? 0) - (beforeMs + nowMs()) / 2;
   const findings = [ok('database', `Postgres ${rows[0]?.version ?? ''} answers.`)];
   if (rows[0]?.fsync === 'off' || rows[0]?.commit === 'off') {
     const says = 'Postgres confirms what it has not written yet (fsync or synchronous_commit is off).';
     findings.push(warning('durability', says, 'Turn both on: after a crash an accepted order could be gone.'));
+  }
+  if (rows[0]?.is_super === true) {
+    const says = 'The login of DATABASE_URL is a superuser: whoever takes this process over owns the database server.';
+    findings.push(warning('login', says, 'Give each process a login of its own: `cli migrate roles --login`.'));
   }
   findings.push(
     Math.abs(skewMs) <= CLOCK_SKEW_MAX_MS

@@ -134,6 +134,7 @@ export function messageOf(thrown: unknown): string {
 export type StartCode =
   | 'CONFIGURATION'
   | 'DATABASE_BUSY'
+  | 'DATABASE_SETTINGS'
   | 'DATABASE_UNAVAILABLE'
   | 'NETWORK_RESTRICTED'
   | 'NOT_MIGRATED'

@@ -45,6 +45,12 @@ function faultOfDatabase(thrown: unknown): CliFailure | undefined {
     const message = 'The database lacks what this version needs: run `npm run cli -- migrate` first.';
     return { exitCode: 1, code: 'NOT_MIGRATED', message };
   }
+  if (sqlState === '42501') {
+    const message =
+      `The login of DATABASE_URL may not do this (${reasonOf(thrown)}). ` +
+      'Use the login of the command line, energy_cli_login; for `migrate` that of the owner.';
+    return { exitCode: 1, code: 'NOT_PERMITTED', message };
+  }
   if (sqlState === '28P01' || sqlState === '28000' || sqlState === '3D000') {
     return unreachable(thrown);
   }

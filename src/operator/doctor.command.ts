@@ -3,8 +3,8 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Config, ConfigError, readConfig } from '../config/config.js';
-import { StartError } from '../domain/errors.js';
-import { Database } from '../store/database.js';
+import { reasonOf, StartError } from '../domain/errors.js';
+import { Database, sqlStateOf } from '../store/database.js';
 import { historyFromRecords } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
@@ -80,9 +80,13 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
 
 /** What keeps every other command and process from starting is a finding here. */
 function refusedStart(error: unknown): DoctorFinding[] {
+  if (sqlStateOf(error) === '42501') {
+    const says = `The login of DATABASE_URL may not read what is checked here (${reasonOf(error)}).`;
+    return [fault('login', says, 'Run the doctor with the login of the command line, energy_cli_login.')];
+  }
   if (!(error instanceof StartError)) throw error;
   const [says = '', ...todo] = error.message.split(/(?<=\.) /);
-  return [fault(error.code === 'WRONG_KEY' ? 'master key' : 'start', says, todo.join(' '))];
+  return [fault(error.code === 'WRONG_KEY' ? 'keys' : 'start', says, todo.join(' '))];
 }
 
 async function tokenOf(parts: INestApplicationContext) {

@@ -38,7 +38,10 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
       const act = 'This undoes the newest migration and destroys the data in its tables.';
       const database = options.database ?? (await context.askFor(act, 'the name of the database', '--database NAME'));
       await context.confirm(act);
-      const { undone, remaining } = await migrateDown(databaseUrl(context), database).catch((error: unknown) => {
+      const { undone, remaining } = await migrateDown(databaseUrl(context), {
+        database,
+        isPooled: readSecret(context.terminal.env, 'DATABASE_DIRECT_URL') !== undefined,
+      }).catch((error: unknown) => {
         throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
       });
       context.print(`Undid ${undone}. The database still has ${remaining.join(', ') || 'none'}.`, {

@@ -80,6 +80,7 @@ import { Extensions1760000000041 } from './migrations/0041-extensions.js';
 import { OrderKeys1760000000042 } from './migrations/0042-order-keys.js';
 import { DatabaseHosts } from './database-hosts.js';
 import { HostsClient } from './hosts-client.js';
+import { PINNED_OPTIONS } from './session-settings.js';
 import { AutoDelegations1760000000043 } from './migrations/0043-auto-delegations.js';
 import { TestProjects1760000000044 } from './migrations/0044-test-projects.js';
 import { OrderFields1760000000045 } from './migrations/0045-order-fields.js';
@@ -260,6 +261,8 @@ export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map((Migration) => 
 
 const QUERY_GRACE_MS = 2000;
 const CONNECT_LIMIT_MS = 2000;
+/** At a start and for a command: on a busy machine a connection takes seconds, and nobody else waits for it. */
+export const START_CONNECT_LIMIT_MS = 10_000;
 /** For the question which of several hosts serves, before the connection to it is made. */
 const CHOICE_LIMIT_MS = 5000;
 const LAG_MAX_MS = 10_000;
@@ -275,6 +278,8 @@ interface DataSourceOptions {
   readonly lagMaxMs?: number;
   /** The longest wait for a connection, with the choice of its host. */
   readonly connectionMs?: number;
+  /** The longest that making one connection may take; 2 s unless said. */
+  readonly connectLimitMs?: number;
   /** false: none is prepared by its name. */
   readonly namedStatements?: boolean;
   readonly poolMax: number;
@@ -289,6 +294,7 @@ interface DataSourceOptions {
 
 export function createDataSource(options: DataSourceOptions): DataSource {
   const statementTimeoutMs = options.statementTimeoutMs ?? 12_000;
+  const connectLimitMs = options.connectLimitMs ?? CONNECT_LIMIT_MS;
   const hosts = typeof options.url === 'string' ? new DatabaseHosts(options.url) : options.url;
   return new DataSource({
     type: 'postgres',
@@ -306,9 +312,9 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       isNaming: options.namedStatements ?? true,
       replica: options.replica,
       lagMaxMs: options.lagMaxMs ?? LAG_MAX_MS,
-      connectLimitMs: CONNECT_LIMIT_MS,
+      connectLimitMs,
       // pg waits for ever by default, for a connection as for a free place in the pool.
-      connectionTimeoutMillis: options.connectionMs ?? CONNECT_LIMIT_MS + (hosts.areAsked ? CHOICE_LIMIT_MS : 0),
+      connectionTimeoutMillis: options.connectionMs ?? waitOf(connectLimitMs, hosts),
       idleTimeoutMillis: 30_000,
       // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
@@ -318,11 +324,26 @@ export function createDataSource(options: DataSourceOptions): DataSource {
         `-c statement_timeout=${statementTimeoutMs.toString()}`,
         `-c lock_timeout=${(options.lockTimeoutMs ?? 10_000).toString()}`,
         '-c idle_in_transaction_session_timeout=10000',
-        '-c timezone=UTC',
+        ...PINNED_OPTIONS,
         ...(options.actsAs === undefined ? [] : [`-c role=${options.actsAs}`]),
       ].join(' '),
     },
   });
+}
+
+/** The longest wait for a connection: a choice of hosts comes before it is made. */
+const waitOf = (connectLimitMs: number, hosts: DatabaseHosts): number =>
+  connectLimitMs + (hosts.areAsked ? CHOICE_LIMIT_MS : 0);
+
+/**
+ * Ends the patience of a start: from now on a connection is made within the limit of a running service, so that callers
+ * get their 503 soon. A pool reads its options for each connection.
+ */
+export function endStartPatience(source: DataSource): void {
+  const { master } = source.driver as unknown as { readonly master: { readonly options: Record<string, unknown> } };
+  const { hosts } = waysOf(source);
+  master.options['connectLimitMs'] = CONNECT_LIMIT_MS;
+  master.options['connectionTimeoutMillis'] = waitOf(CONNECT_LIMIT_MS, hosts);
 }
 
 /** How the connections of a data source are made, and what they may do. */

@@ -39,12 +39,93 @@ export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): Data
       remedy: 'Wait until it has started, or look into its log',
     };
   }
+  const known = KNOWN.find(({ is }) => causesOf(thrown).some(is));
   return {
     code: 'DATABASE_UNAVAILABLE',
-    problem: `The database of ${setting} cannot be reached (${reason})`,
-    remedy: `start it, or correct ${setting}`,
+    problem: `The database of ${setting} ${known?.problem ?? 'cannot be reached'} (${reason})`,
+    remedy: (known?.remedy ?? 'start it, or correct SETTING').replace('SETTING', setting),
   };
 }
+
+/** What was thrown with everything that caused it: each host that was tried, each wrapper. */
+function causesOf(thrown: unknown): Error[] {
+  if (!(thrown instanceof Error)) return [];
+  const more: unknown[] = thrown instanceof AggregateError ? thrown.errors : [];
+  return [thrown, ...more.flatMap(causesOf), ...causesOf(thrown.cause)];
+}
+
+const codeOf = (error: Error): string => String((error as Error & { readonly code?: unknown }).code);
+const withCode =
+  (...codes: readonly string[]) =>
+  (error: Error): boolean =>
+    codes.includes(codeOf(error));
+const saying =
+  (words: RegExp) =>
+  (error: Error): boolean =>
+    words.test(error.message);
+
+/** Why no connection came about where the server, or what stands before it, gave a reason. */
+const KNOWN: readonly {
+  readonly is: (error: Error) => boolean;
+  readonly problem: string;
+  readonly remedy: string;
+}[] = [
+  {
+    is: withCode('28P01'),
+    problem: 'refuses the password',
+    remedy: 'correct user and password in SETTING, or set the password anew with `cli migrate roles --login`',
+  },
+  {
+    is: withCode('28000'),
+    problem: 'does not let this user in',
+    remedy: 'make the login with `cli migrate roles --login`, allow it in pg_hba.conf, or correct SETTING',
+  },
+  {
+    is: withCode('3D000'),
+    problem: 'is not on that server',
+    remedy: 'create it, or correct the name at the end of SETTING',
+  },
+  {
+    is: withCode(
+      ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+      ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+    ),
+    problem: 'shows a certificate of an authority that is not known here',
+    remedy:
+      'name the file of your provider’s authority: add `sslrootcert=/path/to/ca.pem` to SETTING (docs/commands.md has the modes of TLS)',
+  },
+  {
+    is: withCode('ERR_TLS_CERT_ALTNAME_INVALID'),
+    problem: 'shows a certificate of another host',
+    remedy:
+      'name the host in SETTING as the certificate does, or use `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
+  },
+  {
+    is: withCode('CERT_HAS_EXPIRED'),
+    problem: 'shows a certificate that has expired',
+    remedy: 'renew the certificate of the server, or the file of `sslrootcert` in SETTING',
+  },
+  {
+    is: saying(/does not support SSL/),
+    problem: 'takes no TLS',
+    remedy: 'turn `ssl` on in its server, or leave `sslmode` out of SETTING',
+  },
+  {
+    is: withCode('ECONNREFUSED'),
+    problem: 'cannot be reached',
+    remedy: 'start it, or correct SETTING',
+  },
+  {
+    is: withCode('ENOTFOUND', 'EAI_AGAIN'),
+    problem: 'cannot be reached: its host has no address',
+    remedy: 'correct the host in SETTING, or the name server',
+  },
+  {
+    is: (error) => withCode('ETIMEDOUT')(error) || saying(/timeout (expired|exceeded)|connection timeout/i)(error),
+    problem: 'did not answer in time: it, this machine or the network is busy, or a firewall drops the connection',
+    remedy: 'try again when it is quiet; otherwise look whether host and port of SETTING can be reached from here',
+  },
+];
 
 /** Whether the database answered, and may let the process in a moment later. */
 export function isDatabaseBusy(thrown: unknown): boolean {

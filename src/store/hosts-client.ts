@@ -7,6 +7,7 @@ import { DeadlineError } from '../base/clock.js';
 import type { PostgresHost } from '../base/postgres-url.js';
 import type { DatabaseHosts } from './database-hosts.js';
 import { reportOf } from './host-report.js';
+import { STARTUP_PARAMETERS } from './session-settings.js';
 
 interface HostsClientConfig extends pg.ClientConfig {
   readonly hosts: DatabaseHosts;
@@ -43,6 +44,14 @@ export class HostsClient extends pg.Client {
     // A server that dies sends its last words with its last answer: they are here before whoever waits for that answer goes
     // on, so before a pool or its borrower listens. An error that nobody listens to would end the process.
     this.on('error', (error) => (this.lost ??= error));
+  }
+
+  /** What pg sends with a connection's beginning. A pooler drops `options`, and takes over these. */
+  getStartupConf(): Readonly<Record<string, unknown>> {
+    const { getStartupConf } = pg.Client.prototype as unknown as {
+      readonly getStartupConf: () => Readonly<Record<string, unknown>>;
+    };
+    return { ...getStartupConf.call(this), ...STARTUP_PARAMETERS };
   }
 
   override connect(): Promise<pg.Client>;

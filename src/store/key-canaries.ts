@@ -6,6 +6,7 @@
  */
 import type { HeldSealers } from '../base/sealers.js';
 import { StartError } from '../domain/errors.js';
+import { SEAL_KEY_SETTINGS } from '../config/config.js';
 import { BOX_PURPOSES, type Sealer, type SealPurpose } from '../base/seal.js';
 import type { Queryable } from './database.js';
 import type { ResealCount } from './resealing.js';
@@ -84,7 +85,7 @@ export async function checkKeys(database: Queryable, held: HeldSealers): Promise
     const isRight = row === undefined ? await opensNewest(database, purpose, sealer) : opensCanary(row, sealer);
     if (!isRight) wrong.push(purpose);
   }
-  if (wrong.length > 0) throw wrongKey(wrong);
+  if (wrong.length > 0) throw wrongKey(wrong, exchangedKeys(wrong, rows, held));
   return missing;
 }
 
@@ -137,7 +138,23 @@ async function opensNewest(database: Queryable, purpose: SealPurpose, sealer: Se
   return rows.length === 0 || opens;
 }
 
-function wrongKey(purposes: readonly SealPurpose[]): StartError {
+/** Settings that hold the key of another purpose, as sentences. */
+function exchangedKeys(wrong: readonly SealPurpose[], rows: readonly CanaryRow[], held: HeldSealers): string[] {
+  return wrong.flatMap((purpose) => {
+    const owner = rows.find((row) => row.purpose !== purpose && held.get(purpose)?.open(row.sealed, CONTEXT));
+    return owner === undefined ? [] : [`${settingOf(purpose)} holds the key of ${settingOf(owner.purpose)}`];
+  });
+}
+
+const settingOf = (purpose: SealPurpose): string => SEAL_KEY_SETTINGS[purpose];
+
+function wrongKey(purposes: readonly SealPurpose[], exchanged: readonly string[]): StartError {
+  if (exchanged.length > 0) {
+    return new StartError(
+      'WRONG_KEY',
+      `Keys are exchanged: ${exchanged.join(', ')}. Give each setting its own, as \`cli secrets derive\` prints them.`,
+    );
+  }
   return new StartError(
     'WRONG_KEY',
     `MASTER_KEY is not the key that this database was sealed under (it, or what is set in its place, does not open: ${purposes.join(', ')}). ` +

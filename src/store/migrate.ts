@@ -1,6 +1,7 @@
 /** Brings a database to the schema and the rights of this version, and back. Two at once wait for each other. */
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
-import { createDataSource } from './data-source.js';
+import { monotonicMs, sleep } from '../base/clock.js';
+import { createDataSource, START_CONNECT_LIMIT_MS } from './data-source.js';
 import { Database, sqlStateOf, type Queryable } from './database.js';
 import { type HeldSealers } from '../base/sealers.js';
 import { writeCanaries } from './key-canaries.js';
@@ -10,10 +11,13 @@ import { planPolicies } from './row-policies.js';
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
 const APPLICATION = 'energy-migrate';
+const POOLER_SILENCE_MS = 20_000;
+const POOLER_LOOK_MS = 1000;
 
 const open = async (databaseUrl: string, actsAs?: string): Promise<DataSource> =>
   createDataSource({
     url: databaseUrl,
+    connectLimitMs: START_CONNECT_LIMIT_MS,
     poolMax: 2,
     applicationName: APPLICATION,
     statementTimeoutMs: 0,
@@ -108,9 +112,13 @@ interface Undone {
 /**
  * Undoes the newest migration of the database named `database` and no other. Throws MigrationKeptError on another
  * database, when there is none to undo, while processes of the service are connected, and while anything is open:
- * delegations, unfinished orders, balances. What is judged cannot change before the end.
+ * delegations, unfinished orders, balances. What is judged cannot change before the end. `isPooled`: processes of the
+ * service reach it through a pooler.
  */
-export async function migrateDown(databaseUrl: string, database: string): Promise<Undone> {
+export async function migrateDown(
+  databaseUrl: string,
+  { database, isPooled }: { readonly database: string; readonly isPooled: boolean },
+): Promise<Undone> {
   return withMigrations(databaseUrl, true, async (source) => {
     const runner = source.createQueryRunner();
     try {
@@ -119,6 +127,7 @@ export async function migrateDown(databaseUrl: string, database: string): Promis
       const newest = names.at(-1);
       await refuseAnother(runner, database);
       if (newest === undefined) throw new MigrationKeptError('There is no migration to undo.');
+      await refuseWhileRunning(runner, isPooled);
       await refuseWhileOpen(runner);
       await new MigrationExecutor(source, runner).undoLastMigration();
       const remaining = await migrationsIn(runner);
@@ -201,16 +210,50 @@ const OPEN = [
   ],
 ] as const;
 
-async function refuseWhileOpen(runner: QueryRunner): Promise<void> {
-  const sessions = (await runner.query(
-    `SELECT DISTINCT application_name AS name FROM pg_stat_activity
-      WHERE datname = current_database() AND starts_with(application_name, 'energy-') AND application_name <> $1 ORDER BY 1`,
+interface Session {
+  readonly pid: number;
+  readonly name: string;
+  readonly used_at: string;
+}
+
+/** Read afresh: within a transaction Postgres repeats what it said first. */
+async function sessionsOfService(runner: QueryRunner): Promise<readonly Session[]> {
+  await runner.query('SELECT pg_stat_clear_snapshot()');
+  return (await runner.query(
+    `SELECT pid, application_name AS name, state_change::text AS used_at FROM pg_stat_activity
+      WHERE datname = current_database() AND starts_with(application_name, 'energy-') AND application_name <> $1
+      ORDER BY 2, 1`,
     [APPLICATION],
-  )) as { name: string }[];
-  if (sessions.length > 0) {
-    const names = sessions.map(({ name }) => name).join(', ');
-    throw new MigrationKeptError(`The service is running (${names}): stop it first. Nothing was done.`);
+  )) as Session[];
+}
+
+/**
+ * Throws while a process of the service is connected. A pooler keeps connections to the server under the name of their last
+ * client, for minutes after its end. Every running process uses its connections each few seconds, so connections that
+ * nobody used throughout a longer silence are left over.
+ */
+async function refuseWhileRunning(runner: QueryRunner, isPooled: boolean): Promise<void> {
+  const sessions = await sessionsOfService(runner);
+  const inUse = isPooled && sessions.length > 0 ? await usedMeanwhile(runner, sessions) : sessions;
+  if (inUse.length === 0) return;
+  const names = [...new Set(inUse.map(({ name }) => name))].join(', ');
+  throw new MigrationKeptError(`The service is running (${names}): stop it first. Nothing was done.`);
+}
+
+/** The sessions that were used, or that began, within the silence after `before`. */
+async function usedMeanwhile(runner: QueryRunner, before: readonly Session[]): Promise<readonly Session[]> {
+  const known = new Map(before.map(({ pid, used_at: usedAt }) => [pid, usedAt]));
+  const endMs = monotonicMs() + POOLER_SILENCE_MS;
+  while (monotonicMs() < endMs) {
+    // Shorter than a transaction may be idle.
+    await sleep(POOLER_LOOK_MS);
+    const inUse = (await sessionsOfService(runner)).filter(({ pid, used_at: usedAt }) => known.get(pid) !== usedAt);
+    if (inUse.length > 0) return inUse;
   }
+  return [];
+}
+
+async function refuseWhileOpen(runner: QueryRunner): Promise<void> {
   const open: string[] = [];
   for (const [table, lock, what, text] of OPEN) {
     if (!(await hasTable(runner, table))) continue;

@@ -5,12 +5,13 @@ import type { Sealers } from '../base/sealers.js';
 import { reasonOf, StartError } from '../domain/errors.js';
 import type { DatabaseSettings } from '../config/settings.js';
 import type { Log } from '../observability/logger.js';
-import { createDataSource } from './data-source.js';
+import { createDataSource, endStartPatience, START_CONNECT_LIMIT_MS } from './data-source.js';
 import { DatabaseHosts, type TimelineRecord } from './database-hosts.js';
 import { checkSchema } from './database-checks.js';
 import { Database } from './database.js';
 import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from './database-fault.js';
 import { checkKeys } from './key-canaries.js';
+import { checkSession } from './session-settings.js';
 
 interface Opening {
   /** As the connections are named. */
@@ -20,6 +21,8 @@ interface Opening {
   readonly lockTimeoutMs?: number;
   /** How long to wait for a database that answers and has no connection free; 30 s unless said. */
   readonly busyLimitMs?: number;
+  /** Whether connections may take as long throughout as at a start: of a command, which serves nobody. */
+  readonly isPatient?: boolean;
   /** What other processes have seen of the hosts. */
   readonly record?: TimelineRecord | undefined;
 }
@@ -64,7 +67,7 @@ export function replicaSource(
 /** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
 export async function openDatabase(
   settings: DatabaseSettings,
-  { role, sealers, log, lockTimeoutMs, busyLimitMs = BUSY_LIMIT_MS, record }: Opening,
+  { role, sealers, log, lockTimeoutMs, busyLimitMs = BUSY_LIMIT_MS, isPatient, record }: Opening,
 ): Promise<DataSource> {
   const { url, directUrl, namedStatements, poolMax, readLagMaxSec } = settings;
   const onChange = (text: string, fields: Readonly<Record<string, unknown>>): void => log.warn(fields, text);
@@ -78,6 +81,7 @@ export async function openDatabase(
     replica: replicaSource(settings, `energy-${role}-reads`, onChange),
     lagMaxMs: readLagMaxSec * 1000,
     namedStatements: namedStatements === 'on',
+    connectLimitMs: START_CONNECT_LIMIT_MS,
     poolMax,
     applicationName: `energy-${role}`,
     ...(lockTimeoutMs !== undefined && { lockTimeoutMs }),
@@ -91,11 +95,13 @@ export async function openDatabase(
   }
   try {
     const database = new Database(source);
+    await checkSession(database);
     await checkSchema(database);
     const missing = await checkKeys(database, sealers.held);
     if (missing.length > 0) {
       log.warn({ purposes: missing }, 'no canary of these keys is in the database: run `npm run -s cli -- migrate`');
     }
+    if (!(isPatient ?? false)) endStartPatience(source);
   } catch (error) {
     await source.destroy();
     await hosts.stop();
