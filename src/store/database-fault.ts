@@ -86,22 +86,19 @@ const KNOWN: readonly {
     remedy: 'create it, or correct the name at the end of SETTING',
   },
   {
-    is: withCode(
-      ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-      ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
-    ),
+    is: saying(/unable to (verify the first|get (local )?issuer) certificate|self-signed certificate/),
     problem: 'shows a certificate of an authority that is not known here',
     remedy:
       'name the file of your provider’s authority: add `sslrootcert=/path/to/ca.pem` to SETTING (docs/commands.md has the modes of TLS)',
   },
   {
-    is: withCode('ERR_TLS_CERT_ALTNAME_INVALID'),
+    is: saying(/does not match certificate's altnames/),
     problem: 'shows a certificate of another host',
     remedy:
       'name the host in SETTING as the certificate does, or use `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
   },
   {
-    is: withCode('CERT_HAS_EXPIRED'),
+    is: saying(/certificate has expired/),
     problem: 'shows a certificate that has expired',
     remedy: 'renew the certificate of the server, or the file of `sslrootcert` in SETTING',
   },

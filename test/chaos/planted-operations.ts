@@ -28,4 +28,31 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
       title: 'a process that may not list the addresses of its machine says what to allow',
     },
   },
+  {
+    name: 'a session keeps the ways of its role to write values',
+    changes: one('store/data-source.ts', '        ...PINNED_OPTIONS,\n', ''),
+    test: { file: 'integration/database-session.test.ts', title: 'odd settings that a pooler does not take over' },
+  },
+  {
+    name: 'an unknown authority is called a database that is away',
+    changes: one(
+      'store/database-fault.ts',
+      'is: saying(/unable to (verify the first',
+      'is: saying(/unable to (believe the first',
+    ),
+    test: {
+      file: 'integration/database-reasons.test.ts',
+      title: 'a certificate of an unknown authority is named by command and doctor',
+    },
+  },
+  {
+    name: 'exchanged keys blame the master key',
+    changes: one('store/key-canaries.ts', 'if (exchanged.length > 0) {', 'if (exchanged.length > 99) {'),
+    test: { file: 'integration/doctor-causes.test.ts', title: 'exchanged keys are called exchanged' },
+  },
+  {
+    name: 'exchanged URLs of a node are an answer that is not usable',
+    changes: one('diagnostics/doctor-chain.ts', 'if (exchanged.length > 0) return exchanged;', ''),
+    test: { file: 'integration/doctor-causes.test.ts', title: 'exchanged URLs of a node are called exchanged' },
+  },
 ];

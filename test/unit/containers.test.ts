@@ -195,14 +195,26 @@ test.each(units)('the unit %s runs a program of ours as a user of its own, confi
   });
   expect(read('docker/systemd/energy-rental.sysusers.conf')).toContain(`\nu ${settings.get('User')!} - `);
   const [program = '', file = ''] =
-    /^(?:\/usr\/bin\/node (?:--\S+ )*)?(\S+\.(?:js|sh))/.exec(settings.get('ExecStart')!) ?? [];
+    /^(?:\/usr\/bin\/node (?:--\S+ )*)?(\S+\.(?:m?js|sh))/.exec(settings.get('ExecStart')!) ?? [];
   expect(program).not.toBe('');
-  const source = file.replace('/opt/energy-rental/', '').replace(/^dist\/bundle\/(main\.\w+)\.js$/, 'src/$1.ts');
+  const source = file
+    .replace('/opt/energy-rental/current/', '')
+    .replace(/^dist\/bundle\/(main\.\w+)\.js$/, 'src/$1.ts');
   expect({ source, isThere: existsSync(path(source)) }).toEqual({ source, isThere: true });
 });
 
-test('no two programs share a user, but the backup and its drill', () => {
-  const users = units.filter((unit) => !unit.includes('drill')).map((unit) => settingsOf(unit).get('User'));
+test('every unit with a network may list the addresses of its machine', () => {
+  for (const unit of units) {
+    const families = settingsOf(unit).get('RestrictAddressFamilies');
+    expect({ unit, families }).toEqual({
+      unit,
+      families: unit.includes('signer') ? 'AF_UNIX' : 'AF_INET AF_INET6 AF_UNIX AF_NETLINK',
+    });
+  }
+});
+
+test('no two programs share a user, but the backup, its drill and its metrics', () => {
+  const users = units.filter((unit) => !/drill|backup-metrics/.test(unit)).map((unit) => settingsOf(unit).get('User'));
   expect(new Set(users).size).toBe(users.length);
 });
 
@@ -218,9 +230,9 @@ test('every secret of a unit is a credential, and none is a setting', () => {
 });
 
 test('the page names every file of secrets and of settings that a unit reads, every unit, and no other file', () => {
-  const [, text = ''] = read('docs/operating.md').split('## Without containers: systemd');
-  const [page = ''] = text.split('\n## ');
-  const [, table = ''] = page.split('| file | for |\n');
+  const page = read('docs/systemd.md');
+  const [, rest = ''] = page.split('| file | for |\n');
+  const [table = ''] = rest.split('\n\n');
   const named = table
     .split('\n')
     .filter((line) => line.startsWith('| `'))
