@@ -86,7 +86,7 @@ function refusedStart(error: unknown): DoctorFinding[] {
   }
   if (!(error instanceof StartError)) throw error;
   const [says = '', ...todo] = error.message.split(/(?<=\.) /);
-  return [fault(error.code === 'WRONG_KEY' ? 'keys' : 'start', says, todo.join(' '))];
+  return [fault(error.code === 'WRONG_KEY' ? 'master key' : 'start', says, todo.join(' '))];
 }
 
 async function tokenOf(parts: INestApplicationContext) {

@@ -47,26 +47,33 @@ export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): Data
   };
 }
 
-/** What was thrown with everything that caused it: each host that was tried, each wrapper. */
-function causesOf(thrown: unknown): Error[] {
-  if (!(thrown instanceof Error)) return [];
-  const more: unknown[] = thrown instanceof AggregateError ? thrown.errors : [];
-  return [thrown, ...more.flatMap(causesOf), ...causesOf(thrown.cause)];
+interface Cause {
+  readonly message: string;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
 }
 
-const codeOf = (error: Error): string => String((error as Error & { readonly code?: unknown }).code);
+/** What was thrown with everything that caused it: each host that was tried, each wrapper. */
+function causesOf(thrown: unknown): Cause[] {
+  if (typeof thrown !== 'object' || thrown === null || !('message' in thrown)) return [];
+  const cause = thrown as Cause;
+  return [cause, ...(cause.errors ?? []).flatMap(causesOf), ...causesOf(cause.cause)];
+}
+
+const codeOf = ({ code }: Cause): string => (typeof code === 'string' ? code : '');
 const withCode =
   (...codes: readonly string[]) =>
-  (error: Error): boolean =>
+  (error: Cause): boolean =>
     codes.includes(codeOf(error));
 const saying =
   (words: RegExp) =>
-  (error: Error): boolean =>
+  (error: Cause): boolean =>
     words.test(error.message);
 
 /** Why no connection came about where the server, or what stands before it, gave a reason. */
 const KNOWN: readonly {
-  readonly is: (error: Error) => boolean;
+  readonly is: (error: Cause) => boolean;
   readonly problem: string;
   readonly remedy: string;
 }[] = [

@@ -213,18 +213,23 @@ const OPEN = [
 interface Session {
   readonly pid: number;
   readonly name: string;
-  readonly used_at: string;
+  /** null where this login may not know it. */
+  readonly used_at: string | null;
 }
 
 /** Read afresh: within a transaction Postgres repeats what it said first. */
 async function sessionsOfService(runner: QueryRunner): Promise<readonly Session[]> {
-  await runner.query('SELECT pg_stat_clear_snapshot()');
-  return (await runner.query(
+  const [before] = (await runner.query(`SELECT current_setting('role') AS role`)) as { role: string }[];
+  // As the login itself, which may know more of others than the owner's role does.
+  await runner.query(`SELECT pg_stat_clear_snapshot(), set_config('role', 'none', true)`);
+  const sessions = (await runner.query(
     `SELECT pid, application_name AS name, state_change::text AS used_at FROM pg_stat_activity
       WHERE datname = current_database() AND starts_with(application_name, 'energy-') AND application_name <> $1
       ORDER BY 2, 1`,
     [APPLICATION],
   )) as Session[];
+  await runner.query(`SELECT set_config('role', $1, true)`, [before?.role ?? 'none']);
+  return sessions;
 }
 
 /**
@@ -247,7 +252,9 @@ async function usedMeanwhile(runner: QueryRunner, before: readonly Session[]): P
   while (monotonicMs() < endMs) {
     // Shorter than a transaction may be idle.
     await sleep(POOLER_LOOK_MS);
-    const inUse = (await sessionsOfService(runner)).filter(({ pid, used_at: usedAt }) => known.get(pid) !== usedAt);
+    const inUse = (await sessionsOfService(runner)).filter(
+      ({ pid, used_at: usedAt }) => usedAt === null || known.get(pid) !== usedAt,
+    );
     if (inUse.length > 0) return inUse;
   }
   return [];

@@ -55,4 +55,12 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     changes: one('diagnostics/doctor-chain.ts', 'if (exchanged.length > 0) return exchanged;', ''),
     test: { file: 'integration/doctor-causes.test.ts', title: 'exchanged URLs of a node are called exchanged' },
   },
+  {
+    name: 'migrate down takes a used connection for one that a pooler left',
+    changes: one('store/migrate.ts', 'usedAt === null || known.get(pid) !== usedAt', '!known.has(pid)'),
+    test: {
+      file: 'integration/migrate-down-pooled.test.ts',
+      title: 'a process that uses its connections through a pooler is running',
+    },
+  },
 ];

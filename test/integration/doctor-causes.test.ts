@@ -46,7 +46,7 @@ test('the login of another process is sent to that of the command line', async (
   const { out, code } = await cliWith(env)('doctor', '--patience', '1');
   expect(code).toBe(1);
   expect(out).toMatch(/may not read what is checked here\s+\(permission denied[^]*energy_cli_login/);
-  const { err } = await cliWith(env)('deposits', 'list');
+  const { err } = await cliWith(env)('pool', 'list');
   expect(err).toMatch(/may not do this \(permission denied.*energy_cli_login/);
 });
 

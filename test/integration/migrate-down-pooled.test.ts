@@ -1,0 +1,50 @@
+// `migrate down` where the service reaches its database through a pooler, which keeps connections under the names of
+// clients that have ended.
+import pg from 'pg';
+import { cliWith, settings } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(() => database.drop());
+
+const down = () => {
+  const env = settings(database.url, { DATABASE_DIRECT_URL: database.url });
+  return cliWith(env)('migrate', 'down', '--database', new URL(database.url).pathname.slice(1), '--yes');
+};
+
+/** A connection as PgBouncer leaves it open, under the name of a process. */
+async function named(name: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url, application_name: name });
+  await client.connect();
+  return client;
+}
+
+test('connections that a pooler left open keep nothing from going back', async () => {
+  const left = await named('energy-api');
+  try {
+    const { code, err, out } = await down();
+    expect({ code, err, out }).toMatchObject({ code: 0, out: expect.stringMatching(/\w+17600/) as string });
+  } finally {
+    await left.end();
+  }
+});
+
+test('a process that uses its connections through a pooler is running', async () => {
+  const used = await named('energy-worker');
+  const working = setInterval(() => void used.query('SELECT 1'), 500);
+  try {
+    const { code, err } = await down();
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('The service is running (energy-worker): stop it first.') as string,
+    });
+  } finally {
+    clearInterval(working);
+    await used.end();
+  }
+});
