@@ -11,7 +11,7 @@ directory=${1:?say where the dump goes}
 umask 077
 
 file=$directory/energy-$(date -u +%Y%m%dT%H%M%SZ).dump
-# What docker/backup-metrics.mjs tells Prometheus.
+# docker/backup-metrics.mjs reports it to Prometheus.
 finish() {
   local code=$?
   rm -f "$file.part"

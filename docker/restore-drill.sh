@@ -11,7 +11,7 @@ directory=${1:?say where the dumps are}
 # shellcheck source=docker/database-url.sh
 . "$here/database-url.sh"
 
-# What docker/backup-metrics.mjs tells Prometheus.
+# docker/backup-metrics.mjs reports it to Prometheus.
 finish() {
   local code=$?
   [ -z "${scratch:-}" ] ||

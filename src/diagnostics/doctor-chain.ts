@@ -71,14 +71,14 @@ async function exchangedUrls(configured: readonly ConfiguredNode[]): Promise<Doc
       () => false,
     );
   };
-  const looks = configured.map(async (options): Promise<DoctorFinding[]> => {
+  const findings = configured.map(async (options): Promise<DoctorFinding[]> => {
     const { fullUrl, solidUrl, index } = options;
     if (fullUrl === solidUrl || (await answers(options))) return [];
     if (!(await answers({ ...options, fullUrl: solidUrl, solidUrl: fullUrl }))) return [];
     const says = `The URLs of node ${(index + 1).toString()} are exchanged: the first is its solidity port, the second its full port.`;
     return [fault(`node ${(index + 1).toString()}`, says, 'Exchange TRON_FULL_NODE_URLS and TRON_SOLIDITY_NODE_URLS.')];
   });
-  return (await Promise.all(looks)).flat();
+  return (await Promise.all(findings)).flat();
 }
 
 /** Two nodes of different operators must agree on a proof of death (docs/interface.md §21). */

@@ -52,7 +52,9 @@ const typed = (words: string, examples?: Readonly<Record<string, string>>): Prom
 /** Says of each unit that is not up what it said itself. */
 async function failing(): Promise<Record<string, string>> {
   const listed = await machine.must(`systemctl list-units 'energy-rental-*' --all --plain --no-legend --no-pager`);
-  const down = listed.split('\n').filter((line) => /\.service/.test(line) && !/ active +(running|exited) /.test(line));
+  const down = listed
+    .split('\n')
+    .filter((line) => line.includes('.service') && !/ active +(running|exited) /.test(line));
   const resting = /^energy-rental-(backup|drill)\.service .* inactive /;
   const units = down.filter((line) => !resting.test(line)).map((line) => line.split(' ')[0]!);
   const said: Record<string, string> = {};
@@ -151,7 +153,7 @@ walk(
 );
 
 walk(
-  'a release is exchanged and taken back by the link',
+  'the link exchanges a release and undoes it',
   async () => {
     await machine.must(`mkdir /opt/energy-rental/releases/two
     mount --bind -o ro /opt/energy-rental/releases/one /opt/energy-rental/releases/two`);

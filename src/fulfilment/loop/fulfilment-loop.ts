@@ -105,6 +105,11 @@ export class FulfilmentLoop {
     return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
   }
 
+  /** A call, since the answer changes while a claim is awaited. */
+  private hasEnded(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
   /** Claims nothing more. What is in progress goes on. */
   end(): void {
     this.stopping.abort();
@@ -142,7 +147,7 @@ export class FulfilmentLoop {
     const limit = this.config.worker.concurrency;
     try {
       await this.claimAsked(limit);
-      if (this.stopping.signal.aborted) return 0;
+      if (this.hasEnded()) return 0;
       // However many are asked for meanwhile: what nobody names is due all the same.
       const due = await this.work.claimDue(limit);
       this.sweptAtMs = monotonicMs();
@@ -253,7 +258,7 @@ export class FulfilmentLoop {
     const below = shortBelowE6(view.ratio);
     const endsAfterMs = clockMs + TOP_UP_TIME_LEFT_MS;
     this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, endsAfterMs));
-    if (this.stopping.signal.aborted) return;
+    if (this.hasEnded()) return;
     this.spawn(await this.work.claimLost(this.config.worker.concurrency, endsAfterMs));
   }
 
