@@ -426,8 +426,7 @@ describe('against the reclaim', () => {
       await hand.look();
     }
     expect(won.extended + won.reclaimed).toBe(200);
-    expect(won.extended).toBeGreaterThan(0);
-    expect(won.reclaimed).toBeGreaterThan(0);
+    expect(Math.min(won.extended, won.reclaimed)).toBeGreaterThan(0);
     expect(await foundByVerify()).toEqual([]);
   }, 180_000);
 });

@@ -46,7 +46,8 @@ async function answers(url: string): Promise<true | undefined> {
   redis.on('error', () => undefined);
   try {
     await redis.connect();
-    return (await redis.ping()) === 'PONG' ? true : undefined;
+    await redis.ping();
+    return true;
   } catch {
     return undefined;
   } finally {
