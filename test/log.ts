@@ -5,7 +5,7 @@ import type { LogLevel } from '../src/config/settings.js';
 import { createLogger, type Log } from '../src/observability/logger.js';
 import { keepSaid } from './setup/canary.js';
 
-/** `onLine` sees every line, whatever the level. */
+/** `onLine` sees every line, whatever the level, and what it reads is not printed. */
 export function openLog(level: LogLevel, onLine?: (line: string) => void): Log {
   const keep = {
     write: (line: string) => {
@@ -14,6 +14,6 @@ export function openLog(level: LogLevel, onLine?: (line: string) => void): Log {
     },
   };
   const streams = [{ level: 'trace' as const, stream: keep }];
-  const printed = level === 'silent' ? [] : [{ level, stream: process.stdout }];
+  const printed = level === 'silent' || onLine !== undefined ? [] : [{ level, stream: process.stdout }];
   return createLogger({ logLevel: 'debug' }, multistream([...streams, ...printed]));
 }

@@ -8,7 +8,7 @@ const PROCESS = process.env.CONSOLE_DEV_TARGET ?? 'http://127.0.0.1:3900';
 export default defineConfig({
   root: import.meta.dirname,
   html: { cspNonce: '{{nonce}}' },
-  // Texts that survive the translation of a page (src/translatable/jsx-runtime.ts).
+  // Texts that survive the translation of a page (packages/console/src/translatable/jsx-runtime.ts).
   resolve: { alias: { '@translatable': join(import.meta.dirname, 'src/translatable') } },
   oxc: { jsx: { runtime: 'automatic', importSource: '@translatable' } },
   build: {

@@ -42,7 +42,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/database-reasons.test.ts',
-      title: 'a certificate of an unknown authority is named by command and doctor',
+      title: 'is named by command and doctor',
     },
   },
   {

@@ -96,9 +96,8 @@ test('the newest dumps stay, and of older days one each; other files are left al
   for (const day of days) for (const hour of ['03', '15', '21']) writeFileSync(join(dumps, old(day, hour)), '');
   writeFileSync(join(dumps, 'notes.txt'), '');
   const newest = await run('backup.sh', [dumps], { DATABASE_URL: OPEN_URL, KEEP_NEWEST: '3', KEEP_DAYS: '2' });
-  expect(readdirSync(dumps).sort()).toEqual(
-    [newest.split('/').at(-1)!, old('06', '21'), old('06', '15'), old('05', '21'), old('04', '21'), 'notes.txt'].sort(),
-  );
+  const kept = [newest.split('/').at(-1)!, old('06', '21'), old('06', '15'), old('05', '21'), old('04', '21')];
+  expect(readdirSync(dumps).sort()).toEqual(['.backup-success', ...kept, 'notes.txt'].sort());
 });
 
 test('a dump that fails leaves what was there and ends with its code', async () => {
@@ -107,7 +106,7 @@ test('a dump that fails leaves what was there and ends with its code', async () 
   await expect(run('backup.sh', [dumps], { DATABASE_URL: OPEN_URL, KEEP_NEWEST: '0' })).rejects.toMatchObject({
     code: 3,
   });
-  expect(readdirSync(dumps)).toEqual(['energy-20260101T000000Z.dump']);
+  expect(readdirSync(dumps).sort()).toEqual(['.backup-failure', 'energy-20260101T000000Z.dump']);
 });
 
 test('a drill restores the newest dump into a database of its own, and drops it whatever comes of it', async () => {
