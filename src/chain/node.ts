@@ -24,7 +24,7 @@ export interface NodeOptions {
   /** Waits for a place in the request budget that processes share; false when none comes in time. */
   readonly admit?: (path: string) => Promise<boolean>;
   /** Called when the node refuses a request for the number of them. */
-  readonly onThrottled?: () => void;
+  readonly onThrottled?: (path: string) => void;
   /** Whether the budget has places to spare right now; one is taken then. */
   readonly admitSpare?: () => Promise<boolean>;
 }
@@ -307,7 +307,7 @@ export class TronNode {
 
   /** A gateway refused it, so no node behind it heard the request. */
   private throttled(path: string, how: string): NodeError {
-    this.options.onThrottled?.();
+    this.options.onThrottled?.(path);
     this.backOff(THROTTLE_BACKOFF_MS);
     const silenceMs = Math.min(THROTTLE_BACKOFF_MS, THROTTLE_SILENCE_MS * 2 ** this.throttledInARow);
     this.throttledInARow = Math.min(this.throttledInARow + 1, 10);

@@ -35,6 +35,10 @@ const BROADCAST_SHARE = 0.1;
 /** The first limit that is learned is this part of what was sent in the second before, each further one of the last. */
 const FIRST_LEARNED_SHARE = 0.5;
 const NEXT_LEARNED_SHARE = 0.7;
+/** A node that throttles fewer than this in a second means something else, as a daily quota: to ask less would not help. */
+const LEARN_FROM_PER_SEC = 10;
+/** No learned limit is lower: with less, no order could be delivered. */
+const LEARNED_MIN = 5;
 /** A learned limit is forgotten after this, and what a provider allows is found out again. */
 const LEARNED_KEPT_SEC = 3600;
 /** How often a process looks for a limit that another one has learned. */
@@ -116,9 +120,11 @@ export class RequestBudget {
   /** Learns a limit from a node that throttles, unless one is set. Returns the new limit; undefined when nothing is new. */
   learn(): number | undefined {
     if (this.options.requestsPerSec > 0 || monotonicMs() - this.learnedAtMs < LEARN_EVERY_MS) return undefined;
+    const sent = this.sent.count(1000);
+    if (this.limit === 0 && sent < LEARN_FROM_PER_SEC) return undefined;
     this.learnedAtMs = monotonicMs();
-    const learned = this.limit === 0 ? this.sent.count(1000) * FIRST_LEARNED_SHARE : this.limit * NEXT_LEARNED_SHARE;
-    this.limit = Math.max(1, Math.floor(learned));
+    const learned = this.limit === 0 ? sent * FIRST_LEARNED_SHARE : this.limit * NEXT_LEARNED_SHARE;
+    this.limit = Math.max(LEARNED_MIN, Math.floor(learned));
     this.checkedAtMs = monotonicMs();
     void this.options.redis.set(this.learnedKey, this.limit, 'EX', LEARNED_KEPT_SEC).catch(() => undefined);
     return this.limit;

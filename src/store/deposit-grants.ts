@@ -10,12 +10,14 @@ export const DEPOSIT_TABLES: Readonly<Record<string, ByRole>> = {
     worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
     // A decision of the operator, and a rescan.
     cli: { select: 'all', insert: 'all', update: { but: ['id'] } },
+    console_operator: READ,
     reports: READ,
   },
   parked_payment: {
     worker: { select: 'all', insert: 'all', delete: 'all' },
     // A rescan parks what is locked, too.
     cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
     reports: READ,
   },
 };

@@ -98,8 +98,8 @@ function elementOf(value: unknown): string {
 
 /** Lists read what is open and each range from its own newest row on, and stop at the length of a page. */
 const LISTS = ['order-list', 'order-list-receiver', 'order-list-status'];
-/** Its range is known as soon as its key was read. */
-const KEYED = 'archived-orders-by-key';
+/** Their ranges are known as soon as the key, or the reading of a receiver, was read. */
+const KEYED = ['archived-orders-by-key', 'reclaims_of_receivers'];
 
 it('no statement of an order’s life reads more than two partitions, however many there are', async () => {
   await asAdmin(stageDatabaseUrl(), async (client) => {
@@ -117,9 +117,12 @@ it('no statement of an order’s life reads more than two partitions, however ma
   expect((await customer.get(`/v1/orders/${key}`)).status).toBe(200);
 
   const planned = await partitionsOf(asked, 'FORMAT JSON');
-  expect([...planned].flatMap(([name, count]) => (count > 2 ? [name] : [])).sort()).toEqual([KEYED, ...LISTS]);
-  const read = await partitionsOf(new Map([[KEYED, asked.get(KEYED)!]]), 'ANALYZE, FORMAT JSON');
-  expect(read.get(KEYED)).toBe(1);
+  expect([...planned].flatMap(([name, count]) => (count > 2 ? [name] : [])).sort()).toEqual(
+    [...KEYED, ...LISTS].sort(),
+  );
+  const keyed = new Map(KEYED.map((name) => [name, asked.get(name)!] as const));
+  const read = await partitionsOf(keyed, 'ANALYZE, FORMAT JSON');
+  expect([read.get(KEYED[0]!), read.get(KEYED[1]!)! <= 1]).toEqual([1, true]);
   // What it is about was asked.
   const expected = ['claim_due', 'orders-by-key', 'record_built', 'mark_solid'];
   expect(expected.filter((name) => !planned.has(name))).toEqual([]);

@@ -1,4 +1,5 @@
 // What a quote shows is what an order pays: quotes of both endpoints redeemed by real orders.
+import { addressToHex } from '../../src/chain/address.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
@@ -46,10 +47,12 @@ test('an order redeems the quote of a simulation, for exactly what the call need
   const simulated = await customer.post('/v1/simulate', {
     owner_address: world.receiver(2),
     contract_address: world.chain.token,
-    function_selector: 'view1()',
+    function_selector: 'balanceOf(address)',
+    parameter: addressToHex(world.receiver(2)).slice(2).padStart(64, '0'),
     quote: true,
     duration_sec: 300,
   });
+  expect(simulated.body).not.toHaveProperty('would_fail');
   expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);
   await redeem(simulated.body.quote, 'simulated');
 });

@@ -91,6 +91,19 @@ it('a limit is learned from throttled answers, lowered by further ones, and shar
   expect(other.requestsPerSec).toBe(learned);
 });
 
+it('a node that throttles the few requests of a quiet second teaches no limit', async () => {
+  const budget = new RequestBudget({
+    redis: await connect(),
+    prefix: newPrefix(),
+    account: 'k',
+    requestsPerSec: 0,
+    waitMaxMs: 1,
+  });
+  for (let n = 0; n < 3; n += 1) expect(await budget.admit('other')).toBe(true);
+  expect(budget.learn()).toBeUndefined();
+  expect(budget.requestsPerSec).toBe(0);
+});
+
 it('a limit that is set is never changed by what a node says', async () => {
   const budget = new RequestBudget({
     redis: await connect(),

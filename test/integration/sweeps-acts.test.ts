@@ -188,12 +188,20 @@ describe('the token takes fees:', () => {
     await settle();
     await follow();
     // As after a failover that lost it.
-    await database.query(`ALTER TABLE deposit_return DISABLE TRIGGER USER`);
-    await database.query(`DELETE FROM deposit_return WHERE deposit_id = $1`, [from.deposit]);
-    await database.query(`ALTER TABLE deposit_return ENABLE TRIGGER USER`);
-    await expect(operator.get(DepositReturns).give(from.deposit, customer, AUTHOR)).rejects.toThrow(
-      'no return on record',
-    );
+    const byHand = async (text: string, params: readonly unknown[]): Promise<readonly object[]> => {
+      await database.query(`ALTER TABLE deposit_return DISABLE TRIGGER USER`);
+      const rows = await database.query<object>(text, params);
+      await database.query(`ALTER TABLE deposit_return ENABLE TRIGGER USER`);
+      return rows;
+    };
+    const [lost] = await byHand(`DELETE FROM deposit_return r WHERE deposit_id = $1 RETURNING to_jsonb(r) AS row`, [
+      from.deposit,
+    ]);
+    const again = () => operator.get(DepositReturns).give(from.deposit, customer, AUTHOR);
+    await expect(again()).rejects.toThrow('is neither a sweep nor a return on record');
+    await byHand(`INSERT INTO deposit_return SELECT * FROM jsonb_populate_record(NULL::deposit_return, $1)`, [
+      (lost as { row: object }).row,
+    ]);
   });
 });
 

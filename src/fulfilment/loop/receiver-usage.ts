@@ -37,14 +37,16 @@ export const LOST = `SELECT c.id FROM (
        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
      ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;
 
+/** An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive each. */
 const RECLAIMS = {
   name: 'reclaims_of_receivers',
   text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
       SELECT u.tx_id, u.used_energy, u.limit_energy, u.pool_energy, u.sold_energy, u.taken_energy, u.read_block,
           t.block_number, t.block_at
-        FROM reclaim_usage u JOIN chain_tx t ON t.id = u.tx_id AND t.order_id = u.order_id
+        FROM reclaim_usage u CROSS JOIN LATERAL (
+          SELECT block_number, block_at FROM chain_tx
+           WHERE id = u.tx_id AND order_id = u.order_id AND status IN ('included', 'solid') OFFSET 0) t
        WHERE u.receive_address = v.receiver AND u.read_at > clock_timestamp() - ${HORIZON}
-         AND t.status IN ('included', 'solid')
        ORDER BY u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
     ORDER BY v.receiver, u.block_number, u.tx_id`,
 };
