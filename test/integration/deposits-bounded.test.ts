@@ -55,7 +55,8 @@ async function rowsTouched(work: () => Promise<void>): Promise<number> {
     );
     return row!.rows;
   };
-  const before = await read();
+  // What was done before is reported late, too.
+  const before = await stable(read);
   await work();
   // A session reports what it did when it is idle, at the latest by its next statement a second later.
   return (await stable(read)) - before;
