@@ -105,7 +105,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     api: READ,
     sender: READ,
     cli: READ,
-    console_merchant: READ,
     console_operator: READ,
     reports: READ,
   },

@@ -105,6 +105,8 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     rows: PROJECT_ROWS,
   },
   credit_entry: { access: { select: { only: ENTRY_SHOWN } }, rows: PROJECT_ROWS },
+  // Whether the database's clock can be trusted.
+  clock_mark: { access: { select: 'all' }, rows: EVERY_ROW },
   deposit: { access: { select: 'all' }, rows: PROJECT_ROWS },
   deposit_address: { access: { select: 'all' }, rows: PROJECT_ROWS },
   // Whether deposits are read, and what of them is seen.
@@ -112,6 +114,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     access: { select: { only: ['block_number', 'block_at', 'internal_at', 'read_at'] } },
     rows: EVERY_ROW,
   },
+  deposit_token: { access: { select: 'all' }, rows: EVERY_ROW },
   deposit_return: {
     access: { select: { only: ['deposit_id', 'entry_key'] } },
     rows: through('deposit', 'deposit_return.deposit_id'),

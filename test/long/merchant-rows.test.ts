@@ -34,11 +34,11 @@ const READABLE = Object.entries(TABLE_GRANTS)
 /** Of people and sessions: by audience, which is another test's; of the audit log no more than ids. */
 const OF_PEOPLE = [
   'audit_log',
-  ...['console_session', 'invitation', 'key_canary', 'membership', 'notification', 'person'],
+  ...['console_session', 'invitation', 'key_canary', 'mail_refusal', 'membership', 'notification', 'person'],
   ...['recovery_code', 'sign_in_guess'],
 ];
 /** Whose rows are of no project. */
-const OF_ALL = ['deposit_cursor', 'market_state', 'price_row'];
+const OF_ALL = ['clock_mark', 'deposit_cursor', 'deposit_token', 'market_state', 'price_row'];
 
 const bytes = (length = 32): string => `'\\x${randomBytes(length).toString('hex')}'`;
 const nextId = (
