@@ -68,12 +68,18 @@ afterAll(async () => {
   await store.drop();
 });
 
+const LATER = `UPDATE auto_delegation SET due_at = clock_timestamp() + CASE WHEN due_at IS NOT NULL THEN interval '100 seconds' END,
+  check_at = clock_timestamp() + CASE WHEN check_at IS NOT NULL THEN interval '500 seconds' END`;
+
 /** How much of the tables one piece of work read, through whatever index; all of it is undone. */
 async function readBy<T>(work: (tx: Transaction) => Promise<T>): Promise<{ result: T; read: bigint }> {
   let found: { result: T; read: bigint } | undefined;
   const undone = new Error('undone');
   await database
     .transaction(async (tx) => {
+      // Of the others each is due as late as it can be: one that is later was written by a later clock.
+      await tx.query(`SET LOCAL statement_timeout = '60s'`);
+      await tx.query({ text: LATER, query_timeout: 60_000 });
       await tx.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id <= $1 AND due_at IS NOT NULL', [
         2 * FOUND,
       ]);

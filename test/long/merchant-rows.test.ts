@@ -102,6 +102,7 @@ const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> =
     ];
   },
   webhook_endpoint: (p) => [endpoint(p, randomUUID())],
+  webhook_act: (p) => [`INSERT INTO webhook_act (project_id, act, count) VALUES ('${p}', 'change', 1)`],
   webhook_state: (p) => {
     const id = randomUUID();
     return [endpoint(p, id), `INSERT INTO webhook_state (endpoint_id) VALUES ('${id}')`];

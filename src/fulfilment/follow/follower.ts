@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead, BlockHeader } from '../../chain/block.js';
-import { NodeError } from '../../chain/errors.js';
+import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
 import { UseObserver } from '../../auto-delegations/use-observer.js';
 import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
@@ -179,7 +179,7 @@ export class Follower {
    * head, and only settlement waits. A silent port is waited for briefly.
    */
   private async solidHead(node: TronNode): Promise<BlockHead> {
-    this.readingSolid ??= solidHeadOf(node).finally(() => {
+    this.readingSolid ??= this.solidHeadOfAny(node).finally(() => {
       this.readingSolid = undefined;
     });
     try {
@@ -188,7 +188,9 @@ export class Follower {
       this.solidFault = undefined;
       this.lastSolid = solid;
     } catch (error) {
-      if (!(error instanceof NodeError || error instanceof DeadlineError)) throw error;
+      const isOutage =
+        error instanceof NodeError || error instanceof DeadlineError || error instanceof ChainUnavailableError;
+      if (!isOutage) throw error;
       if (this.solidFault === undefined) {
         this.logger.error(
           { node: node.name, fault: error.message },
@@ -198,6 +200,16 @@ export class Follower {
       this.solidFault = error.message;
     }
     return this.lastSolid;
+  }
+
+  /** By the node that the head is from, or by another one whose solid port answers. */
+  private async solidHeadOfAny(node: TronNode): Promise<BlockHead> {
+    try {
+      return await solidHeadOf(node);
+    } catch (error) {
+      if (!(error instanceof NodeError) || this.client.pool.nodes.length === 1) throw error;
+      return this.client.pool.ask('the solid head', solidHeadOf);
+    }
   }
 
   /** A block of the full port that is final on any healthy network, for what is built before a solid head is known. */
