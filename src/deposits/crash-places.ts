@@ -14,8 +14,8 @@ export const DEPOSIT_PLACES: Readonly<Record<DepositPoint, Place>> = {
   'deposit-small.after': statement('after', 'close_deposit_sum'),
   'deposit-insert.before': statement('before', 'insert_deposits'),
   'deposit-insert.after': statement('after', 'insert_deposits'),
-  'deposit-commit.before': statement('before', 'drop_reverted_deposits'),
-  'deposit-commit.after': statement('after', 'drop_reverted_deposits'),
+  'deposit-commit.before': statement('before', 'reverted_deposits'),
+  'deposit-commit.after': statement('after', 'reverted_deposits'),
   'deposit-decide.before': statement('before', 'decide_deposit'),
   'deposit-decide.after': statement('after', 'decide_deposit'),
 };

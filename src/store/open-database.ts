@@ -11,7 +11,7 @@ import { checkSchema } from './database-checks.js';
 import { Database } from './database.js';
 import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from './database-fault.js';
 import { checkKeys } from './key-canaries.js';
-import { checkSession } from './session-settings.js';
+import { checkSession } from './session-check.js';
 
 interface Opening {
   /** As the connections are named. */
