@@ -1,6 +1,8 @@
 // The crash programme can only be trusted when every point it names has a place, and a hook is passed exactly where it
 // says: before, or after what succeeded, and of a statement only once it is committed.
 import 'reflect-metadata';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { API_PLACES } from '../../src/api-crash-places.js';
 import {
   around,
@@ -21,6 +23,13 @@ import { TEST_ORDER_PLACES } from '../../src/test-projects/crash-places.js';
 import type { Database, Transaction } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 
+async function sourceFiles(): Promise<string[]> {
+  const entries = await readdir('src', { recursive: true, withFileTypes: true });
+  return entries.flatMap((entry) =>
+    entry.isFile() && entry.name.endsWith('.ts') ? [join(entry.parentPath, entry.name)] : [],
+  );
+}
+
 describe('crash points', () => {
   it('are forty at least, each named once and placed once', () => {
     expect(CRASH_POINTS.length).toBeGreaterThanOrEqual(40);
@@ -31,6 +40,24 @@ describe('crash points', () => {
     expect(Object.keys(REFILL_PLACES).sort()).toEqual([...REFILL_POINTS].sort());
     expect(Object.keys(STATEMENT_PLACES).sort()).toEqual([...STATEMENT_POINTS].sort());
     expect(Object.keys(TEST_ORDER_PLACES).sort()).toEqual([...TEST_ORDER_POINTS].sort());
+  });
+
+  it('lie at statements that the code has', async () => {
+    const files = await Promise.all(
+      (await sourceFiles()).map(async (file) => [file, await readFile(file, 'utf8')] as const),
+    );
+    const statements = new Set(
+      files
+        .flatMap(([file, text]) => (file.endsWith('crash-places.ts') ? [] : [...text.matchAll(/name: '([\w-]+)'/g)]))
+        .map(([, name]) => name),
+    );
+    const placed = files.flatMap(([file, text]) =>
+      file.endsWith('crash-places.ts')
+        ? [...text.matchAll(/statement\('(?:before|after)', '([\w-]+)'/g)].map(([, name]) => name)
+        : [],
+    );
+    expect(placed.length).toBeGreaterThan(40);
+    expect(placed.filter((name) => !statements.has(name))).toEqual([]);
   });
 
   it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {
