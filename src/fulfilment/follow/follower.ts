@@ -135,7 +135,7 @@ export class Follower {
         this.followedAtMs = monotonicMs();
         return { head, clockMs, advanced, delivered };
       }
-      const [solid, ratio] = await Promise.all([this.solidHead(node), this.readRatio()]);
+      const [solid, ratio] = await Promise.all([this.solidHead(node, head), this.readRatio()]);
       const reference = isKnown(solid) ? solid : await this.referenceNear(node, head);
       if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
       this.view.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
@@ -178,7 +178,7 @@ export class Follower {
    * The solid head, or the last one known while the solid port does not answer: deliveries and reclaims go on by the
    * head, and only settlement waits. A silent port is waited for briefly.
    */
-  private async solidHead(node: TronNode): Promise<BlockHead> {
+  private async solidHead(node: TronNode, head: BlockHeader): Promise<BlockHead> {
     this.readingSolid ??= this.solidHeadOfAny(node).finally(() => {
       this.readingSolid = undefined;
     });
@@ -186,7 +186,8 @@ export class Follower {
       const solid = await withDeadline(this.readingSolid, SOLID_WAIT_MS, 'the solid head');
       if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'the solid port answers again');
       this.solidFault = undefined;
-      this.lastSolid = solid;
+      // Another node may be further than the one whose head this is.
+      if (solid.number <= head.number) this.lastSolid = solid;
     } catch (error) {
       const isOutage =
         error instanceof NodeError || error instanceof DeadlineError || error instanceof ChainUnavailableError;
