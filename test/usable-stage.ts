@@ -66,7 +66,7 @@ export async function makeUp(hand: Hand, address: string): Promise<void> {
   const due = `SELECT 1 FROM reclaim_usage u JOIN chain_tx t ON t.id = u.tx_id
     WHERE u.receive_address = $1 AND u.weighed_at IS NULL AND t.status IN ('included', 'solid')`;
   await goOnUntil(hand, 'every reclaim weighed', async () => {
-    // What was put off after a failure is tried now.
+    // Work that was put off after a failure is tried now.
     await api.database.query(`UPDATE open_orders SET top_up_after = NULL`);
     await hand.topUp();
     return isEmpty(due, address);

@@ -200,7 +200,7 @@ async function reportEverything({ world, project }: History): Promise<void> {
   );
 }
 
-/** What `verify` says of the records with `statements` made past every trigger; they are undone. */
+/** Runs `statements` past every trigger, returns the findings of `verify`, and undoes them. */
 export async function planted(database: Database, statements: readonly string[]): Promise<Report> {
   const undone = new Error('undone');
   let report: Report | undefined;

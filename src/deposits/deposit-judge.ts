@@ -124,7 +124,7 @@ export class DepositJudge {
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
     takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
-    // What the operator credits is credited alone, with what is held with it.
+    // A deposit that the operator credits takes only those small ones along that are held with it.
     if (author === CHAIN) await takings.small.credit(candidate, key);
   }
 

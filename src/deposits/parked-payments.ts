@@ -26,7 +26,7 @@ const NEXT_PARKED = {
 
 const UNPARK = { name: 'unpark_payments', text: `DELETE FROM parked_payment WHERE id = ANY ($1::bigint[])` };
 
-/** Where parked USDT was paid. */
+/** The addresses to which parked USDT was paid. */
 export const PARKED_ADDRESSES = {
   name: 'parked_addresses',
   text: `SELECT DISTINCT address FROM (SELECT address FROM parked_payment WHERE asset = 'USDT' ORDER BY id LIMIT $1) p`,

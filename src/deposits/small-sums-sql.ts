@@ -151,7 +151,7 @@ export const RATE_SMALL_ONES = {
        ORDER BY block_at LIMIT $4 FOR UPDATE SKIP LOCKED))`,
 };
 
-/** Where USDT was paid that waits for a rate. */
+/** The addresses to which USDT was paid that waits for a rate. */
 export const WAITING_ADDRESSES = {
   name: 'waiting_deposit_addresses',
   text: `SELECT DISTINCT address FROM (SELECT address FROM deposit

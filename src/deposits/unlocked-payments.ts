@@ -1,4 +1,4 @@
-/** Which payments of a block can be recorded now: neither their project nor their row is locked by another transaction. */
+/** Finds the payments of a block whose project and row no other transaction has locked. */
 import type { Transaction } from '../store/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { entryKeyOf } from './deposit-rows.js';

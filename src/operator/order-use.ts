@@ -1,11 +1,11 @@
-/** What a rental's energy can be used for, and what keeps it from that: for `orders explain`. Pure. */
+/** The use of a rental's energy and the obstacles to it, for `orders explain`. Pure. */
 import { trxText } from '../domain/text.js';
 import type { OrderDetails } from '../orders/order-history.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { grouped } from './format.js';
 
-/** Whether the receiver has the energy of this order, or is about to get it. */
+/** True while the receiver has the energy of this order or is about to get it. */
 export function isInUse({ order }: OrderDetails): boolean {
   return order.kind === 'rental' && !order.isTest && order.reclaimedAt === null && order.status !== 'refunded';
 }

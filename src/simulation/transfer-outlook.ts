@@ -1,4 +1,4 @@
-/** Whether an address could send the reference token now, for operators who examine an order. */
+/** Tries a transfer of the reference token from an address, for operators who examine an order. */
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../base/clock.js';

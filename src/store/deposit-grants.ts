@@ -1,4 +1,4 @@
-// Who may do what with the sums of small deposits, and with payments that wait for a lock to end.
+// Database rights on the sums of small deposits, and on payments that wait for a lock to end.
 import type { Access } from './grant-columns.js';
 
 type ByRole = Readonly<Record<string, Access>>;

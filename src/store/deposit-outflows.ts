@@ -1,10 +1,10 @@
-/** What left deposit addresses by neither a sweep nor a return: our own record may be lost, or the private key. */
+/** Transfers out of deposit addresses that are neither a sweep nor a return: a record may be lost, or the private key stolen. */
 export const DEPOSIT_OUTFLOWS = 'deposit-outflows';
 
-/** What distinguishes two of them at one address. */
+/** The columns that distinguish two of them at one address. */
 export const OUTFLOW_IDENTITY = ['txid', 'kind', 'place'] as const;
 
-/** What left a deposit address, apart from what it burnt. */
+/** Transfers out of a deposit address, without fees. */
 const LEFT = `amount < 0 AND kind <> 'fee'`;
 
 /** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */

@@ -1,4 +1,4 @@
-/** Whether sessions are set as the code needs, whatever a pooler made of it. */
+/** Checks at a start that sessions have the settings that the code needs, also behind a pooler. */
 import { StartError } from '../domain/errors.js';
 import type { Queryable } from './database.js';
 import { PINNED } from './session-settings.js';

@@ -1,9 +1,9 @@
 /**
- * What this code needs of every session, whatever its server, database and role set. The options of a connection win over
+ * The settings that this code needs of every session. Server, database and role may set others; the options of a connection win over
  * all three; a pooler drops most of them, so a start also reads what came of it.
  */
 
-/** How values are written and read, and what a transaction without further words is. */
+/** The formats of values, and the default isolation of transactions. */
 export const PINNED: Readonly<Record<string, string>> = {
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',

@@ -1,7 +1,7 @@
 /** Rules of what was decided on deposits (I14): what became of each agrees with its events, its acts and the ledger. */
 import type { RecordCheck } from './record-check.js';
 
-/** What a return takes off the ledger: what the deposit is worth by itself, rounded down. */
+/** The credits that a return takes off the ledger: the worth of the deposit by itself, rounded down. */
 const WORTH = `CASE WHEN d.status = 'credited' AND d.credits IS NOT NULL
       THEN div(d.amount * d.rate_e8 * 10000000, 100000000000000) ELSE 0 END`;
 

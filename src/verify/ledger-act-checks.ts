@@ -4,7 +4,7 @@
  */
 import type { RecordCheck } from './record-check.js';
 
-/** What credits an entry, or takes from it, and who is on its other side. As the guard of its row has it. */
+/** The other side and the sign of an entry of each kind, as the trigger on its table enforces them. */
 const OTHER_SIDE = `CASE WHEN p.test THEN 'test' ELSE
       CASE e.kind WHEN 'topup' THEN 'funding' WHEN 'adjustment' THEN 'adjustments' ELSE 'revenue' END END`;
 const SIGN = `CASE e.kind WHEN 'charge' THEN -1 WHEN 'adjustment' THEN sign(e.credits)::integer ELSE 1 END`;
@@ -25,7 +25,7 @@ const SHAPE: RecordCheck = {
 /** Its return booked an adjustment: `deposit-return-credits` judges that one. */
 const IS_OF_RETURN = `EXISTS (SELECT FROM deposit_return r WHERE r.entry_key = e.entry_key)`;
 
-/** Whose reference or number an act names. Each table is read once, however many entries there are. */
+/** Acts name the reference or number of their entry. Each table is read once, however many entries there are. */
 const ACTS: RecordCheck = {
   check: 'ledger-acts',
   rule: 'I2',

@@ -1,5 +1,5 @@
 // Customers with two rentals for one receiver: a long one, and short ones that end beside it after their energy was used.
-// What they can use is compared with what they bought, block by block, once a round is healed.
+// Once a round is healed, their usable energy is compared with the energy they bought, block by block.
 import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { Merchant } from '../../packages/local/src/merchant.js';
@@ -198,7 +198,7 @@ export class Overlapping {
     }
   }
 
-  /** What is wrong with each receiver whose usable energy is less than expected now. */
+  /** Describes each receiver whose usable energy is less than expected now. */
   private async short(play: Play): Promise<ReadonlyMap<string, string>> {
     const short = new Map<string, string>();
     const rentals = await this.rentals(play);

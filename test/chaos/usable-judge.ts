@@ -7,7 +7,7 @@ export interface Rental {
   readonly energy: number;
   readonly deliveredAtMs: number;
   readonly endsAtMs: number;
-  /** Whether its end took usage along: false where the service could read no usage before the reclaim. */
+  /** True if its end took usage along; false if the service could read no usage before the reclaim. */
   readonly takesUsage: boolean;
 }
 

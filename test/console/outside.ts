@@ -1,4 +1,4 @@
-// What the world outside does to the pages: a browser that translates them, people who type amounts in many ways.
+// Pages under conditions of the world outside: a browser that translates them, people who type amounts in many ways.
 import type { Page } from 'playwright-core';
 import { randomUUID } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';

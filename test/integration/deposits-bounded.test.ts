@@ -55,7 +55,7 @@ async function rowsTouched(work: () => Promise<void>): Promise<number> {
     );
     return row!.rows;
   };
-  // What was done before is reported late, too.
+  // Postgres reports the work before this late, too.
   const before = await stable(read);
   await work();
   // A session reports what it did when it is idle, at the latest by its next statement a second later.

@@ -1,4 +1,4 @@
-// What is kept until its very end, and pages that lose nothing: rows at the edge of a bound.
+// Rows at the edge of a bound: retention keeps them until their end, and pages lose none.
 import { pruneNonces } from '../../src/auth/nonce-retention.js';
 import { LedgerList } from '../../src/statements/ledger-list.js';
 import { Replica } from '../../src/store/replica.js';

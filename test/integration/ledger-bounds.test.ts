@@ -1,4 +1,4 @@
-// How far the operator's bookings may move a balance: never below what a project may owe, never beyond a JSON integer.
+// The operator's bookings move no balance below the debt limit of a project, nor beyond a JSON integer.
 import { credits } from '../../src/domain/units.js';
 import type { Database } from '../../src/store/database.js';
 import { AUTHOR, openAsOwner } from '../factory.js';

@@ -68,7 +68,7 @@ walk('stores, code, users, folders and units', async () => {
   );
   const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining([/npm run (\w+)/.exec(block('git clone'))![1]!]));
-  // What the packages' own scripts do on a machine that starts with systemd.
+  // The steps that the packages' own scripts take on a machine that starts with systemd.
   await machine.must(
     'chown postgres: /var/lib/postgresql && pg_createcluster --start 15 main -- --no-sync'.replace('15', await major()),
   );

@@ -14,7 +14,7 @@ const BOOT_LIMIT_MS = 60_000;
 const ANSWER_LIMIT_MS = 150_000;
 const COMMAND_LIMIT_MS = 420_000;
 
-/** What the machine is made of, by a file of each Debian package. */
+/** A file of each Debian package that the machine consists of. */
 const NEEDED: Readonly<Record<string, string>> = {
   '/lib/systemd/systemd': 'systemd',
   '/usr/bin/unshare': 'util-linux',

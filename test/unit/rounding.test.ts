@@ -1,4 +1,4 @@
-// Which way each amount is rounded, and on which side of a bound its edge lies.
+// The direction in which each amount is rounded, and the side of each bound on which its edge lies.
 import fc from 'fast-check';
 import { withMargin } from '../../src/domain/conversion.js';
 import { energy, rateE8, type Energy } from '../../src/domain/units.js';

@@ -37,7 +37,7 @@ export class DepositSum {
   @Column({ type: 'text', nullable: true })
   reason!: string | null;
 
-  /** Whether all of its deposits have got the decision. */
+  /** True once all of its deposits have got the decision. */
   @Column({ type: 'boolean', name: 'is_settled', default: false })
   isSettled!: boolean;
 }

@@ -9,7 +9,7 @@ import { Fragment, jsx as reactJsx, jsxs as reactJsxs } from 'react/jsx-runtime'
 
 export { Fragment };
 
-/** What may hold texts alone. */
+/** Elements that may hold nothing but text. */
 const TEXT_ONLY = new Set(['option', 'title', 'textarea', 'style', 'script', 'text', 'tspan']);
 
 type Props = Readonly<Record<string, unknown>> & { readonly children?: ReactNode };
