@@ -1,28 +1,28 @@
 /**
- * The public key of a deposit account and the addresses under it (BIP-32: public derivation). Holds nothing that can
- * spend; but with this key, one private key under it gives all the others, so that it is a secret too.
+ * The public key of a deposit account, from which its addresses are derived (BIP-32 public derivation). The key cannot
+ * spend. It is still a secret: together with one private key below it, it reveals all the other private keys.
  */
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
 import { addressOfPoint } from '../chain/keys.js';
 import { StartError } from '../domain/errors.js';
 
-/** m / 44' / 195' / account': below it only public derivation is possible, and one account is one purpose. */
+/** m / 44' / 195' / account'. Below this depth only public derivation is possible. Each account has one purpose. */
 const ACCOUNT_DEPTH = 3;
-/** BIP-44: addresses handed out to payers, as opposed to change. */
+/** BIP-44 chain of addresses handed out to payers, as opposed to change. */
 const RECEIVING = 0;
 
 export class AccountKey {
   private readonly receiving: HDKey;
 
   private constructor(
-    /** Its number n in m/44'/195'/n'. */
+    /** The number n in m/44'/195'/n'. */
     readonly account: number,
     key: HDKey,
   ) {
     this.receiving = key.deriveChild(RECEIVING);
   }
 
-  /** Reads an extended public key. Throws StartError, which never repeats what was given. */
+  /** Reads an extended public key. Throws StartError, whose message never repeats the input. */
   static read(text: string): AccountKey {
     const key = parsed(text);
     if (key === undefined) throw refused('no extended public key (xpub…)');
@@ -33,7 +33,7 @@ export class AccountKey {
     return new AccountKey(key.index - HARDENED_OFFSET, key);
   }
 
-  /** The address 0/`index` of the account. */
+  /** Returns the address 0/`index` of the account. */
   addressAt(index: number): string {
     const { publicKey } = this.receiving.deriveChild(index);
     if (publicKey === null) throw new TypeError('a derived key has a public key');
@@ -45,7 +45,7 @@ function parsed(text: string): HDKey | undefined {
   try {
     return HDKey.fromExtendedKey(text);
   } catch {
-    // The library's message may hold what was given.
+    // The library's message may contain the input, which may be a private key.
     return undefined;
   }
 }

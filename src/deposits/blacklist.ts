@@ -1,4 +1,4 @@
-/** Which deposit addresses the token lets send nothing: what is paid there cannot be swept. */
+/** Tells which deposit addresses the token contract has blacklisted. Tokens paid to such an address cannot be swept. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { forEachConcurrently } from '../base/concurrency.js';
@@ -6,7 +6,10 @@ import { isBlacklisted } from '../chain/token-state.js';
 import { TronClient } from '../chain/tron.client.js';
 import { DepositTokens } from './deposit-tokens.js';
 
-/** How long an answer counts: an owner blacklists an address seldom, and a block may pay many of ours. */
+/**
+ * How long an answer stays cached. Token owners seldom blacklist an address, and one block may pay many of our
+ * addresses.
+ */
 const KEPT_MS = 60_000;
 const KEPT_MAX = 10_000;
 const READS_AT_ONCE = 4;
@@ -20,12 +23,12 @@ export class Blacklist {
     private readonly tokens: DepositTokens,
   ) {}
 
-  /** Whether an address was blacklisted when `read` last asked. */
+  /** Returns true if the address was blacklisted when `read` last asked about it. */
   has(address: string): boolean {
     return this.known.get(address)?.isListed === true;
   }
 
-  /** Asks about addresses of which nothing is known that is recent. Throws ChainUnavailableError. */
+  /** Asks a node about the addresses without a recent cached answer. Throws ChainUnavailableError. */
   async read(addresses: Iterable<string>): Promise<void> {
     const now = monotonicMs();
     const wanted = [...new Set(addresses)].filter(
@@ -33,7 +36,7 @@ export class Blacklist {
     );
     if (wanted.length === 0) return;
     const { tokens } = await this.tokens.history();
-    // A successor may leave the blacklist to the token before it.
+    // A successor token may leave the blacklist to its predecessor, so every token is asked.
     const contracts = tokens.map(({ contract }) => contract);
     const listed = new Set<string>();
     await this.client.pool.ask('which addresses are blacklisted', async (node) => {

@@ -1,43 +1,49 @@
 /**
- * Which transfers of a block pay a project: to an address of ours, from none of our own, in what is accepted. And what
- * else moves at these addresses: what they send and burn, and what our own send there.
+ * Finds the transfers of a block that pay a project: to a deposit address, from a foreign address, in an accepted
+ * asset. Also finds the other movements at deposit addresses: outgoing transfers, burnt fees, and transfers from our
+ * own addresses.
  */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { Transaction } from '../store/database.js';
 import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS, PAID_BY_US } from './deposit-sql.js';
 import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
-/** A payment that counts. */
+/** A payment that counts as a deposit. */
 export interface ProjectPayment {
   readonly payment: Payment;
   readonly projectId: string;
   readonly asset: DepositAsset;
-  /** Whether a deposit address paid its sender, by no return: after a restore that may be a sweep address of ours. */
+  /**
+   * True when a deposit address has paid the sender outside a recorded return. After a restore, the sender may be one
+   * of our sweep addresses.
+   */
   readonly isPaidByUs: boolean;
 }
 
 export interface BlockPayments {
   readonly counting: readonly ProjectPayment[];
-  /** In tokens that are not accepted. */
+  /** Transfers in tokens that are not accepted. */
   readonly ignored: readonly Payment[];
   readonly movements: readonly Movement[];
 }
 
 export interface Movement {
   readonly txid: string;
-  /** `fee`: what a transaction burnt, at position 0, or what the token kept of it, from position 1. */
+  /**
+   * `fee`: at position 0 the fee that a transaction burnt, from position 1 the part that the token kept of a transfer.
+   */
   readonly kind: Payment['kind'] | 'fee';
   readonly position: number;
   readonly address: string;
   readonly asset: DepositAsset;
-  /** Of a token; null for TRX. */
+  /** The token's contract; null for TRX. */
   readonly contract: string | null;
   /** Negative when it left the address. */
   readonly amount: bigint;
   readonly counterparty: string | null;
 }
 
-/** Which token's transfers count in a block, and which tokens' owners can destroy what was paid before. */
+/** The token whose transfers count in a block, and all tokens whose owners can destroy earlier payments. */
 export interface CountingTokens {
   readonly counting: string | undefined;
   readonly all: readonly string[];
@@ -106,7 +112,10 @@ export async function paymentsIn(
   return { counting, ignored, movements };
 }
 
-/** What the owner of a token of ours destroyed at a deposit address; other contracts write what they like. */
+/**
+ * Returns the amount that the owner of an accepted token destroyed at a deposit address. Logs of other contracts can
+ * claim anything, so they are skipped.
+ */
 function destroyedBy(
   { txid, position, contract, from, amount }: Payment,
   { all }: CountingTokens,
@@ -116,12 +125,12 @@ function destroyedBy(
   return [{ ...at, asset: 'USDT', contract, amount: -amount, counterparty: null }];
 }
 
-/** Position 0 of a transaction's fees is what it burnt. */
+/** Position 0 of a transaction's fees is reserved for the fee that it burnt. */
 function placeOf({ kind, position, isTokenFee }: Payment): Pick<Movement, 'kind' | 'position'> {
   return isTokenFee === true ? { kind: 'fee', position: position + 1 } : { kind, position };
 }
 
-/** The asset that a transfer pays in; undefined of a token that is none. */
+/** Returns the asset of a transfer; undefined for a token that is not accepted. */
 function assetOf({ kind, contract }: Payment, tokenContract: string | undefined): DepositAsset | undefined {
   if (kind !== 'log') return 'TRX';
   return contract === tokenContract ? 'USDT' : undefined;

@@ -1,4 +1,4 @@
-/** Where each crash point of reading deposits lies: around its statements and the blocks it reads. */
+/** Places each crash point of the deposit reader around its statement or method. */
 import type { DepositPoint } from '../base/crash-point.js';
 import { method, statement, type Place } from '../store/crash-places.js';
 import { WitnessedBlocks } from '../blocks/witnessed-blocks.js';

@@ -1,4 +1,4 @@
-/** Wires where projects pay in and on what terms, for who asks no node: of what comes in, deposits.module.ts. */
+/** Wires deposit addresses, terms and tokens for processes that ask no node. deposits.module.ts wires the intake. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BlockCursor } from '../blocks/block-cursor.js';

@@ -1,6 +1,6 @@
 /**
- * Which address each project pays in at: derived once from the key of the settings, kept for ever, and derived anew
- * whenever it is given out. The only writer of deposit_account and deposit_address.
+ * Assigns each project its deposit address, derived from the configured key. An address is kept for ever, and is
+ * derived and compared again each time it is given out. The only writer of deposit_account and deposit_address.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -15,7 +15,7 @@ import { DepositAccount, DepositAddress } from '../store/entities/deposit-accoun
 import { AccountKey } from './account-key.js';
 import { DepositTokens } from './deposit-tokens.js';
 
-/** Assigned in one transaction; projects that are made meanwhile wait for it. */
+/** Addresses assigned in one transaction. Projects created meanwhile wait for it. */
 const BATCH = 200;
 const ADDRESSES_MAX = 1_000_000;
 
@@ -23,16 +23,16 @@ const COUNT_ACCOUNTS = `SELECT count(*)::integer AS count FROM deposit_account`;
 
 const INSERT_ACCOUNT = `INSERT INTO deposit_account (account, first_address) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING RETURNING account`;
 
-/** Who begins an account waits for projects that are being made, whom it would not see, and they for it. */
+/** Beginning an account and creating a project exclude each other: an uncommitted project would be missed. */
 const BEGINNING = 4206;
 const BEGIN_ALONE = `SELECT pg_advisory_xact_lock(${BEGINNING.toString()})`;
 const MAKE_BESIDE = `SELECT pg_advisory_xact_lock_shared(${BEGINNING.toString()})`;
 
-/** Who assigns from an account does so alone, and asks for its next place only then. */
+/** Serializes assignment within an account. The next free place is read only under this lock. */
 const LOCK_ACCOUNT = `SELECT first_address FROM deposit_account WHERE account = $1 FOR NO KEY UPDATE`;
 /**
- * A server that was restored or promoted may have lost addresses that were given out: so many numbers stay free for them, so
- * that none belongs to two projects.
+ * A restored or promoted server may have lost addresses that were already given out. This many places stay unused after
+ * it, so that one place never belongs to two projects.
  */
 const RESTORE_GAP = 10_000;
 const NEWEST_PLACE = `SELECT place, server_mark IS DISTINCT FROM server_mark() AS is_other_server FROM deposit_address
@@ -43,7 +43,9 @@ const WITHOUT_ADDRESS = `SELECT p.id FROM project p
      AND NOT EXISTS (SELECT FROM deposit_address d WHERE d.project_id = p.id AND d.account = $1)
    ORDER BY p.created_at, p.id LIMIT $2`;
 
-/** An address that its key does not give: it is not given out, since what is paid to it may be lost. */
+/**
+ * The key derives a different address than the recorded one. The address is not given out: payments to it may be lost.
+ */
 class AddressMismatchError extends Error {
   override readonly name = 'AddressMismatchError';
 }
@@ -64,8 +66,9 @@ export class DepositAddresses {
   }
 
   /**
-   * Begins to use the account of the key. Of the first one, blocks are read for deposits from `head` on. False when the
-   * account was in use before. Throws OperatorError, and StartError for another token than that of the deposits.
+   * Begins to use the account of the key. For the first account ever, blocks are read for deposits from `head` on.
+   * `isNew` is false when the account was already in use. Throws OperatorError, and StartError when TOKEN_CONTRACT is
+   * not the token of the deposits.
    */
   async useAccount(head: BlockHead, author: Author): Promise<{ readonly account: number; readonly isNew: boolean }> {
     const key = this.needKey();
@@ -86,7 +89,9 @@ export class DepositAddresses {
     });
   }
 
-  /** Gives the next projects that have none of this account an address; how many. Throws OperatorError. */
+  /**
+   * Assigns addresses of this account to the next projects without one, and returns their number. Throws OperatorError.
+   */
   async assignMissing(): Promise<number> {
     const key = this.needKey();
     return this.database.transaction(async (tx) => {
@@ -103,8 +108,9 @@ export class DepositAddresses {
   }
 
   /**
-   * Gives a new project its address in the transaction that makes it; nothing where deposits are not in use, or not yet with
-   * this key. Throws OperatorError without the key: nobody would notice that the project has no address.
+   * Assigns a new project its address, in the transaction that creates the project. Does nothing where deposits are not
+   * in use or this key's account is not begun. Throws OperatorError when deposits are in use and the key is missing:
+   * the project would silently lack an address.
    */
   async assignNew(tx: Transaction, projectId: string): Promise<void> {
     const { key } = this;
@@ -121,7 +127,10 @@ export class DepositAddresses {
     await insert(tx, key, await this.lock(tx, key), [projectId]);
   }
 
-  /** The address of a project, derived anew; undefined when it has none. Throws AddressMismatchError. */
+  /**
+   * Returns the address of a project, derived again from the key; undefined when it has none. Throws
+   * AddressMismatchError.
+   */
   async addressOf(projectId: string): Promise<string | undefined> {
     const { key } = this;
     if (key === undefined) return undefined;
@@ -135,12 +144,12 @@ export class DepositAddresses {
     return row.address;
   }
 
-  /** Every address, of all accounts, in order. */
+  /** Returns the addresses of all accounts, ordered by account and place. */
   async list(): Promise<DepositAddress[]> {
     return this.addresses.find({ order: { account: 'ASC', place: 'ASC' }, take: ADDRESSES_MAX });
   }
 
-  /** Which addresses of the key's account are not what the key gives. Throws OperatorError. */
+  /** Returns the addresses of the key's account that differ from the derived ones. Throws OperatorError. */
   async wrong(): Promise<DepositAddress[]> {
     const key = this.needKey();
     const rows = await this.addresses.find({ where: { account: BigInt(key.account) }, take: ADDRESSES_MAX });
@@ -152,7 +161,7 @@ export class DepositAddresses {
     return this.key;
   }
 
-  /** The account's next free place; refuses a key that is not the account's. */
+  /** Locks the account and returns its next free place. Throws OperatorError for a key that is not the account's. */
   private async lock(tx: Transaction, key: AccountKey): Promise<number> {
     const [row] = await tx.query<{ first_address: string }>(LOCK_ACCOUNT, [key.account]);
     if (row === undefined) {

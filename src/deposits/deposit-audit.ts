@@ -1,4 +1,4 @@
-/** Whether deposit addresses hold on chain what came to them and left them by the records. Reads only. */
+/** Compares the balances of deposit addresses on chain with the recorded movements. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../base/clock.js';
 import { DEPOSIT_ASSETS, type DepositAsset } from '../domain/deposit-state.js';
@@ -6,7 +6,7 @@ import { OperatorError } from '../domain/operator-error.js';
 import { DepositTerms } from './deposit-terms.js';
 import { Holdings, type Amounts } from './holdings.js';
 
-/** An address that holds something else than the records say. */
+/** A balance on chain that differs from the records. */
 export interface Unexplained {
   readonly address: string;
   readonly projectId: string;
@@ -21,7 +21,7 @@ export interface AuditReport {
 }
 
 const BATCH = 100;
-/** How long whoever reads blocks may take to come to the block that was asked at. */
+/** How long the block reader may take to reach the block of the balances. */
 const READER_LIMIT_MS = 60_000;
 const READER_LOOK_MS = 500;
 
@@ -33,8 +33,8 @@ export class DepositAudit {
   ) {}
 
   /**
-   * Every address. Throws ChainUnavailableError, and OperatorError when blocks are not read up to
-   * where the chain is.
+   * Audits every address. Throws ChainUnavailableError, and OperatorError when the block reader does not reach the
+   * head.
    */
   async run(onProgress: (addresses: number) => void = () => undefined): Promise<AuditReport> {
     const unexplained: Unexplained[] = [];

@@ -1,8 +1,9 @@
 /**
- * Takes deposits in: block by block, each with its ledger entries, its events and the cursor in one transaction, so that
- * nothing is credited twice and no block is left out. A payment whose project or row is locked is parked and taken in
- * later. Beside the book only head-sightings.ts, small-sums.ts and small-deposits.ts write deposits. Locks: cursor, projects
- * with their balances, deposits, entries.
+ * Takes deposits in, block by block. One transaction writes a block's deposits, ledger entries and events and moves the
+ * cursor, so that nothing is credited twice and no block is skipped. A payment with a locked project or row is parked
+ * and taken in later. The other writers of deposits are head-sightings.ts, small-sums.ts and small-deposits.ts.
+ *
+ * Lock order: cursor, projects with their balances, deposits, entries.
  */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../blocks/block-cursor.js';
@@ -35,7 +36,7 @@ import { settle } from './small-sums.js';
 import { Takings, type Candidate } from './takings.js';
 import { unlocked } from './unlocked-payments.js';
 
-/** Not `CHAIN`, with which all small ones of the sum would be credited. */
+/** Differs from `CHAIN`, which would also credit all small deposits of the sum. */
 const RELEASED: Author = { actor: 'chain', reason: 'its address is blacklisted no more' };
 const WAITING_AT_ONCE = 200;
 const RELEASED_AT_ONCE = 100;
@@ -45,11 +46,11 @@ const REVERTED_AT_ONCE = 500;
 
 @Injectable()
 export class DepositBook {
-  /** The address after which held deposits are checked next. */
+  /** The address after which the next check of held deposits begins. */
   private releasedTo = '';
-  /** The deposit after which those that wait for a rate are decided on next. */
+  /** The deposit after which the next round of rate-less deposits begins. */
   private decidedTo = 0n;
-  /** The parked payment after which others are tried next. */
+  /** The parked payment after which the next round begins. */
   private unparkedTo = 0n;
 
   constructor(
@@ -62,20 +63,20 @@ export class DepositBook {
   ) {}
 
   /**
-   * Reads what is to be known of the addresses that a block pays before its transaction begins. Throws
+   * Reads the blacklist for the addresses that a block pays, before its transaction begins. Throws
    * ChainUnavailableError.
    */
   async inspect({ payments }: WitnessedBlock, isOurs: (address: string) => boolean): Promise<void> {
     await this.blacklist.read(payments.flatMap(({ kind, to }) => (kind === 'log' && isOurs(to) ? [to] : [])));
   }
 
-  /** Takes in what is paid in the next block, in the transaction that moves the cursor past it. */
+  /** Takes in the payments of the next block, in the transaction that moves the cursor past it. */
   async takeIn(tx: Transaction, block: WitnessedBlock): Promise<void> {
     if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
     await this.dropReverted(tx, block.number);
   }
 
-  /** Drops what was seen in blocks of the head up to this height and is in no solid one. */
+  /** Drops deposits that were seen at the head up to this height and are in no solid block. */
   private async dropReverted(tx: Transaction, height: number): Promise<void> {
     const rows = await tx.query<{ id: bigint; project_id: string }>(sql.REVERTED, [height, REVERTED_AT_ONCE]);
     const claimed = await claimProjects(
@@ -87,8 +88,8 @@ export class DepositBook {
   }
 
   /**
-   * Takes in what is missing of a block that was read before, in its turn beside whoever reads on. Returns how many
-   * deposits were missing. A block that is not read yet is left to its turn.
+   * Takes in the missing deposits of a block that was read before, while the regular reader goes on. Returns their
+   * number. A block that the reader has not reached yet is left to the reader.
    */
   async takeInAgain(block: WitnessedBlock): Promise<number> {
     if (block.payments.length === 0 && block.fees.length === 0) return 0;
@@ -100,8 +101,8 @@ export class DepositBook {
   }
 
   /**
-   * Takes in what is parked, and decides on what waited for a rate that there is by now: a bounded step of each. Returns on
-   * how many of the latter; small ones are not counted.
+   * Takes in parked payments, and decides on deposits whose missing rate has arrived. Both steps are bounded. Returns
+   * the number of deposits decided on, without the small ones.
    */
   async decideWaiting(fence: bigint): Promise<number> {
     await this.takeInParked(fence);
@@ -123,7 +124,7 @@ export class DepositBook {
     });
   }
 
-  /** The next deposits that wait for a rate that there is, in turn, without those that others have locked. */
+  /** Locks the next round of deposits whose missing rate has arrived. Skips rows that others have locked. */
   private async lockWaiting(tx: Transaction): Promise<readonly sql.DepositRow[]> {
     const params = [WAITING_AT_ONCE, PEG_MIN, this.decidedTo];
     const rows = await tx.query<{ id: bigint; project_id: string }>(sql.WAITING, params);
@@ -136,7 +137,7 @@ export class DepositBook {
     return tx.query<sql.DepositRow>(sql.LOCK_WAITING, [rows.map(({ id }) => id), [...claimed]]);
   }
 
-  /** Takes in parked payments whose locks are gone, a bounded number in turn. */
+  /** Takes in parked payments whose locks are gone: a bounded number, in rotation. */
   private async takeInParked(fence: bigint): Promise<void> {
     await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [PARKED_AT_ONCE]));
     await this.database.transaction(async (tx) => {
@@ -156,8 +157,8 @@ export class DepositBook {
   }
 
   /**
-   * Credits what was held because its address was blacklisted, once it is not: a few addresses at once, in turn. What its
-   * token's owner destroyed meanwhile stays held. Throws ChainUnavailableError.
+   * Credits deposits that were held for a blacklisted address, once it is no longer listed: a few addresses per call,
+   * in rotation. Deposits whose tokens the owner destroyed meanwhile stay held. Throws ChainUnavailableError.
    */
   async releaseUnlisted(fence: bigint): Promise<void> {
     const held = await this.addressesOf(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESSES_AT_ONCE]);
@@ -208,7 +209,10 @@ export class DepositBook {
     return (await this.database.query<{ address: string }>(statement, [...params])).map(({ address }) => address);
   }
 
-  /** The operator's decision on a held deposit. Throws OperatorError. */
+  /**
+   * Applies the operator's decision on a held deposit. Returns the credits; undefined when the deposit is ignored.
+   * Throws OperatorError.
+   */
   async resolve(id: bigint, isCredited: boolean, author: Author): Promise<Credits | undefined> {
     await this.tokens.assertSetting();
     return this.database.transaction(async (tx) => {
@@ -254,7 +258,9 @@ export class DepositBook {
     });
   }
 
-  /** Returns how many deposits were not known before. Of a rescan what was counted before is not counted again. */
+  /**
+   * Records a block and returns the number of deposits that were new. A rescan does not count ignored transfers again.
+   */
   private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
     const payments = await atRecordedPlaces(tx, block.payments);
     const tokens = (await this.tokens.history(tx)).at(block.number);
@@ -297,7 +303,9 @@ export class DepositBook {
   }
 }
 
-/** Credits the small ones whose sum was held with the deposit of this key: some now, the rest in later transactions. */
+/**
+ * Credits the small deposits whose sum was held with the deposit of this key: some now, the rest in later transactions.
+ */
 async function creditHeldWith(tx: Transaction, key: string): Promise<void> {
   await tx.query(sums.DECIDE_SUM, [key, 'credited', null]);
   await tx.query(sums.CREDIT_HELD_WITH, [key]);

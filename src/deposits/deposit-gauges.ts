@@ -1,4 +1,7 @@
-/** How deposits stand, as gauges: when a block was last read, and what waits. Read in the background, by every worker. */
+/**
+ * Gauges of deposits: age of the last read block, waiting deposits and token state. Every worker reads them in the
+ * background.
+ */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
@@ -9,7 +12,10 @@ import { Database } from '../store/database.js';
 
 const SAMPLE_MS = 10_000;
 
-/** By the newest token of deposits, or the one that was read last; an earlier one is of no concern once its successor is accepted. */
+/**
+ * Selects the newest accepted token, else the one that was read last. A predecessor no longer matters once its
+ * successor is accepted.
+ */
 const SAMPLE_TOKEN = {
   name: 'gauges_token',
   text: `WITH current AS (SELECT contract FROM deposit_token ORDER BY from_block DESC LIMIT 1)
@@ -34,7 +40,10 @@ interface TokenRow {
   readonly successor_ignored: number;
 }
 
-/** By the index of what waits, and the one row of the cursor: a reader that never read has the age of where it begins. */
+/**
+ * Uses the index of waiting deposits and the single cursor row. Before the first read, the age is that of the starting
+ * block.
+ */
 const SAMPLE = {
   name: 'gauges_deposits',
   text: `SELECT greatest((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, block_at)) FROM deposit_cursor
@@ -120,7 +129,7 @@ export class DepositGauges implements BeforeApplicationShutdown {
     await this.repeater.stop();
   }
 
-  /** Reads them once. */
+  /** Reads the gauges once. */
   async sample(): Promise<void> {
     const [row] = await this.database.query<SampleRow>(SAMPLE);
     this.age.set(row?.age_sec ?? 0);

@@ -16,7 +16,7 @@ import { RateHistory, type UndoubtedRate } from './rate-history.js';
 import { waitReasonOf } from './small-sums.js';
 import type { Candidate, Takings } from './takings.js';
 
-/** A small deposit may still be credited with one that comes after it. */
+/** A decision on one transfer. A pending small deposit may still be credited together with a later one. */
 export interface Decision extends Outcome {
   status: Outcome['status'];
   reason: Outcome['reason'];
@@ -40,8 +40,9 @@ export class DepositJudge {
   ) {}
 
   /**
-   * Judges a transfer with the small ones that wait beside it. One that is too small by itself has the first undoubted rate,
-   * and without one it waits, part of no sum. Remembers in `takings` what later ones of the same turn build upon.
+   * Judges a transfer together with the small deposits that wait beside it. A transfer below the minimum takes the
+   * first undoubted rate. Without such a rate it waits outside any sum. Records in `takings` the state that later
+   * transfers of the same transaction build on.
    */
   async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
     const { asset, amount, isAgreed } = candidate;
@@ -59,7 +60,7 @@ export class DepositJudge {
     return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
   }
 
-  /** Judges the sum that a transfer makes with the small ones before it, as one payment of that size. */
+  /** Judges the sum of a transfer and the small deposits before it, as one payment of that size. */
   async addTo(tx: Transaction, takings: Takings, candidate: Candidate, rate: bigint): Promise<Decision> {
     const { asset, amount, isAgreed, key } = candidate;
     const small = await takings.small.of(candidate);
@@ -72,7 +73,7 @@ export class DepositJudge {
     }
     const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
     if (!isAgreed) return held('one_node');
-    // It could be swept only if the token let the address send.
+    // A token held at a blacklisted address cannot be swept.
     if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
     const excess = await this.excessOf(tx, takings, candidate, total);
     if (excess !== undefined) return held(excess);
@@ -90,7 +91,9 @@ export class DepositJudge {
     return (await this.isOverDaily(tx, takings, total)) ? 'auto_max' : undefined;
   }
 
-  /** With one node there is a limit to what its word alone is worth, for a deposit and for a day. */
+  /**
+   * With a single node, a daily limit bounds the credits granted on its word alone. A larger deposit always exceeds it.
+   */
   private async isOverDaily(tx: Transaction, takings: Takings, amount: bigint): Promise<boolean> {
     if (!this.blocks.isByOneNode) return false;
     const limit = BigInt(this.config.deposits.autoMaxUsd) * CREDITS_PER_USD;
@@ -102,8 +105,8 @@ export class DepositJudge {
   }
 
   /**
-   * Enters what is credited in the ledger, and credits the small ones that its entry holds too. Where a small one is held,
-   * its sum is: the others are decided on with it.
+   * Enters a credited deposit in the ledger, together with the small deposits that its entry includes. Holding a small
+   * deposit holds its sum: the operator decides on all of it.
    */
   async enter(
     tx: Transaction,
@@ -124,11 +127,11 @@ export class DepositJudge {
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
     takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
-    // A deposit that the operator credits takes only those small ones along that are held with it.
+    // A deposit credited by the operator includes only the small deposits that are held with it.
     if (author === CHAIN) await takings.small.credit(candidate, key);
   }
 
-  /** Writes what the transaction changed in balances and sums, once its deposits are written. */
+  /** Writes the changed balances and sums, after the deposits of the transaction. */
   async finish(tx: Transaction, takings: Takings): Promise<void> {
     await takings.small.finish();
     await this.ledger.moveBalances(tx, takings.balances);

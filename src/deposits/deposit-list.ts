@@ -1,4 +1,4 @@
-/** Deposits as they are listed, newest first: all of them for the operator, page by page for a project. */
+/** Lists deposits, newest first: all of them for the operator, page by page for a project. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
@@ -28,12 +28,15 @@ export class DepositList {
     private readonly replica: Replica,
   ) {}
 
-  /** For the operator. */
+  /** Returns the newest deposits with the states of their returns, for the operator. */
   async list(filter: DepositFilter, limit: number): Promise<ListedDeposit[]> {
     return withReturns(this.database, 'all', await newest(this.deposits, filter, limit));
   }
 
-  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  /**
+   * Returns the newest deposits of a project, after the page that ended at `cursor`. Throws 400 INVALID_REQUEST for a
+   * foreign cursor.
+   */
   async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<DepositPage> {
     return this.replica.page(cursor, async (on, after) => {
       const before = after === undefined ? undefined : idIn('d', after, 'deposits');

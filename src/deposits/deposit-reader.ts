@@ -1,4 +1,7 @@
-/** What deposits take from solid blocks, and what they do between them: rates, what waits for one, what the head shows. */
+/**
+ * Consumes solid blocks for deposits. Between blocks it records rates, decides on waiting deposits and looks at the
+ * head.
+ */
 import { Injectable } from '@nestjs/common';
 import type { BlockConsumer } from '../blocks/block-consumer.js';
 import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
@@ -34,12 +37,12 @@ export class DepositReader implements BlockConsumer {
   }
 
   /**
-   * Loads all addresses when there are more than before: they are only ever added. Throws StartError when deposits were
-   * never paid in the token of the settings.
+   * Reloads all addresses when their number has changed: addresses are only ever added. Throws StartError when deposits
+   * were never paid in TOKEN_CONTRACT.
    */
   async watch(): Promise<void> {
     const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
-    // Also of an account that was begun since this worker started.
+    // Also checks after an account was begun while this worker runs.
     if (row?.in_use === true && !this.isInUse) await this.tokens.assertKnown();
     this.isInUse = row?.in_use ?? false;
     if (row?.count === this.addresses.size) return;
@@ -66,10 +69,10 @@ export class DepositReader implements BlockConsumer {
   }
 
   loseTurn(): void {
-    // Its gauges are read from the database, by every worker.
+    // Nothing to reset: the gauges are read from the database, by every worker.
   }
 
-  /** Notes what is paid in blocks that are not solid yet. Throws ChainUnavailableError. */
+  /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */
   async rest(fence: bigint, solid: number): Promise<void> {
     if (this.isInUse) await this.sightings.look(fence, solid, (address) => this.addresses.has(address));
     if (this.isInUse) await this.book.releaseUnlisted(fence);

@@ -1,11 +1,11 @@
-/** How the returns of deposits stand: booked, and then paid by a transaction that is signed elsewhere. Reads only. */
+/** States of deposit returns: booked first, then paid by a transaction that is signed elsewhere. Reads only. */
 import type { Queryable } from '../store/database.js';
 import type { Deposit } from '../store/entities/deposit.entity.js';
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 
 export type ReturnState = 'being given back' | 'given back';
 
-/** As it is listed; null where it is not given back. */
+/** A listed deposit; `returnState` is null when it is not returned. */
 export type ListedDeposit = Deposit & { readonly returnState: ReturnState | null };
 
 const OF_ALL = {
@@ -13,13 +13,13 @@ const OF_ALL = {
   text: `SELECT r.deposit_id, ${RETURN_IS_PAID} AS is_paid FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
     WHERE r.deposit_id = ANY ($1::bigint[])`,
 };
-/** A merchants' console reads no movements. */
+/** A merchants' console has no right to read movements, so a database function answers. */
 const OF_PROJECT = {
   name: 'project_deposit_returns',
   text: `SELECT deposit_id, is_paid FROM project_deposit_returns($1::bigint[])`,
 };
 
-/** Whose deposits are read: the operator's any, or its own for a project, in a transaction that names it. */
+/** `all`: any deposit, for the operator. `project`: the deposits of the project that the transaction names. */
 export type ReturnScope = 'all' | 'project';
 
 export async function withReturns(

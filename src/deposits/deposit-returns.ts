@@ -1,6 +1,7 @@
 /**
- * Gives a deposit back: its credits are taken off the ledger first, then an unsigned transaction is made that pays it. One
- * transaction at a time, so that nothing is paid twice. The only writer of deposit_return.
+ * Returns deposits to their payers. The credits leave the ledger first, then an unsigned transaction is built that pays
+ * the deposit back. Only one transaction exists at a time, so that nothing is paid twice. The only writer of
+ * deposit_return.
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
@@ -33,10 +34,13 @@ interface ReturnedRow {
   readonly status: DepositStatus;
   readonly reason: string | null;
   readonly rate_e8: bigint | null;
-  /** Of its own entry, which may hold small ones too. */
+  /** Credits of its own entry, which may include small deposits too. */
   readonly credits: bigint | null;
   readonly returned_to: string | null;
-  /** Whether the transaction that was made before can no longer come, and has not. */
+  /**
+   * True when blocks are read past the expiration of the earlier transaction; null without one. If it is not paid, it
+   * is lost.
+   */
   readonly is_lost: boolean | null;
   readonly is_paid: boolean;
 }
@@ -49,14 +53,14 @@ const FIND = {
     FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
     CROSS JOIN deposit_cursor c WHERE d.id = $1`,
 };
-/** By itself, before anything of it is read: what another one did meanwhile is seen by the statements after it alone. */
+/** A statement of its own, before anything of the deposit is read: only later statements see concurrent changes. */
 const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
 
 /**
- * The same amount that left the address for there by a transaction which is nobody's return: its record may be lost. What
- * the token kept of it as its fee counts too.
+ * Finds a transaction without a recorded return that moved the same amount from the address to the same receiver: its
+ * record may be lost. The fee that the token kept counts as part of the amount.
  */
 const LEFT_UNRECORDED = {
   name: 'deposit_left_unrecorded',
@@ -81,14 +85,17 @@ const EXPLAINED = {
   text: `SELECT fingerprint FROM explained_finding WHERE fingerprint = ANY ($1::text[])`,
 };
 
-/** Spreads equal returns in one block over a minute of timestamps: each is a transaction of its own. UNIQUE (txid) referees. */
+/**
+ * Spreads equal returns in one block over a minute of timestamps, so that each gets its own transaction id. UNIQUE
+ * (txid) decides collisions.
+ */
 const SALT_RANGE = 60_000n;
 
 export interface ReturnedDeposit {
   readonly transfer: PlannedTransfer;
-  /** Taken off the ledger by this return, now or before. */
+  /** Credits that this return took off the ledger, now or before. */
   readonly credits: Credits | undefined;
-  /** Whether it was booked before, and this is another transaction for it. */
+  /** True when the return was already booked and this is a further transaction for it. */
   readonly isAgain: boolean;
 }
 
@@ -104,8 +111,8 @@ export class DepositReturns {
   ) {}
 
   /**
-   * What a return would take and what arrives; books nothing. Throws OperatorError, StartError for another TOKEN_CONTRACT
-   * than that of the deposits, ChainUnavailableError.
+   * Returns the cost of a return and the amount that arrives, without booking it. Throws OperatorError, StartError when
+   * TOKEN_CONTRACT is not the token of the deposits, ChainUnavailableError.
    */
   async preview(id: bigint, to: string): Promise<PlannedTransfer> {
     await this.tokens.assertSetting();
@@ -117,8 +124,8 @@ export class DepositReturns {
   }
 
   /**
-   * Throws OperatorError, StartError for another TOKEN_CONTRACT than that of the deposits, ApiError INSUFFICIENT_CREDITS
-   * when they are spent, ChainUnavailableError.
+   * Books a return and builds its unsigned transaction. Throws OperatorError, StartError when TOKEN_CONTRACT is not the
+   * token of the deposits, ApiError INSUFFICIENT_CREDITS when the credits are spent, ChainUnavailableError.
    */
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     await this.tokens.assertSetting();
@@ -147,7 +154,8 @@ export class DepositReturns {
         await recordAct(tx, author, { ...act, action: 'deposits.return-again' });
         return { ...taken, isAgain: true };
       }
-      // What carried small ones may be worth less than a credit itself: there is nothing to enter.
+      // A deposit whose entry included small ones may itself be worth less than one credit. Then there is nothing to
+      // enter.
       const hasEntry = taken.credits !== undefined && taken.credits > 0n;
       const entryKey = !hasEntry ? null : `adjustment:deposit-${id.toString()}-returned`;
       await recordAct(tx, author, { ...act, action: 'deposits.return' });
@@ -160,8 +168,8 @@ export class DepositReturns {
   }
 
   /**
-   * Reads and simulates what the transfer needs, before anything is locked. The result makes the transfer, and throws
-   * OperatorError where it would fail whatever is sent to the address before.
+   * Reads and simulates the transfer before anything is locked. The returned function builds the transfer. It throws
+   * OperatorError when the transfer would fail even if TRX were sent to the address first.
    */
   private async prepare(
     found: ReturnedRow,
@@ -198,7 +206,9 @@ export class DepositReturns {
     return cause === undefined ? this.trials.tokenTransfer(from, to, amount) : { works: false, cause };
   }
 
-  /** After a restore, what left may be a return whose record is lost: it would be paid a second time. */
+  /**
+   * After a restore, an unexplained outflow may be a return whose record is lost. Another return would pay it twice.
+   */
   private async assertNoOutflow(): Promise<void> {
     const rows = await this.database.query<OutflowRow>(UNEXPLAINED_OUTFLOWS);
     if (rows.length === 0) return;
@@ -224,7 +234,10 @@ export class DepositReturns {
     );
   }
 
-  /** What comes to a deposit address from another one is credited to nobody, and what it sends to itself is no payment. */
+  /**
+   * Refuses our own addresses: transfers between them are credited to no project, and a transfer to itself is no
+   * payment.
+   */
   private async assertForeign(to: string): Promise<void> {
     if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
     const [own] = await this.database.query(OWN_SENDERS, [[to]]);
@@ -243,7 +256,10 @@ async function find(tx: Queryable, id: bigint): Promise<ReturnedRow> {
   return row;
 }
 
-/** What it is worth by itself: small ones that its entry holds too stay credited. Undefined when it never was. */
+/**
+ * Returns the credits of the deposit alone: small deposits in its entry stay credited. Undefined if it was never
+ * credited.
+ */
 function creditsTakenFor({ amount, rate_e8: rate, credits }: ReturnedRow): Credits | undefined {
   return credits === null || rate === null ? undefined : creditsFrom(creditsOfWorth(BigInt(amount) * rate));
 }

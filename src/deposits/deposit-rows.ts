@@ -1,18 +1,18 @@
-/** Writes what is known of payments in a block as rows of `deposit`; over those that were only seen at the head. */
+/** Writes payments of a block as rows of `deposit`, replacing rows that were only seen at the head. */
 import type { Transaction } from '../store/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { DECIDE, INSERT, type DepositRow } from './deposit-sql.js';
 import type { Candidate } from './takings.js';
 import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
-/** What became of one transfer; a small one may still be credited with one that comes after it. */
+/** The decision on one transfer. A pending small deposit may still be credited together with a later one. */
 export interface Outcome {
   readonly status: 'credited' | 'held' | 'pending';
   readonly reason: string | null;
   readonly rateE8: bigint | null;
   readonly entryKey: string | null;
   readonly credits: bigint | null;
-  /** The sum of small deposits that it is part of. */
+  /** The sum of small deposits that includes it. */
   readonly sumId: bigint | null;
 }
 
@@ -49,7 +49,7 @@ export async function insertDeposits(
   ]);
 }
 
-/** The ledger's key of a deposit, for ever. */
+/** Returns the ledger key of a deposit. The format never changes. */
 export function entryKeyOf(txid: string, kind: string, place: number): string {
   return `deposit:${txid}:${kind}:${place.toString()}`;
 }

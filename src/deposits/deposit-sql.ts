@@ -1,17 +1,17 @@
-// The statements on deposits and on how far blocks were read for them, and the shapes of their rows.
+// SQL of deposits and ignored transfers, with the row types.
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 import { KNOWN_BY } from './rate-history.js';
 
-/** Only seen at the head: its solid block says what it is. */
+/** Only seen at the head; the deposit's solid block decides. */
 const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
 
-/** All that moved at deposit addresses in solid blocks. */
+/** All movements at deposit addresses in solid blocks, including parked payments. */
 export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number, d.block_at FROM deposit d WHERE NOT (${UNSOLID})
   UNION ALL SELECT address, asset, amount, block_number, block_at FROM deposit_movement
   UNION ALL SELECT p.address, p.asset, p.amount, p.block_number, p.block_at FROM parked_payment p
     WHERE NOT EXISTS (SELECT FROM deposit d WHERE d.txid = p.txid AND d.kind = p.kind AND d.place = p.place AND NOT (${UNSOLID}))`;
 
-/** Every address of ours that deposits can come to. */
+/** All deposit addresses. */
 export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
 
 export const ADDRESSES_AMONG = {
@@ -19,7 +19,7 @@ export const ADDRESSES_AMONG = {
   text: `SELECT address, project_id FROM deposit_address WHERE address = ANY ($1::text[])`,
 };
 
-/** Which of these addresses are our own: what they send is no payment. */
+/** Selects our own addresses among these. Transfers from them are no payments. */
 export const OWN_SENDERS = {
   name: 'deposit_own_senders',
   text: `SELECT address FROM deposit_address WHERE address = ANY ($1::text[])
@@ -27,7 +27,10 @@ export const OWN_SENDERS = {
     UNION SELECT address FROM deposit_sweep_address WHERE address = ANY ($1::text[])`,
 };
 
-/** Which of these addresses a deposit address paid, by no return that is on record. $2, $3: what leaves in this block. */
+/**
+ * Selects the addresses that a deposit address paid outside a recorded return. $2, $3: receivers and ids of this
+ * block's outgoing transfers.
+ */
 export const PAID_BY_US = {
   name: 'addresses_paid_by_deposit_addresses',
   text: `SELECT v.address FROM unnest($1::text[]) AS v(address) WHERE EXISTS (SELECT FROM deposit_movement m
@@ -37,15 +40,15 @@ export const PAID_BY_US = {
      WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = v.txid AND r.to_address = v.address)`,
 };
 
-/** What a balance can still take in: beyond it no number of JSON is exact (docs/interface.md §1). */
+/** Credits that a balance can still take in. Above 2^53 − 1 a JSON number is not exact (docs/interface.md §1). */
 export const ROOM = {
   name: 'deposit_room',
   text: `SELECT 9007199254740991 - balance_credits AS room FROM credit_account WHERE project_id = $1`,
 };
 
 /**
- * What came before its sender was known as ours is a deposit, and stays one. A fee that the token kept may be on record as
- * an ordinary transfer, recorded by an earlier version.
+ * A transfer recorded as a deposit before its sender was known as ours stays a deposit. An earlier version may have
+ * recorded a fee that the token kept as an ordinary transfer.
  */
 export const INSERT_MOVEMENTS = {
   name: 'insert_deposit_movements',
@@ -60,7 +63,7 @@ export const INSERT_MOVEMENTS = {
     ON CONFLICT DO NOTHING`,
 };
 
-/** Which transfers have a row, and whether it was taken in from a solid block. */
+/** Selects the transfers that have a row, and if the row comes from a solid block. */
 export const KNOWN = {
   name: 'known_deposits',
   text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place, NOT (${UNSOLID}) AS is_taken_in FROM deposit d
@@ -68,7 +71,7 @@ export const KNOWN = {
       ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place`,
 };
 
-/** Locks the rows of transfers that were only seen at the head, but for those that others have locked. */
+/** Locks the rows of transfers that were only seen at the head. Skips rows that others have locked. */
 export const LOCK_UNSOLID = {
   name: 'lock_unsolid_deposits',
   text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place, false AS is_taken_in FROM deposit d
@@ -84,7 +87,7 @@ export interface KnownRow {
   readonly is_taken_in: boolean;
 }
 
-/** Everything that was taken in of what contracts sent by these transactions. */
+/** All recorded internal transfers (sent by contracts) of these transactions. */
 export const INTERNAL_ROWS = {
   name: 'deposit_internal_rows',
   text: `SELECT encode(d.txid, 'hex') AS txid, d.place, d.from_address, d.address AS to_address, d.amount::text FROM deposit d
@@ -122,8 +125,8 @@ export const INSERT = {
 };
 
 /**
- * What was seen in a block of the head, at or below this height, that solid blocks up to there have not. What is parked is
- * in a solid block. $2 how many.
+ * Deposits seen at the head at or below height $1 that are in no solid block up to it. Parked payments are in a solid
+ * block. $2: limit.
  */
 export const REVERTED = {
   name: 'reverted_deposits',
@@ -139,8 +142,8 @@ export const DROP_REVERTED = {
 };
 
 /**
- * Deposits that wait for a rate and for which there is one by now. $1 how many, $2 the lowest rate of a dollar token with its
- * peg, which alone ends the wait for that, $3 after which of them.
+ * Deposits that wait for a rate that has since arrived. $1: limit. $2: lowest rate at which a dollar token keeps its
+ * peg; only such a rate ends the wait for the peg. $3: id after which to continue.
  */
 export const WAITING = {
   name: 'waiting_deposits',
@@ -153,7 +156,7 @@ export const WAITING = {
        AND d.id > $3 ORDER BY d.id LIMIT $1`,
 };
 
-/** Of these deposits, $1, of these projects, $2: those that still wait and that nobody else has locked. */
+/** Locks the deposits $1 of the projects $2 that still wait. Skips rows that others have locked. */
 export const LOCK_WAITING = {
   name: 'lock_waiting_deposits',
   text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
@@ -162,7 +165,7 @@ export const LOCK_WAITING = {
    ORDER BY id FOR UPDATE SKIP LOCKED`,
 };
 
-/** $1 the address that was the last one, $2 how many. */
+/** $1: address after which to continue, $2: limit. */
 export const BLACKLISTED_ADDRESSES = {
   name: 'blacklisted_deposit_addresses',
   text: `SELECT DISTINCT address FROM deposit WHERE status = 'held' AND reason = 'blacklisted' AND address > $1
@@ -179,7 +182,7 @@ export const LOCK_BLACKLISTED = {
 };
 
 export interface BlacklistedRow extends DepositRow {
-  /** Whether the token's owner has destroyed what was there since. */
+  /** True if the token's owner has since destroyed the tokens at the address. */
   readonly is_destroyed: boolean;
 }
 
@@ -210,7 +213,7 @@ export const DECIDE = {
       changed_at = clock_timestamp() WHERE id = $1`,
 };
 
-/** What was credited today without the operator, in credits; by the database's UTC day. */
+/** Credits granted today without the operator, by the database's UTC day. */
 export const CREDITED_TODAY = {
   name: 'deposits_credited_today',
   text: `SELECT coalesce(sum(d.credits), 0)::text AS credits

@@ -1,4 +1,4 @@
-/** What may be paid in, and how much of it at least. */
+/** The accepted assets and their minimum amounts. */
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { trxOf } from '../domain/conversion.js';
@@ -10,8 +10,8 @@ import { DepositTokens } from './deposit-tokens.js';
 import type { AcceptedAsset } from './deposits.dto.js';
 
 /**
- * Internal transactions are in nearly every block of the main network: a minute of blocks, twenty, without one means that too
- * few nodes keep them any more.
+ * Nearly every block of the main network has internal transactions. A minute (twenty blocks) without one means that too
+ * few nodes keep them.
  */
 const SEES_INTERNAL = {
   name: 'sees_internal_transactions',
@@ -31,13 +31,13 @@ export class DepositTerms {
     private readonly config: Config,
   ) {}
 
-  /** The smallest amount that is credited by itself, in the asset's smallest unit. */
+  /** Returns the smallest amount that is credited by itself, in the asset's smallest unit. */
   minimumOf(asset: DepositAsset): bigint {
     const { minTrx, minUsdt } = this.config.deposits;
     return BigInt(asset === 'TRX' ? minTrx : minUsdt) * SUN_PER_TRX;
   }
 
-  /** Up to which block deposits are read. Throws OperatorError where they are not in use. */
+  /** Returns the block up to which deposits are read. Throws OperatorError where deposits are not in use. */
   async needReadTo(): Promise<bigint> {
     const [row] = await this.database.query<{ block_number: bigint }>(READ_TO);
     if (row === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');

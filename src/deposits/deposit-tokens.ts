@@ -1,4 +1,4 @@
-/** The token that deposits are paid in, kept in the database. The only writer of deposit_token. */
+/** The tokens that deposits are paid in, recorded in the database. The only writer of deposit_token. */
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { StartError } from '../domain/errors.js';
@@ -18,14 +18,14 @@ const TOKENS = {
   text: `SELECT contract, replaces, from_block AS "fromBlock" FROM deposit_token ORDER BY from_block`,
 };
 
-/** Does nothing where deposits are not in use, or a token was recorded before. */
+/** Does nothing where deposits are not in use or a token is already recorded. */
 const KEEP_FIRST = {
   name: 'keep_first_deposit_token',
   text: `INSERT INTO deposit_token (contract, from_block) SELECT $1, 0
     WHERE EXISTS (SELECT FROM deposit_account) AND NOT EXISTS (SELECT FROM deposit_token) ON CONFLICT DO NOTHING`,
 };
 
-/** The tokens that deposits were and are paid in. Exactly one of them counts in each block. */
+/** All tokens that deposits were ever paid in. In each block, exactly one of them counts. */
 export class TokenHistory {
   /** `tokens`: oldest first. */
   constructor(readonly tokens: readonly PaidToken[]) {}
@@ -35,12 +35,12 @@ export class TokenHistory {
     return this.tokens.at(-1)?.contract;
   }
 
-  /** The token whose transfers count in a block. */
+  /** Returns the token whose transfers count in a block. */
   contractAt(block: number): string | undefined {
     return this.tokens.findLast(({ fromBlock }) => fromBlock <= BigInt(block))?.contract;
   }
 
-  /** As a block is read by them. */
+  /** Returns the tokens to read a block with. */
   at(block: number): CountingTokens {
     return { counting: this.contractAt(block), all: this.tokens.map(({ contract }) => contract) };
   }
@@ -57,7 +57,7 @@ export class DepositTokens {
     return new TokenHistory(await on.query<PaidToken>(TOKENS));
   }
 
-  /** The token to name to payers: the recorded one, and that of the settings before deposits are in use. */
+  /** Returns the token to name to payers: the recorded one, or TOKEN_CONTRACT before deposits are in use. */
   async payable(): Promise<string> {
     return (await this.history()).current ?? this.config.chain.tokenContract;
   }
@@ -68,7 +68,10 @@ export class DepositTokens {
     this.refuseUnless(history.current, history);
   }
 
-  /** Throws StartError when deposits were never paid in TOKEN_CONTRACT. A process that began before an act goes on. */
+  /**
+   * Throws StartError when deposits were never paid in TOKEN_CONTRACT. A predecessor passes, so that a process started
+   * before the successor was accepted keeps running.
+   */
   async assertKnown(): Promise<void> {
     const history = await this.recorded(this.database);
     const { tokenContract } = this.config.chain;
@@ -76,7 +79,7 @@ export class DepositTokens {
     this.refuseUnless(isKnown ? tokenContract : history.current, history);
   }
 
-  /** The tokens; that of the settings becomes the first one where deposits are in use without one. */
+  /** Returns the tokens. Where deposits are in use and none is recorded, TOKEN_CONTRACT becomes the first one. */
   private async recorded(on: Queryable): Promise<TokenHistory> {
     await on.query(KEEP_FIRST, [this.config.chain.tokenContract]);
     return this.history(on);

@@ -1,6 +1,6 @@
 /**
- * Unsigned transfers from deposit addresses, each with what it takes and what must be done before it. Signed on the machine
- * that has the account's private key, which is never this one.
+ * Plans unsigned transfers from deposit addresses, with their costs and the steps needed before each. They are signed
+ * on the machine that holds the account's private key, which is never this one.
  */
 import { Injectable } from '@nestjs/common';
 import { buildTransfer, type TransferTerms, type UnsignedTransfer } from '../chain/transfer-transaction.js';
@@ -19,7 +19,7 @@ import {
 } from './transfer-costs.js';
 import type { Receiver, WorkingTrial } from './transfer-trials.js';
 
-/** What goes where. */
+/** The receiver, asset and amount of a transfer. */
 export interface TransferOrder {
   readonly to: string;
   readonly asset: DepositAsset;
@@ -27,50 +27,52 @@ export interface TransferOrder {
 }
 
 export interface BuiltTransfer extends UnsignedTransfer, TransferOrder {
-  /** The key that signs it. */
+  /** BIP-32 path of the signing key. */
   readonly path: string;
   readonly from: string;
   readonly expiresAt: Date;
 }
 
 export interface PlannedTransfer extends BuiltTransfer {
-  /** What the receiver gets: less than the amount where the token keeps a fee. */
+  /** The amount that the receiver gets: less than `amount` where the token keeps a fee. */
   readonly arrives: bigint;
   readonly tokenFee: bigint;
-  /** Whether the sender's account must be created before it can send anything. */
+  /** True when the sender's account must be created before it can send anything. */
   readonly needsActivation: boolean;
-  /** Whether it creates the receiver's account. */
+  /** True when the transfer creates the receiver's account. */
   readonly createsReceiver: boolean;
-  /** By the simulation of this transfer. */
+  /** Energy by the simulation of this transfer. */
   readonly energy: bigint;
-  /** To rent for the sender before it is sent: what is missing, with the next step of the dynamic factor. */
+  /**
+   * Energy to rent for the sender before sending: the shortfall, including the next step of the dynamic energy factor.
+   */
   readonly rentEnergy: bigint;
   readonly feeLimitSun: bigint | null;
   readonly bandwidth: bigint;
-  /** TRX that the sender burns for it by the plan. */
+  /** TRX that the sender burns for it, by the plan. */
   readonly burnsSun: bigint;
-  /** TRX to send to the sender before. */
+  /** TRX to send to the sender beforehand. */
   readonly missingSun: bigint;
-  /** Whether later transactions of the plan count on it being in a block. */
+  /** True when later transactions of the plan assume that this one is in a block. */
   readonly mustConfirm: boolean;
 }
 
-/** A transfer with what its sender can pay with after it. */
+/** A transfer and its sender's means after it. */
 export interface PlannedStep {
   readonly transfer: PlannedTransfer;
   readonly after: Purse;
 }
 
-/** What a transfer is planned with. */
+/** The inputs for planning a transfer. */
 export interface StepTerms {
   readonly receiver: Receiver;
   readonly prices: TransferPrices;
   readonly terms: TransferTerms;
 }
 
-/** TRON: at most a day. */
+/** TRON allows at most a day. */
 const VALID_MS = 23 * 3_600_000;
-/** Of a transfer that nobody simulated. */
+/** Fee limit of a transfer that was not simulated. */
 const FEE_LIMIT_SUN = 30_000_000n;
 
 @Injectable()
@@ -80,7 +82,7 @@ export class DepositTransfers {
     private readonly config: Config,
   ) {}
 
-  /** Terms that hold for the next 23 hours. Throws ChainUnavailableError. */
+  /** Returns terms that are valid for the next 23 hours. Throws ChainUnavailableError. */
   async buildTerms(): Promise<TransferTerms> {
     return this.client.pool.ask('the solid head', async (node) => {
       const [reference, head] = [await solidHeadOf(node), await node.readHead()];
@@ -101,7 +103,7 @@ export class DepositTransfers {
     return { ...built, path, from: address, to, asset, amount, expiresAt: new Date(terms.expiresAtMs) };
   }
 
-  /** A token transfer that was simulated, and takes `need`. */
+  /** Plans a simulated token transfer that takes `need`. */
   tokenStep(
     place: DepositPlace,
     purse: Purse,
@@ -129,7 +131,10 @@ export class DepositTransfers {
     return { transfer, after: cost.after };
   }
 
-  /** A transfer of TRX; `amount` by what the sender has left beside what the transfer costs. */
+  /**
+   * Plans a transfer of TRX. `amountOf` receives the sender's TRX left after the costs and returns the amount. Returns
+   * undefined when the amount is not positive.
+   */
   trxStep(
     place: DepositPlace,
     purse: Purse,
@@ -138,7 +143,8 @@ export class DepositTransfers {
   ): PlannedStep | undefined {
     const order = (amount: bigint): TransferOrder => ({ to: receiver.address, asset: 'TRX', amount });
     const createsAccount = !receiver.isOnChain;
-    // The bytes of the amount are at most those of all TRX of the address, or of what is asked for.
+    // Computes bandwidth with the longest possible encoding of the amount: all TRX of the address, or the requested
+    // amount.
     const most = [purse.trxSun, amountOf(purse.trxSun), 1n].reduce((one, other) => (one > other ? one : other));
     const bandwidth = bandwidthOf(this.build(place, order(most), terms).rawDataHex);
     const cost = payTrxTransfer(purse, { bandwidth, createsAccount }, prices);
@@ -165,9 +171,9 @@ export class DepositTransfers {
 
 export interface TokenStep {
   readonly trial: WorkingTrial;
-  /** Of the simulation, or less where a transfer before it leaves the receiver with tokens. */
+  /** The need of the simulation, or less where an earlier transfer leaves the receiver with tokens. */
   readonly need: EnergyNeed;
   readonly amount: bigint;
-  /** Whether what is missing of its energy is rented before it is sent. */
+  /** True when the missing energy is rented before it is sent. */
   readonly isRented: boolean;
 }

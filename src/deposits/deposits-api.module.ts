@@ -1,4 +1,3 @@
-/** Wires the paths of deposits. */
 import { Module } from '@nestjs/common';
 import { DepositsController } from './deposits.controller.js';
 import { DepositsModule } from './deposits.module.js';

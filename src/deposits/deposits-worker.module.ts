@@ -1,4 +1,4 @@
-/** Wires what takes deposits from solid blocks, for workers. */
+/** Wires the intake of deposits from solid blocks, for workers. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { BlocksModule } from '../blocks/blocks.module.js';

@@ -1,4 +1,4 @@
-/** The paths of deposits. No logic: reads the request, asks, shows. */
+/** Routes of deposits. Contains no business logic. */
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiError } from '../domain/errors.js';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';

@@ -1,4 +1,4 @@
-/** Deposits as they are answered and shown by events (docs/interface.md §28). */
+/** Deposits as API answers and events show them (docs/interface.md §28). */
 import { rateText, trxOf } from '../domain/conversion.js';
 import { DEPOSIT_TRANSITIONS, type DepositAsset, type DepositStatus } from '../domain/deposit-state.js';
 import { rateE8, toJsonInteger } from '../domain/units.js';
@@ -19,14 +19,14 @@ export class DepositListQuery extends PageQuery {
   declare readonly status?: DepositStatus;
 }
 
-/** What an address takes. */
+/** An asset that a deposit address accepts. */
 export interface AcceptedAsset {
   readonly asset: DepositAsset;
   /** The token's contract; absent for TRX. */
   readonly contract?: string;
-  /** What is smaller waits for more. */
+  /** Smaller payments wait until their sum reaches it. */
   readonly minimum: string;
-  /** Of TRX: whether what contracts send is seen too. */
+  /** TRX only: true while TRX sent by contracts is seen too. */
   readonly from_contracts?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface DepositPageBody {
   readonly next_cursor?: string;
 }
 
-/** A deposit as the database writes it as JSON: amounts are texts. */
+/** A deposit as the database renders it to JSON: amounts are strings. */
 export interface DepositJson {
   readonly id: string;
   readonly txid: string;
@@ -59,7 +59,7 @@ export interface DepositJson {
   readonly block_at: string;
 }
 
-/** What does not apply is absent, never null. */
+/** Members that do not apply are absent, never null. */
 export interface DepositBody {
   readonly id: string;
   readonly txid: string;
@@ -104,7 +104,7 @@ export function depositPageBody({ items, nextCursor }: DepositPage): DepositPage
   };
 }
 
-/** A row as an event has it. */
+/** Converts a row to the shape that events use. */
 export function depositJsonOf(row: Deposit): DepositJson {
   return {
     id: row.id.toString(),

@@ -1,4 +1,4 @@
-/** Wires deposits for who gives out addresses, lists what was paid, or decides on what is held. */
+/** Wires deposits for processes that hand out addresses, list deposits, or decide on held ones. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';

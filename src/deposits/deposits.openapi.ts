@@ -1,4 +1,4 @@
-/** A deposit as GET /openapi.json describes it. */
+/** OpenAPI description of the deposit routes. */
 import { DEPOSIT_ASSETS } from '../domain/deposit-state.js';
 import {
   always,

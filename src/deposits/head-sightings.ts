@@ -1,6 +1,7 @@
 /**
- * What is paid in blocks that are not solid yet, so that projects see it at once. Nothing is credited by it: the solid
- * block says what was paid, and whatever it does not say is dropped. Writes `deposit` beside the book, under its turn.
+ * Records payments in blocks that are not solid yet, so that projects see them early. They credit nothing. The solid
+ * block decides, and a sighting that is missing from it is dropped. Writes `deposit` besides the book, under the book's
+ * turn.
  */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../blocks/block-cursor.js';
@@ -13,7 +14,9 @@ import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
 import { unlocked } from './unlocked-payments.js';
 
-/** TRON: a block is solid after 19 others; with more than this between them the chain stands, and nothing is to be seen. */
+/**
+ * TRON: a block is solid after 19 others. With a wider gap than this the chain has stalled, and the head is not read.
+ */
 const BLOCKS_MAX = 60;
 const SEEN: Outcome = { ...NOTHING, status: 'pending', reason: 'not_solid' };
 
@@ -31,8 +34,8 @@ export class HeadSightings {
   ) {}
 
   /**
-   * Reads the blocks above `solid` that were not read yet, on the chain that two nodes have. Throws
-   * ChainUnavailableError, also while they have not got the same blocks.
+   * Reads the unread blocks above `solid`, on the chain that two nodes agree on. Throws ChainUnavailableError, also
+   * while the nodes have different blocks.
    */
   async look(fence: bigint, solid: number, wanted: (address: string) => boolean): Promise<void> {
     for (const number of this.read.keys()) if (number <= solid) this.read.delete(number);
@@ -43,7 +46,7 @@ export class HeadSightings {
       const block = await this.blocks.read(number, { payments: wanted }, 'full');
       const parent = this.read.get(number - 1);
       if (parent !== undefined && parent !== block.parentId) {
-        // Another branch: all of it is read in the next look.
+        // Another branch: the next look reads all of it.
         this.read.clear();
         return;
       }
@@ -52,16 +55,16 @@ export class HeadSightings {
     }
   }
 
-  /** False when the turn was lost. What would only wait for more is not noted before it is solid. */
+  /** Returns false when the turn was lost. A payment below the minimum is recorded only once it is solid. */
   private async note(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const readTo = await this.cursor.hold(tx, fence);
       if (readTo === undefined) return false;
-      // Taken in as a solid one meanwhile.
+      // The block was taken in as a solid one meanwhile.
       if (readTo >= BigInt(block.number)) return true;
       const { counting } = await paymentsIn(tx, block, (await this.tokens.history(tx)).at(block.number));
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
-      // One whose project or row is locked is seen once its block is solid.
+      // A payment with a locked project or row appears once its block is solid.
       const { ready } = await unlocked(tx, large);
       await insertDeposits(
         tx,

@@ -1,6 +1,6 @@
 /**
- * What deposit addresses should hold: what came in as deposits, with everything else that moved there. And what they do
- * hold on chain, with the blocks between which that was so.
+ * Balances of deposit addresses: the recorded ones (deposits and all other movements), and those on chain with the
+ * range of blocks in which they were read.
  */
 import { Injectable } from '@nestjs/common';
 import { forEachConcurrently } from '../base/concurrency.js';
@@ -11,7 +11,7 @@ import type { DepositAsset } from '../domain/deposit-state.js';
 import { Database } from '../store/database.js';
 import { EVERY_MOVEMENT } from './deposit-sql.js';
 
-/** Asked at once of one node. */
+/** Concurrent reads of one node. */
 const READS_AT_ONCE = 8;
 
 export type Amounts = Readonly<Record<DepositAsset, bigint>>;
@@ -23,7 +23,7 @@ export interface DepositPlace {
   readonly place: bigint;
 }
 
-/** Each was so at some block from `fromBlock` to `toBlock`. */
+/** Each balance was valid at some block from `fromBlock` to `toBlock`. */
 export interface ReadHoldings {
   readonly fromBlock: number;
   readonly toBlock: number;
@@ -62,19 +62,19 @@ export class Holdings {
     private readonly config: Config,
   ) {}
 
-  /** Addresses in their order, after one of them. */
+  /** Returns addresses in order, after the given one. */
   async places(after: string, limit: number): Promise<DepositPlace[]> {
     return this.database.query<DepositPlace>(PLACES, [after, limit]);
   }
 
-  /** By the records, what they held after a block. */
+  /** Returns the recorded balances after a block. */
   async recorded(addresses: readonly string[], block: number): Promise<ReadonlyMap<string, Amounts>> {
     const sums = new Map<string, Amounts>(addresses.map((address) => [address, { TRX: 0n, USDT: 0n }]));
     for (const row of await this.database.query<MovedRow>(SUMS, [addresses, block])) addTo(sums, row);
     return sums;
   }
 
-  /** By the records, what they held after each block between two of them in which anything moved. */
+  /** Returns the recorded balances at `fromBlock` and after each later block up to `toBlock` with a movement. */
   async recordedBetween(
     addresses: readonly string[],
     { fromBlock, toBlock }: Pick<ReadHoldings, 'fromBlock' | 'toBlock'>,
@@ -89,7 +89,7 @@ export class Holdings {
     return states;
   }
 
-  /** What they hold on chain. Throws ChainUnavailableError. */
+  /** Reads the balances on chain. Throws ChainUnavailableError. */
   async read(addresses: readonly string[]): Promise<ReadHoldings> {
     return this.client.pool.ask('what deposit addresses hold', async (node) => {
       const from = await solidHeadOf(node);

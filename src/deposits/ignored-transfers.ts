@@ -1,4 +1,4 @@
-/** Transfers to deposit addresses that were no deposits, because their token was not accepted then. */
+/** Transfers to deposit addresses that were no deposits, because their token was not accepted at that block. */
 import { Injectable } from '@nestjs/common';
 import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Database, type Transaction } from '../store/database.js';
@@ -7,7 +7,10 @@ import * as sql from './deposit-sql.js';
 export interface IgnoredTransfers {
   readonly day: string;
   readonly contract: string;
-  /** `paid before`: deposits were or are paid in this token, in other blocks. `successor`: of a deprecated token of ours. */
+  /**
+   * `paid before`: deposits were or are paid in this token, in other blocks. `successor`: the successor of a deprecated
+   * token of ours.
+   */
   readonly token: 'paid before' | 'successor' | 'other';
   readonly projectId: string;
   readonly address: string;
@@ -36,13 +39,16 @@ const LIST = {
 export class IgnoredTransferList {
   constructor(private readonly database: Database) {}
 
-  /** What concerns the token of deposits first, then the newest. */
+  /** Lists transfers in tokens of deposits and their successors first, then the newest. */
   async list(limit: number, projectId?: string): Promise<readonly IgnoredTransfers[]> {
     return this.database.query<IgnoredTransfers>(LIST, [limit, projectId ?? null]);
   }
 }
 
-/** By address, contract and day: anybody can send tokens of his own making by the million. */
+/**
+ * Counts ignored transfers by address, contract and day. Single rows would be unbounded: anyone can send a token of
+ * their own by the million.
+ */
 export async function countIgnored(
   tx: Transaction,
   block: WitnessedBlock,
@@ -55,7 +61,7 @@ export async function countIgnored(
     sums.set(place, { transfers: transfers + 1, amount: amount + payment.amount, last: payment });
   }
   if (sums.size === 0) return;
-  // In one order, so that two who count lock rows in the same one.
+  // Sorted, so that concurrent writers lock rows in the same order.
   const rows = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
   await tx.query(sql.COUNT_IGNORED, [
     new Date(block.timestampMs),

@@ -1,18 +1,18 @@
-/** What becomes of a deposit that stands in a solid block: credited at which rate, held, or waiting, and why. Pure. */
+/** Decides on a deposit in a solid block: creditable with its rate, held, or pending. Pure. */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { CREDITS_PER_USD, RATE_SCALE, rateE8, type RateE8 } from '../domain/units.js';
 
-/** What is known of an asset's worth at the minute of a block. */
+/** The known worth of an asset at the minute of a block. */
 export interface MinuteRate {
-  /** Of that minute; the first one after it when there was none, or when a dollar token had lost its peg. */
+  /** The rate of that minute. The first later one if that minute has none, or if a dollar token had lost its peg. */
   readonly rate: RateE8;
-  /** The median of the 24 hours before. */
+  /** The median of the preceding 24 hours. */
   readonly median: RateE8;
 }
 
 interface JudgedTerms {
   readonly rate: MinuteRate | undefined;
-  /** Whether two nodes name it, where two are configured. */
+  /** True when two nodes report it, where two are configured. */
   readonly isAgreed: boolean;
 }
 
@@ -24,20 +24,20 @@ export type Judgement =
   | { readonly status: 'held'; readonly reason: HoldReason; readonly rate: RateE8 | undefined }
   | { readonly status: 'creditable'; readonly rate: RateE8 };
 
-/** Further than this from the median of a day, in percent, a rate is for the operator to judge. */
+/** A rate further than this from the day's median, in percent, needs the operator's decision. */
 export const JUMP_PERCENT = 10n;
-/** Below this a dollar token has lost its peg: 0.99. */
+/** 0.99: below it, a dollar token has lost its peg. */
 export const PEG_MIN = 99_000_000n;
-/** A hundred million dollars; and what no ledger column holds. */
+/** One hundred million dollars; larger amounts would not fit the ledger's columns. */
 export const CREDITS_MAX = 100_000_000n * CREDITS_PER_USD;
 const UNITS_PER_WHOLE = 1_000_000n;
 
-/** Credits for `worth`, the sum of amounts times their rates: rounded down. */
+/** Returns the credits for `worth`, the sum of amounts times their rates. Rounds down. */
 export function creditsOfWorth(worth: bigint): bigint {
   return (worth * CREDITS_PER_USD) / (UNITS_PER_WHOLE * RATE_SCALE);
 }
 
-/** Judges a deposit that is large enough by itself: by who saw it, and by the rate of its minute. */
+/** Judges a deposit above the minimum, by its witnesses and the rate of its minute. */
 export function judge(asset: DepositAsset, { rate, isAgreed }: JudgedTerms): Judgement {
   const valued = rate && valuedAt(asset, rate.rate);
   const held = (reason: HoldReason): Judgement => ({ status: 'held', reason, rate: valued });
@@ -51,7 +51,7 @@ export function judge(asset: DepositAsset, { rate, isAgreed }: JudgedTerms): Jud
   return { status: 'creditable', rate: valued };
 }
 
-/** A dollar token is never worth more than a dollar here. */
+/** Caps the rate of a dollar token at one dollar. */
 export function valuedAt(asset: DepositAsset, rate: RateE8): RateE8 {
   return asset === 'TRX' || rate < RATE_SCALE ? rate : rateE8(RATE_SCALE);
 }

@@ -1,6 +1,6 @@
 /**
  * Payments in solid blocks that could not be taken in with their block, because another transaction had locked their
- * project or their row. They are taken in as soon as the lock is gone. The only writer of parked_payment.
+ * project or row. They are taken in as soon as the lock is gone. The only writer of parked_payment.
  */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
@@ -16,7 +16,7 @@ const PARK = {
     ON CONFLICT (txid, kind, place) DO NOTHING`,
 };
 
-/** $1 after which, $2 how many. */
+/** $1: id after which to continue, $2: limit. */
 const NEXT_PARKED = {
   name: 'next_parked_payments',
   text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, from_address, asset, contract, amount::text,
@@ -83,7 +83,7 @@ export async function parkPayments(
   ]);
 }
 
-/** The next parked payments after the one with this id, in the order in which they were parked. */
+/** Returns the next parked payments after the given id, in the order in which they were parked. */
 export async function nextParked(tx: Transaction, after: bigint, limit: number): Promise<readonly ParkedPayment[]> {
   return (await tx.query<ParkedRow>(NEXT_PARKED, [after, limit])).map((row) => {
     return {
@@ -106,7 +106,7 @@ export async function nextParked(tx: Transaction, after: bigint, limit: number):
   });
 }
 
-/** Forgets parked payments that are recorded as deposits. */
+/** Deletes parked payments that are recorded as deposits. */
 export async function unpark(tx: Transaction, parked: readonly ParkedPayment[]): Promise<void> {
   if (parked.length > 0) await tx.query(UNPARK, [parked.map(({ id }) => id)]);
 }

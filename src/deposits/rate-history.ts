@@ -1,6 +1,6 @@
 /**
- * What a TRX and a USDT were worth, minute by minute, so that a deposit is credited at the rate of its own block's minute
- * whenever it is read. The only writer of asset_rate.
+ * Rates of TRX and USDT by minute. A deposit is credited at the rate of its own block's minute, however late it is
+ * read. The only writer of asset_rate.
  */
 import { Injectable } from '@nestjs/common';
 import type { DepositAsset } from '../domain/deposit-state.js';
@@ -8,15 +8,18 @@ import { rateE8, type RateE8 } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
 import { JUMP_PERCENT, PEG_MIN, valuedAt, type MinuteRate } from './judgement.js';
 
-/** A rate of a later minute was written by a clock that was ahead. On a network for tests the chain may be ahead, too. */
+/** Later minutes are ignored: a clock that was ahead wrote them. On a test network the chain itself may be ahead. */
 export const KNOWN_BY = `greatest(clock_timestamp(), (SELECT block_at FROM deposit_cursor))`;
 
-/** Workers follow the clock every few seconds: one that has run ahead of what they saw has jumped, and names no minute. */
+/**
+ * Workers follow the clock every few seconds. A clock far ahead of their last mark has jumped, and is not trusted to
+ * name a minute.
+ */
 const IS_FOLLOWED = `(SELECT coalesce(clock_timestamp() < followed_at + interval '10 minutes', true) FROM clock_mark)`;
 
 /**
- * The first of a minute stays: what was credited by it must not change under later deposits of the same minute. The
- * database's clock says which minute it is, but where a chain is ahead of it ($3).
+ * The first rate of a minute wins: a deposit already credited at it must not differ from later ones of the same minute.
+ * The database's clock names the minute, unless the chain is ahead of it ($3).
  */
 const KEEP = {
   name: 'keep_asset_rate',
@@ -24,7 +27,10 @@ const KEEP = {
     SELECT $1, date_trunc('minute', greatest(clock_timestamp(), $3::timestamptz)), $2 WHERE ${IS_FOLLOWED} ON CONFLICT DO NOTHING`,
 };
 
-/** $1 asset, $2 a moment, $3 the lowest that is looked for. The median of the day before the minute found, with that minute. */
+/**
+ * $1: asset, $2: moment, $3: lowest acceptable rate. The median covers the 24 hours up to and including the minute
+ * found.
+ */
 const FIND = {
   name: 'find_asset_rate',
   text: `SELECT r.rate_e8, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) FROM asset_rate d
@@ -34,8 +40,8 @@ const FIND = {
 };
 
 /**
- * $1 asset, $2 a moment, $3 the lowest rate of a dollar token with its peg, $4 how many percent TRX may be from its median.
- * The median is taken minute by minute, up to the first that passes.
+ * $1: asset, $2: moment, $3: lowest rate at which a dollar token keeps its peg, $4: how many percent TRX may differ
+ * from its median. The median is computed minute by minute, up to the first minute that qualifies.
  */
 const FIND_UNDOUBTED = {
   name: 'find_undoubted_rate',
@@ -49,7 +55,7 @@ const FIND_UNDOUBTED = {
     ORDER BY r.minute LIMIT 1`,
 };
 
-/** By which a deposit is credited without anybody's look. */
+/** A rate that credits a deposit without the operator's decision. */
 export interface UndoubtedRate {
   readonly rate: RateE8;
   readonly minute: Date;
@@ -59,14 +65,14 @@ export interface UndoubtedRate {
 export class RateHistory {
   constructor(private readonly database: Database) {}
 
-  /** Keeps the rate of this minute, or of that of `aheadAt` if it is later, unless there is one. */
+  /** Stores the rate of the current minute, or of the minute of `aheadAt` if that is later. Keeps an existing rate. */
   async keep(asset: DepositAsset, rate: RateE8, aheadAt?: Date): Promise<void> {
     await this.database.query(KEEP, [asset, rate, aheadAt]);
   }
 
   /**
-   * The rate at the minute of `at`, or the first one after it; undefined while there is none. A dollar token's is the
-   * first at which it has its peg, or one without while there is no other.
+   * Returns the rate at the minute of `at`, or the first later one; undefined while there is none. For a dollar token,
+   * the first rate at its peg is preferred over earlier ones without it.
    */
   async find(tx: Queryable, asset: DepositAsset, at: Date): Promise<MinuteRate | undefined> {
     const first = await this.findFrom(tx, asset, at, 0n);
@@ -74,7 +80,7 @@ export class RateHistory {
     return (await this.findFrom(tx, asset, at, PEG_MIN)) ?? first;
   }
 
-  /** The first undoubted rate at the minute of `at` or after it; undefined while there is none. */
+  /** Returns the first undoubted rate at the minute of `at` or after it; undefined while there is none. */
   async findUndoubted(tx: Queryable, asset: DepositAsset, at: Date): Promise<UndoubtedRate | undefined> {
     const [row] = await tx.query<{ minute: Date; rate_e8: bigint }>(FIND_UNDOUBTED, [asset, at, PEG_MIN, JUMP_PERCENT]);
     return row && { rate: valuedAt(asset, rateE8(row.rate_e8)), minute: row.minute };

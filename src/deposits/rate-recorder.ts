@@ -1,7 +1,6 @@
 /**
- * Keeps the rates of each minute as it passes: TRX as quotes have it, USDT as the exchanges that trade it against dollars
- * agree on it. A rate that the operator set by hand counts on other networks than the main one alone, for the minute that
- * it is on the chain.
+ * Records the rates of each minute: TRX as used for quotes, USDT as agreed by the exchanges that trade it against
+ * dollars. A rate set by hand counts only outside the main network, for the current minute on chain.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
@@ -22,11 +21,11 @@ const STATIC = 'static';
 
 @Injectable()
 export class RateRecorder implements BeforeApplicationShutdown {
-  /** Of our own: exchanges are asked only where deposits are in use, and no start waits for them. */
+  /** A private instance: exchanges are asked only where deposits are in use, and no start-up waits for them. */
   private readonly rates: Rates;
   private isAsking = false;
   private isMainNetwork: boolean | undefined;
-  /** The minutes that this process has seen to. */
+  /** The latest minutes that this process has handled. */
   private trxMinute = -1;
   private usdtMinute = -1;
 
@@ -44,7 +43,7 @@ export class RateRecorder implements BeforeApplicationShutdown {
     await this.rates.beforeApplicationShutdown();
   }
 
-  /** Keeps what is known of this minute. An exchange that does not answer is retried in the next one. */
+  /** Records the rates of the current minute. An exchange that does not answer is asked again in the next one. */
   async record(): Promise<void> {
     const isStatic = this.config.rates.sources.includes(STATIC);
     if (isStatic && (await this.onMainNetwork())) return;
@@ -64,7 +63,7 @@ export class RateRecorder implements BeforeApplicationShutdown {
     if (usdt !== undefined) await this.history.keep('USDT', usdt, aheadAt);
   }
 
-  /** What time it is on the chain: on a network for tests it may pass faster than ours. */
+  /** Returns the chain's time. On a test network it may run ahead of ours. */
   private async solidMs(): Promise<number> {
     return this.client.pool.ask('the time', async (node) => (await solidHeadOf(node)).timestampMs);
   }

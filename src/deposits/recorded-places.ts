@@ -1,6 +1,6 @@
 /**
- * TRX by contracts under the places that it was recorded at. Before only what moves its value had a position, the other
- * entries of a receipt counted too, and its rows have other places for ever.
+ * Maps internal transfers to their recorded positions. Earlier versions counted every entry of a receipt, not only
+ * those that move value, so old rows keep different positions for ever.
  */
 import type { Payment } from '../blocks/witnessed-blocks.js';
 import type { Transaction } from '../store/database.js';
@@ -11,7 +11,7 @@ type Named = Pick<Payment, 'txid' | 'from' | 'to' | 'amount'>;
 const nameOf = ({ txid, from, to, amount }: Named): string => [txid, from, to, amount].join(' ');
 const placeOf = (txid: string, place: number): string => `${txid} ${place.toString()}`;
 
-/** The same payments; of each a row has, the position is that row's place, and of no other one. */
+/** Returns the same payments. A payment with a recorded row takes that row's place; no other payment takes it. */
 export async function atRecordedPlaces(tx: Transaction, payments: readonly Payment[]): Promise<readonly Payment[]> {
   const internal = payments.filter(({ kind }) => kind === 'internal');
   if (internal.length === 0) return payments;
@@ -24,7 +24,7 @@ export async function atRecordedPlaces(tx: Transaction, payments: readonly Payme
     const name = nameOf({ txid, from, to, amount: BigInt(amount) });
     places.set(name, (places.get(name) ?? new Set()).add(place));
   }
-  // Two that are alike have a row each: first those that are at their place.
+  // Equal payments have one row each. Those already at their recorded place are matched first.
   const still = new Set(internal.filter((each) => places.get(nameOf(each))?.delete(each.position) === true));
   return payments.map((payment) => {
     if (payment.kind !== 'internal' || still.has(payment)) return payment;

@@ -1,6 +1,6 @@
 /**
- * Reads solid blocks again, beside live traffic, and takes in what is missing. Harmless however often it is done: a
- * deposit is known by its key for ever.
+ * Reads solid blocks again, besides the regular reader, and takes in missing deposits. Idempotent: a deposit's key
+ * never changes.
  */
 import { Injectable } from '@nestjs/common';
 import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
@@ -11,9 +11,9 @@ import { DepositBook } from './deposit-book.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
 
-/** A month and a day of blocks every three seconds. */
+/** 31 days of blocks, one every three seconds. */
 const RESCAN_BLOCKS_MAX = 31 * 28_800;
-/** Read at once: what nodes may be asked is shared with the workers. */
+/** Concurrent reads: the request budget of the nodes is shared with the workers. */
 const BLOCKS_AT_ONCE = 4;
 
 export interface RescanReport {
@@ -33,9 +33,9 @@ export class Rescan {
   ) {}
 
   /**
-   * From one block to another, both included. `onProgress` is called with each block up to which all is done; ends with
-   * `signal`. Throws OperatorError, StartError for another TOKEN_CONTRACT than that of the deposits,
-   * ChainUnavailableError; what was done by then stays.
+   * Rescans from one block to another, both included. Calls `onProgress` with the last finished block, and stops on
+   * `signal`. Throws OperatorError, StartError when TOKEN_CONTRACT is not the token of the deposits,
+   * ChainUnavailableError. Finished blocks stay recorded after an error.
    */
   async run(
     { from, to }: { readonly from: number; readonly to: number },

@@ -1,4 +1,7 @@
-/** Takes small deposits further between blocks: rates those without one, joins them to sums, judges sums that pass. */
+/**
+ * Advances small deposits between blocks: assigns missing rates, adds them to sums, and judges sums that reach the
+ * minimum.
+ */
 import { Injectable } from '@nestjs/common';
 import { CREDITS_PER_USD, RATE_SCALE } from '../domain/units.js';
 import type { Transaction } from '../store/database.js';
@@ -13,7 +16,7 @@ import { Takings } from './takings.js';
 
 const SMALL_AT_ONCE = 500;
 const SUMS_AT_ONCE = 50;
-/** The worth of one credit, as amounts in the smallest unit times rates. */
+/** The worth of one credit, in smallest units times rates. */
 const CREDIT_WORTH = (1_000_000n * RATE_SCALE) / CREDITS_PER_USD;
 
 const ownerOf = (row: { project_id: string; asset: SumOwner['asset'] }, reason: string): SumOwner => ({
@@ -24,7 +27,7 @@ const ownerOf = (row: { project_id: string; asset: SumOwner['asset'] }, reason: 
 
 @Injectable()
 export class SmallDeposits {
-  /** The sum after which passing ones are judged next. */
+  /** The sum after which the next round of judging begins. */
   private judgedTo = 0n;
 
   constructor(
@@ -33,7 +36,7 @@ export class SmallDeposits {
     private readonly terms: DepositTerms,
   ) {}
 
-  /** One bounded step of each kind, in the transaction of `takings`. */
+  /** Takes one bounded step of each kind, in the transaction of `takings`. */
   async advance(tx: Transaction, takings: Takings): Promise<void> {
     await settle(tx);
     await this.rate(tx);
@@ -42,8 +45,8 @@ export class SmallDeposits {
   }
 
   /**
-   * Gives small ones that had none the first undoubted rate since their blocks. While the newest rate is doubted, which it
-   * can be for half a day, nothing older is looked through.
+   * Assigns the first undoubted rate since their blocks to small deposits without one. While the newest rate is doubted
+   * (which can last half a day), older rates are not searched.
    */
   private async rate(tx: Transaction): Promise<void> {
     for (const { asset, oldest, newest } of await tx.query<sql.UnratedRow>(sql.OLDEST_UNRATED)) {
@@ -65,7 +68,7 @@ export class SmallDeposits {
     await takings.small.write();
   }
 
-  /** Judges open sums that pass, each with its newest deposit as the one that it passes with. */
+  /** Judges open sums that reach the minimum. The newest deposit of each carries the others. */
   private async judgePassing(tx: Transaction, takings: Takings): Promise<void> {
     const minimums = [this.terms.minimumOf('TRX'), this.terms.minimumOf('USDT')];
     const passing = await tx.query<sql.PassingRow>(sql.PASSING_SUMS, [

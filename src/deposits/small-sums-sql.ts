@@ -1,8 +1,8 @@
-// The statements on small deposits and on the sums that they make, and the shapes of their rows.
+// SQL of small deposits and their sums, with the row types.
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { KNOWN_BY } from './rate-history.js';
 
-/** $1 project, $2 asset, $3 the reason for which the deposits of the sum wait. One of each is open. */
+/** $1: project, $2: asset, $3: the reason for which the deposits wait. Each combination has at most one open sum. */
 export const OPEN_SUM = {
   name: 'open_deposit_sum',
   text: `SELECT id, amount::text, worth::text FROM deposit_sum
@@ -19,19 +19,19 @@ export const WRITE_SUM = {
   text: `UPDATE deposit_sum SET amount = $2, worth = $3 WHERE id = $1`,
 };
 
-/** $4 the key of the deposit that the sum is decided on with, $5 the decision, $6 its reason. */
+/** $4: key of the deposit that the sum is decided with, $5: decision, $6: its reason. */
 export const CLOSE_SUM = {
   name: 'close_deposit_sum',
   text: `UPDATE deposit_sum SET amount = $2, worth = $3, entry_key = $4, decision = $5, reason = $6 WHERE id = $1`,
 };
 
-/** $1 the key of a deposit that was held with its sum, $2 the decision, $3 its reason. */
+/** $1: key of a deposit that was held with its sum, $2: decision, $3: its reason. */
 export const DECIDE_SUM = {
   name: 'decide_deposit_sum',
   text: `UPDATE deposit_sum SET decision = $2, reason = $3, is_settled = false WHERE entry_key = $1`,
 };
 
-/** Gives deposits of closed sums the decision on their sum. $1 how many at most. */
+/** Copies the decision on closed sums to their deposits. $1: limit. */
 const settling = (name: string, CONDITION: string) => ({
   name,
   text: `UPDATE deposit d SET status = CASE s.decision WHEN 'held' THEN 'pending' ELSE s.decision END, reason = s.reason,
@@ -43,10 +43,10 @@ const settling = (name: string, CONDITION: string) => ({
   RETURNING d.id`,
 });
 
-/** Those that were in an open sum until it was closed. */
+/** Deposits whose sum was closed while they were in it. */
 export const SETTLE_SUMMED = settling('settle_summed_deposits', 'm.entry_key IS NULL');
 
-/** Those that were held with their sum until it was decided on. */
+/** Deposits that were held with their sum, after the decision on it. */
 export const SETTLE_HELD = settling('settle_held_deposits', `m.entry_key = c.entry_key AND c.decision <> 'held'`);
 
 export const MARK_SETTLED = {
@@ -57,7 +57,7 @@ export const MARK_SETTLED = {
         WHERE d.sum_id = s.id AND d.status = 'pending' AND d.entry_key = s.entry_key AND s.decision <> 'held')`,
 };
 
-/** Rated small deposits that are in no sum yet, recorded by the version before or rated since. $1 how many. */
+/** Small deposits with a rate that are in no sum yet: recorded by the previous version, or rated since. $1: limit. */
 export const UNSUMMED = {
   name: 'unsummed_deposits',
   text: `SELECT id, project_id, asset, reason, amount::text, rate_e8 FROM deposit
@@ -75,7 +75,7 @@ export interface UnsummedRow {
   readonly rate_e8: bigint;
 }
 
-/** $1 deposits, $2 the sum of each. */
+/** $1: deposits, $2: the sum of each. */
 export const JOIN_SUMS = {
   name: 'join_deposit_sums',
   text: `UPDATE deposit d SET sum_id = v.sum_id FROM unnest($1::bigint[], $2::bigint[]) AS v(id, sum_id) WHERE d.id = v.id`,
@@ -87,7 +87,10 @@ const passingOf = (ASSET: DepositAsset, MINIMUM: '$1' | '$2') =>
 const PASSING_TRX = passingOf('TRX', '$1');
 const PASSING_USDT = passingOf('USDT', '$2');
 
-/** Open sums that pass. $1 the minimum of TRX, $2 that of USDT, $3 the least worth of a credit, $4 after which, $5 how many. */
+/**
+ * Open sums that reach the minimum. $1: minimum of TRX, $2: minimum of USDT, $3: worth of one credit, $4: id after
+ * which to continue, $5: limit.
+ */
 export const PASSING_SUMS = {
   name: 'passing_deposit_sums',
   text: `${PASSING_TRX} UNION ALL ${PASSING_USDT} ORDER BY id LIMIT $5`,
@@ -106,7 +109,7 @@ export const NEWEST_OF_SUM = {
     FROM deposit WHERE sum_id = $1 AND status = 'pending' AND entry_key IS NULL ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-/** Held with the deposit of key $1 by the version before, which knows no sums. */
+/** Held with the deposit of key $1 by the previous version, which has no sums. */
 const HELD_WITH = `entry_key = $1 AND status = 'pending' AND sum_id IS NULL`;
 
 export const WORTH_HELD_WITH = {
@@ -128,7 +131,7 @@ export const IGNORE_HELD_WITH = {
 
 const UNRATED = `status = 'pending' AND reason IN ('below_minimum', 'one_node') AND rate_e8 IS NULL`;
 
-/** Since when small ones of each asset wait for an undoubted rate, where any do, and the newest rate that there is. */
+/** The oldest small deposit of each asset that waits for an undoubted rate, and the minute of the newest rate. */
 export const OLDEST_UNRATED = {
   name: 'oldest_unrated_deposits',
   text: `SELECT v.asset, o.block_at AS oldest, n.minute AS newest FROM (VALUES ('TRX'), ('USDT')) v (asset)
@@ -143,7 +146,7 @@ export interface UnratedRow {
   readonly newest: Date;
 }
 
-/** $1 asset, $2 a rate, $3 its minute, up to which they were paid, $4 how many of them. */
+/** $1: asset, $2: rate, $3: its minute, which bounds the payments' time, $4: limit. */
 export const RATE_SMALL_ONES = {
   name: 'rate_small_deposits',
   text: `UPDATE deposit SET rate_e8 = $2, changed_at = clock_timestamp() WHERE id = ANY (ARRAY(
@@ -151,7 +154,7 @@ export const RATE_SMALL_ONES = {
        ORDER BY block_at LIMIT $4 FOR UPDATE SKIP LOCKED))`,
 };
 
-/** The addresses to which USDT was paid that waits for a rate. */
+/** Addresses with USDT payments that wait for a rate. */
 export const WAITING_ADDRESSES = {
   name: 'waiting_deposit_addresses',
   text: `SELECT DISTINCT address FROM (SELECT address FROM deposit

@@ -1,7 +1,8 @@
 /**
- * The sums of small payments that wait until they pass the minimum: one of each project and asset of those that enough
- * nodes have, another of those of one node's word. Only what has an undoubted rate is part of a sum. A sum is kept with its
- * amount and worth, so that no payment has to read those before it. Its deposits get the decision on it in batches.
+ * Sums of small deposits that wait until they reach the minimum. Each project and asset has one sum of deposits that
+ * enough nodes report and one of deposits that a single node reports. Only deposits with an undoubted rate are in a
+ * sum. A sum stores its amount and worth, so that no payment has to read the earlier ones. Its deposits receive the
+ * decision on it in batches.
  */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { invariant } from '../domain/errors.js';
@@ -9,17 +10,17 @@ import type { Transaction } from '../store/database.js';
 import type { DepositRow } from './deposit-sql.js';
 import * as sql from './small-sums-sql.js';
 
-/** Deposits that get the decision on their sum in one transaction. */
+/** Deposits that receive the decision on their sum in one transaction. */
 const SETTLED_AT_ONCE = 500;
 
-/** Whose sum it is. */
+/** The key of an open sum. */
 export interface SumOwner {
   readonly projectId: string;
   readonly asset: DepositAsset;
   readonly isAgreed: boolean;
 }
 
-/** Of a row that is not written yet: the members that a payment after it may still change. */
+/** A row that is not written yet, with the members that a later payment may still change. */
 export interface Unwritten {
   status: string;
   reason: string | null;
@@ -40,17 +41,17 @@ interface Part {
   readonly worth: bigint;
 }
 
-/** The reason for which a small deposit waits. */
+/** Returns the reason for which a small deposit waits. */
 export const waitReasonOf = ({ isAgreed }: Pick<SumOwner, 'isAgreed'>) => (isAgreed ? 'below_minimum' : 'one_node');
 
-/** In one transaction, whose rows may be written at its end. */
+/** The open sums of one transaction, which writes its rows at the end. */
 export class SmallSums {
   private readonly known = new Map<string, SmallSum>();
   private hasClosed = false;
 
   constructor(private readonly tx: Transaction) {}
 
-  /** The open sum. */
+  /** Returns the open sum. */
   async of(owner: SumOwner): Promise<SmallSum> {
     const place = placeOf(owner);
     const known = this.known.get(place);
@@ -66,7 +67,7 @@ export class SmallSums {
     return sum;
   }
 
-  /** Makes a deposit that waits part of the open sum; returns the sum's id. */
+  /** Adds a waiting deposit to the open sum and returns the sum's id. */
   async add(owner: SumOwner, { amount, worth }: Part, unwritten?: Unwritten): Promise<bigint> {
     const sum = await this.of(owner);
     if (sum.id === undefined) {
@@ -83,19 +84,19 @@ export class SmallSums {
     return sum.id;
   }
 
-  /** Takes a deposit out of the open sum, which is decided on with it. */
+  /** Removes a deposit from the open sum, before the sum is judged together with it. */
   async takeOut(owner: SumOwner, { amount, worth }: Part): Promise<void> {
     const sum = await this.of(owner);
     sum.amount -= amount;
     sum.worth -= worth;
   }
 
-  /** Credits all of the sum with the deposit of this key, whose ledger entry is written. */
+  /** Credits the whole sum with the deposit of this key, whose ledger entry is already written. */
   async credit(owner: SumOwner, key: string): Promise<void> {
     await this.close(owner, { key, decision: 'credited', change: { status: 'credited', reason: null, entryKey: key } });
   }
 
-  /** Leaves all of the sum to the decision on the deposit of this key, which is held. */
+  /** Holds the whole sum with the deposit of this key. The decision on that deposit will decide it. */
   async hold(owner: SumOwner, key: string, reason: string): Promise<void> {
     await this.close(owner, { key, decision: 'held', change: { status: 'pending', reason, entryKey: key } });
   }
@@ -107,7 +108,7 @@ export class SmallSums {
     }
   }
 
-  /** Writes open sums, once all rows of the transaction are written, and settles deposits of closed ones. */
+  /** Writes open sums and settles deposits of closed ones, after all rows of the transaction are written. */
   async finish(): Promise<void> {
     await this.write();
     if (this.hasClosed) await settle(this.tx);
@@ -130,14 +131,14 @@ export class SmallSums {
   }
 }
 
-/** Gives some deposits of closed sums the decision on their sum; the rest is left to later transactions. */
+/** Copies the decision on closed sums to a bounded number of their deposits. Later transactions do the rest. */
 export async function settle(tx: Transaction): Promise<void> {
   const settled = await tx.query(sql.SETTLE_SUMMED, [SETTLED_AT_ONCE]);
   if (settled.length < SETTLED_AT_ONCE) await tx.query(sql.SETTLE_HELD, [SETTLED_AT_ONCE - settled.length]);
   await tx.query(sql.MARK_SETTLED);
 }
 
-/** The newest deposit of an open sum: it carries the others. Undefined while the row is locked. */
+/** Returns the newest deposit of an open sum, which carries the others; undefined while its row is locked. */
 export async function newestOf(tx: Transaction, sumId: bigint): Promise<DepositRow | undefined> {
   const [row] = await tx.query<DepositRow>(sql.NEWEST_OF_SUM, [sumId]);
   return row;

@@ -1,4 +1,4 @@
-/** A sweep plan as it grows: each transfer is planned by what those before it leave. Pure. */
+/** A sweep plan under construction: each transfer is planned with the means that the earlier ones leave. Pure. */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { DepositTransfers, PlannedTransfer, StepTerms } from './deposit-transfers.js';
 import type { DepositPlace } from './holdings.js';
@@ -6,7 +6,7 @@ import type { Purse } from './transfer-costs.js';
 import { FAILURES, type FailureCause, type Receiver, type TokenTrial } from './transfer-trials.js';
 
 export interface SweepPlan {
-  /** In the order in which they are to be sent. */
+  /** In sending order. */
   readonly transactions: readonly PlannedTransfer[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -21,15 +21,15 @@ export interface LeftOut {
   readonly says: string;
 }
 
-/** What an address holds by solid blocks, beyond what stays there of the token. */
+/** The holdings of an address by solid blocks, without the token amount that stays there. */
 export interface SweepCandidate {
   readonly place: DepositPlace;
   readonly purse: Purse;
   readonly trxSun: bigint;
   readonly token: bigint;
-  /** Of the transfer of all of `token`, where that is worth one. */
+  /** Simulation of transferring all of `token`; undefined when the amount is too small. */
   readonly trial: TokenTrial | undefined;
-  /** Of the same transfer to an address that holds the token. */
+  /** Simulation of the same transfer to an address that already holds the token. */
   readonly warm: TokenTrial | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface DraftLimits {
 export class SweepDraft {
   private readonly transactions: PlannedTransfer[] = [];
   private readonly leftOut: LeftOut[] = [];
-  /** What a sender has left after its token transfer. */
+  /** The means of each sender after its token transfer. */
   private readonly purses = new Map<string, Purse>();
   private receiver: Receiver;
   /** A deposit address that holds the token, as the receiver will after the first transfer. */
@@ -65,12 +65,12 @@ export class SweepDraft {
     return token > 0n && token >= this.limits.minimums.USDT;
   }
 
-  /** Whether an address needs a look: what is kept behind is judged when its costs are known. */
+  /** True when an address is worth reading. The TRX to keep are deducted later, when its costs are known. */
   isWorth({ trxSun, token }: { readonly trxSun: bigint; readonly token: bigint }): boolean {
     return this.isTokenWorth(token) || trxSun >= this.limits.minimums.TRX;
   }
 
-  /** `obstacle`: why no token transfer to the receiver is worth sending. */
+  /** Adds the token transfer of an address. `obstacle`: why no token transfer to the receiver can work. */
   addToken({ place, purse, token, trial, warm }: SweepCandidate, obstacle: FailureCause | undefined): void {
     if (trial === undefined || this.isFull) return;
     const order = { to: this.receiver.address, asset: 'USDT', amount: token } as const;
@@ -97,7 +97,10 @@ export class SweepDraft {
     this.receiver = { ...this.receiver, holdsToken: true };
   }
 
-  /** What it burns itself and what the token transfer before it burns are taken from what stays behind, or exceed it. */
+  /**
+   * Adds the TRX transfer of an address. The TRX burnt by it and by the token transfer before it come out of `keepSun`.
+   * If they exceed `keepSun`, the amount shrinks.
+   */
   addTrx({ place, purse: before, trxSun }: SweepCandidate): void {
     const { keepSun, minimums } = this.limits;
     if (this.isFull || trxSun < minimums.TRX) return;
@@ -118,7 +121,7 @@ export class SweepDraft {
     this.receiver = { ...this.receiver, isOnChain: true };
   }
 
-  /** An address that holds less of the token than its records say. */
+  /** Reports an address that holds less of the token than its records say. */
   addMissing(place: DepositPlace, missing: bigint): void {
     if (missing < this.limits.minimums.USDT || this.isFull) return;
     this.leaveOut(place, { to: this.receiver.address, asset: 'USDT', amount: missing }, 'missing', MISSING);

@@ -1,4 +1,4 @@
-/** Plans that take what deposit addresses hold to an address of the operator's, simulated transfer by transfer in order. */
+/** Plans sweeps of deposit addresses to an address of the operator's, simulating the transfers in order. */
 import { Injectable } from '@nestjs/common';
 import { forEachConcurrently } from '../base/concurrency.js';
 import { isAddress } from '../chain/address.js';
@@ -17,28 +17,28 @@ import { TransferTrials } from './transfer-trials.js';
 
 export interface SweepOptions {
   readonly to: string;
-  /** Left behind, for what the plan's transactions burn and the bandwidth of what follows. */
+  /** TRX left at each address, for the fees of the plan's transactions and the bandwidth of later ones. */
   readonly keepSun: bigint;
   readonly limit: number;
-  /** Whether the energy that the plan names is rented before its transactions are sent; not unless said. */
+  /** True when the energy named by the plan is rented before its transactions are sent. Default false. */
   readonly isRented?: boolean;
 }
 
 const BATCH = 100;
-/** Addresses asked about at once. */
+/** Concurrent reads. */
 const READS_AT_ONCE = 8;
-/** What is kept behind unless said: the bandwidth of two transactions that the free points do not cover. */
+/** Default of TRX left behind: the bandwidth of two transactions beyond the free allowance. */
 export const KEEP_SUN = SUN_PER_TRX;
-/** The smallest amount of the token: with it an address still counts as one that holds the token. */
+/** The smallest unit of the token. An address that keeps it still counts as a holder of the token. */
 const KEPT_TOKEN = 1n;
 
 const KEEP_ADDRESS = `INSERT INTO deposit_sweep_address (address) VALUES ($1) ON CONFLICT DO NOTHING RETURNING address`;
-/** One that was swept to before stays so, whatever it paid before that. */
+/** An address that was swept to before stays usable, even if it paid deposits earlier. */
 const IS_USABLE = `SELECT EXISTS (SELECT FROM deposit_address WHERE address = $1) AS is_ours,
     NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = $1)
       AND EXISTS (SELECT FROM deposit WHERE from_address = $1) AS is_payer`;
 
-/** With how many payments of it to deposit addresses were no deposits. */
+/** Counts for each sweep address its transfers to deposit addresses that were no deposits. */
 const LIST = `SELECT s.address, s.created_at, count(m.txid)::integer AS uncredited
     FROM deposit_sweep_address s LEFT JOIN deposit_movement m ON m.counterparty = s.address AND m.amount > 0
    GROUP BY s.address ORDER BY s.created_at, s.address`;
@@ -62,9 +62,9 @@ export class Sweeps {
   ) {}
 
   /**
-   * Plans transfers of everything that is worth a deposit, by what the chain holds now. With the first plan what `to` sends
-   * is no deposit any more. Throws OperatorError, StartError for another TOKEN_CONTRACT than that
-   * of the deposits, ChainUnavailableError.
+   * Plans transfers of all holdings above the deposit minimum, by the chain's current state. From the first plan on,
+   * transfers from `to` are no deposits. Throws OperatorError, StartError when TOKEN_CONTRACT is not the token of the
+   * deposits, ChainUnavailableError.
    */
   async plan(options: SweepOptions, author: Author): Promise<SweepPlan> {
     await this.tokens.assertSetting();
@@ -74,12 +74,12 @@ export class Sweeps {
     return plan;
   }
 
-  /** Where sweeps go to, oldest first. */
+  /** Returns the receivers of sweeps, oldest first. */
   async addresses(): Promise<SweepAddress[]> {
     return this.database.query<SweepAddress>(LIST);
   }
 
-  /** One transfer from a deposit address, by terms that hold for the next 23 hours. */
+  /** Builds one transfer from a deposit address, with terms that are valid for the next 23 hours. */
   build(place: DepositPlace, order: TransferOrder, terms: TransferTerms): BuiltTransfer {
     return this.transfers.build(place, order, terms);
   }
@@ -113,7 +113,7 @@ export class Sweeps {
     return draft.plan();
   }
 
-  /** What these addresses hold that is worth a transaction, each with the simulation of its token transfer. */
+  /** Returns the addresses whose holdings are worth a transaction, each with the simulation of its token transfer. */
   private async candidates(
     places: readonly DepositPlace[],
     { held }: ReadHoldings,
@@ -134,7 +134,7 @@ export class Sweeps {
       const purse = await this.trials.purseOf(address, prices);
       const isTried = draft.isTokenWorth(token);
       const trial = isTried ? await this.trials.tokenTransfer(address, receiver.address, token) : undefined;
-      // What the same transfer takes to an address that holds the token, as the receiver does after the first one.
+      // Simulates the same transfer to an address that holds the token, as the receiver will after the first transfer.
       const isColdYet = isTried && !receiver.holdsToken && holder !== undefined && holder !== address;
       const warm = isColdYet ? await this.trials.tokenTransfer(address, holder, token) : undefined;
       candidates.set(address, { place, purse, trxSun, token, trial, warm });
@@ -142,9 +142,9 @@ export class Sweeps {
     return worth.flatMap(({ place }) => candidates.get(place.address) ?? []);
   }
 
-  /** Names addresses whose tokens are gone by the chain and not by the records, such as those that the issuer destroyed. */
+  /** Reports addresses whose recorded tokens are missing on chain, for example because the issuer destroyed them. */
   private async addMissing(places: readonly DepositPlace[], read: ReadHoldings, draft: SweepDraft): Promise<void> {
-    // Of blocks that are not read yet the records say nothing.
+    // The records say nothing about blocks that are not read yet.
     if ((await this.terms.needReadTo()) < BigInt(read.toBlock)) return;
     const addresses = places.map(({ address }) => address);
     const recorded = await this.holdings.recordedBetween(addresses, read);
@@ -169,7 +169,7 @@ export class Sweeps {
     }
   }
 
-  /** For ever: before anybody can sign what is planned. */
+  /** The row is permanent and is written before the operator can sign the plan. */
   private async keepAddress(to: string, author: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [added] = await tx.query(KEEP_ADDRESS, [to]);

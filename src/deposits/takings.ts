@@ -9,28 +9,28 @@ export interface Candidate extends SumOwner {
   readonly key: string;
   readonly amount: bigint;
   readonly at: Date;
-  /** Where it was paid. */
+  /** The deposit address that was paid. */
   readonly address: string;
-  /** Whether its sender was paid from a deposit address, by no return: it may be our own money. */
+  /** True when a deposit address paid the sender outside a recorded return: it may be our own money. */
   readonly isPaidByUs?: boolean;
 }
 
-/** One transaction's work: what is entered in the ledger, and what the balances move by at its end. */
+/** The working state of one transaction: open sums, cached rates, and the balance changes to write at its end. */
 export class Takings {
   readonly balances = new Map<string, bigint>();
   readonly small: SmallSums;
   readonly rates = new Map<string, MinuteRate | undefined>();
-  /** Of balances as they were first read. */
+  /** Credits that balances can still take in, as first read. */
   private readonly margins = new Map<string, bigint>();
   readonly undoubted = new Map<string, UndoubtedRate | undefined>();
-  /** Credited today by itself, where that has a limit. */
+  /** Credits granted automatically today, where a daily limit applies. */
   creditedToday: bigint | undefined;
 
   constructor(private readonly tx: Transaction) {
     this.small = new SmallSums(tx);
   }
 
-  /** What the project's balance can still take in. */
+  /** Returns the credits that the project's balance can still take in. */
   async roomOf(projectId: string): Promise<bigint> {
     let room = this.margins.get(projectId);
     if (room === undefined) {

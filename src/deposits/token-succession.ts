@@ -1,4 +1,4 @@
-/** Accepts the successor of a deprecated token for deposits, on the word of the chain. */
+/** Accepts the successor of a deprecated token for deposits, as the nodes report it. */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../blocks/block-cursor.js';
 import { isAddress } from '../chain/address.js';
@@ -10,19 +10,19 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { DepositTokens, type PaidToken } from './deposit-tokens.js';
 
-/** What an accepted successor means for the blocks around it. */
+/** An accepted successor and the blocks that it affects. */
 export interface Succession {
   readonly contract: string;
   readonly replaces: string;
   /** The first block in which the successor's transfers count. */
   readonly fromBlock: bigint;
-  /** Up to which block deposits are read; blocks from `fromBlock` to here want a rescan. */
+  /** The block up to which deposits are read. Blocks from `fromBlock` to here need a rescan. */
   readonly readTo: bigint;
 }
 
 const ACCEPT = `INSERT INTO deposit_token (contract, replaces, from_block) VALUES ($1, $2, $3)`;
 const BEGIN_EARLIER = `UPDATE deposit_token SET from_block = $2 WHERE contract = $1`;
-/** What the token before it paid in at or after a block. */
+/** A deposit in the predecessor token at or after a block. */
 const PAID_BEFORE = `SELECT id FROM deposit WHERE asset = 'USDT' AND contract = $1 AND block_number >= $2 LIMIT 1`;
 
 @Injectable()
@@ -35,9 +35,9 @@ export class TokenSuccession {
   ) {}
 
   /**
-   * Counts transfers of `successor` as deposits from the next block on, or from `fromBlock`: the block in which the token
-   * was deprecated. Every node must say that the token is deprecated in its favour. Repeating it with a block moves the
-   * beginning there. Throws OperatorError, NodeError.
+   * Counts transfers of `successor` as deposits from the next block on, or from `fromBlock`: the block in which the
+   * token was deprecated. Every node must confirm the deprecation in favour of `successor`. A repeated call with an
+   * earlier block moves the beginning there. Throws OperatorError, NodeError.
    */
   async accept(successor: string, fromBlock: bigint | undefined, author: Author): Promise<Succession> {
     if (!isAddress(successor)) throw new OperatorError(`${successor} is no address of TRON.`, 2);
@@ -68,7 +68,7 @@ export class TokenSuccession {
     });
   }
 
-  /** The tokens so far, oldest first. */
+  /** Returns the tokens so far, oldest first. */
   async list(): Promise<readonly PaidToken[]> {
     return (await this.tokens.history()).tokens;
   }

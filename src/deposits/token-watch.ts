@@ -1,6 +1,6 @@
 /**
- * Reads what the owner of the token has set, and which of our addresses it blacklists: one worker in each round, a bounded
- * number of addresses. The only writer of token_state and blacklisted_address.
+ * Reads the settings of the token's owner, and which of our addresses the token blacklists. Each round is done by one
+ * worker, for a bounded number of addresses. The only writer of token_state and blacklisted_address.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Repeater } from '../base/repeat.js';
@@ -16,11 +16,11 @@ const ROUND_SEC = 60;
 const LOOK_MS = 10_000;
 const ADDRESSES_EACH = 20;
 const LISTED_EACH = 50;
-/** Receivers of the newest orders: energy for them is of no use while they may send nothing. */
+/** Receivers of the newest orders. Rented energy is useless to a blacklisted receiver. */
 const ORDERS_SEEN = 200;
 
 const ADD = `INSERT INTO token_state (contract) VALUES ($1) ON CONFLICT DO NOTHING`;
-/** A round that is due later than a round takes was set by a clock that jumped: it is due now. */
+/** A round due later than one round ahead was set by a clock that jumped, so it is due now. */
 const CLAIM = `UPDATE token_state SET due_at = clock_timestamp() + $2 * interval '1 second'
    WHERE contract = $1 AND due_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + $2 * interval '1 second'
   RETURNING checked_to`;
@@ -70,7 +70,7 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
     void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops claiming rounds. Nest calls this hook on all modules before it waits for their work. */
   onModuleDestroy(): void {
     this.repeater.end();
   }
@@ -79,7 +79,7 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
     await this.repeater.stop();
   }
 
-  /** Makes one round if it is due and no other worker makes it. Throws ChainUnavailableError. */
+  /** Runs one round if it is due and no other worker has claimed it. Throws ChainUnavailableError. */
   async look(): Promise<void> {
     const contract = await this.tokens.payable();
     await this.database.query(ADD, [contract]);

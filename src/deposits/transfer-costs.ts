@@ -1,11 +1,12 @@
 /**
- * What a transfer from a deposit address takes: bandwidth, energy, and the TRX that are burnt for what is missing of
- * them. Pure. TRON: bandwidth comes from stake, then from the free points, then from TRX, each for the whole transaction.
+ * Costs of a transfer from a deposit address: bandwidth, energy, and the TRX burnt for any shortfall. Pure.
+ *
+ * TRON takes bandwidth from stake, else from the free points, else burns TRX, each time for the whole transaction.
  */
 import type { TransferPrices } from '../chain/transfer-prices.js';
 import { divCeil } from '../domain/units.js';
 
-/** What an address can pay a transaction with. */
+/** The means of an address to pay for a transaction. */
 export interface Purse {
   readonly isOnChain: boolean;
   readonly trxSun: bigint;
@@ -14,7 +15,7 @@ export interface Purse {
   readonly stakedNet: bigint;
 }
 
-/** TRON: the bytes of raw_data, of one signature, and 64 for the result. */
+/** Returns the bandwidth of a transaction. TRON: the bytes of raw_data and of one signature, plus 64 for the result. */
 export function bandwidthOf(rawDataHex: string): bigint {
   const bytes = rawDataHex.length / 2;
   const lengthBytes = bytes < 128 ? 1 : bytes < 16_384 ? 2 : 3;
@@ -24,7 +25,7 @@ export function bandwidthOf(rawDataHex: string): bigint {
 const SIGNATURE_BYTES = 2 + 65;
 const RESULT_BYTES = 64;
 
-/** An address that is activated before its first transfer. */
+/** Returns the means of an address that is activated before its first transfer. */
 export function newPurse(prices: TransferPrices): Purse {
   return { isOnChain: false, trxSun: 0n, energy: 0n, freeNet: prices.freeNetLimit, stakedNet: 0n };
 }
@@ -38,22 +39,22 @@ interface BandwidthCost {
 function payBandwidth(purse: Purse, bandwidth: bigint, createsAccount: boolean, prices: TransferPrices): BandwidthCost {
   const paid = { bandwidthSun: 0n, creationSun: createsAccount ? prices.systemContractFeeSun : 0n };
   if (bandwidth <= purse.stakedNet) return { ...paid, after: { ...purse, stakedNet: purse.stakedNet - bandwidth } };
-  // TRON: an account is never created from free bandwidth.
+  // TRON: free bandwidth never pays for creating an account.
   if (createsAccount) return { ...paid, bandwidthSun: prices.createAccountFeeSun, after: purse };
   if (bandwidth <= purse.freeNet) return { ...paid, after: { ...purse, freeNet: purse.freeNet - bandwidth } };
   return { ...paid, bandwidthSun: bandwidth * prices.transactionFeeSunPerByte, after: purse };
 }
 
-/** What a simulated call takes. */
+/** Energy of a simulated call. */
 export interface EnergyNeed {
   readonly energy: bigint;
-  /** Of it, the surcharge of a busy contract. */
+  /** The part of `energy` that is the dynamic surcharge of a busy contract. */
   readonly penalty: bigint;
 }
 
 const ONE = 10_000n;
 
-/** The most that the call takes after one maintenance period more. */
+/** Returns the most energy that the call can take after one more maintenance period. */
 export function energyAfterNextStep({ energy, penalty }: EnergyNeed, prices: TransferPrices): bigint {
   const stepped = divCeil(energy * (ONE + prices.dynamicStep), ONE);
   const highest = divCeil((energy - penalty) * (ONE + prices.dynamicMax), ONE);
@@ -61,30 +62,30 @@ export function energyAfterNextStep({ energy, penalty }: EnergyNeed, prices: Tra
   return bound > energy ? bound : energy;
 }
 
-/** Over the simulated energy, at least: the receiver may have sent its tokens away by then. In percent. */
+/** Minimum of the fee limit, in percent of the simulated energy: the receiver may have sent its tokens away by then. */
 const LIMIT_MARGIN = 110n;
 
-/** TRON: the limit caps rented energy too. */
+/** Returns the fee limit in sun. TRON: the limit caps rented energy too, not only burnt TRX. */
 export function feeLimitOf(need: EnergyNeed, prices: TransferPrices): bigint {
   const withMargin = divCeil(need.energy * LIMIT_MARGIN, 100n);
   const nextStep = energyAfterNextStep(need, prices);
   return (withMargin > nextStep ? withMargin : nextStep) * prices.energyFeeSun;
 }
 
-/** A token transfer by its sender's means: what is to be rented for it, and what it burns otherwise. */
+/** The cost of a token transfer with its sender's means: energy to rent, or TRX to burn instead. */
 export interface TokenCost {
   /** Burnt for bandwidth. */
   readonly bandwidthSun: bigint;
-  /** What is missing of its energy, after one maintenance period more. */
+  /** The missing energy, including one more maintenance period. */
   readonly rentEnergy: bigint;
-  /** Burnt where nothing is rented; undefined when the sender has too little TRX for that. */
+  /** Burnt where no energy is rented; undefined when the sender has too little TRX for it. */
   readonly energySun: bigint | undefined;
   /** TRX that the sender lacks for bandwidth. */
   readonly missingSun: bigint;
   readonly after: Purse;
 }
 
-/** `isRented`: what is missing of its energy is there by the time it is sent. */
+/** Returns the cost of a token transfer. `isRented`: the missing energy will be there when the transfer is sent. */
 export function payTokenTransfer(
   purse: Purse,
   { bandwidth, need, isRented }: { readonly bandwidth: bigint; readonly need: EnergyNeed; readonly isRented: boolean },
@@ -109,16 +110,16 @@ export function payTokenTransfer(
   };
 }
 
-/** A transfer of TRX by its sender's means, beside what it moves. */
+/** The cost of a TRX transfer with its sender's means, without the amount. */
 export interface TrxCost {
   /** Burnt for bandwidth. */
   readonly bandwidthSun: bigint;
-  /** Burnt beside, for the receiver's account. */
+  /** Burnt additionally to create the receiver's account. */
   readonly creationSun: bigint;
   readonly after: Purse;
 }
 
-/** The cost of a transfer of TRX, before its amount is taken. */
+/** Returns the cost of a TRX transfer and the means after it. The amount is not deducted yet. */
 export function payTrxTransfer(
   purse: Purse,
   { bandwidth, createsAccount }: { readonly bandwidth: bigint; readonly createsAccount: boolean },

@@ -1,4 +1,4 @@
-/** Simulations of transfers from deposit addresses: what each takes by now, or why it would fail. Sends nothing. */
+/** Simulates transfers from deposit addresses: current cost, or why a transfer would fail. Sends nothing. */
 import { Injectable } from '@nestjs/common';
 import { addressToHex } from '../chain/address.js';
 import type { CallOutcome } from '../chain/contract-call.js';
@@ -26,13 +26,13 @@ export type FailureCause = keyof typeof FAILURES;
 export interface WorkingTrial extends EnergyNeed {
   readonly works: true;
   readonly arrives: bigint;
-  /** Kept by the token of what is sent. */
+  /** The part of the sent amount that the token keeps. */
   readonly tokenFee: bigint;
 }
 
 export type TokenTrial = WorkingTrial | { readonly works: false; readonly cause: FailureCause };
 
-/** Of a receiver, before anything is sent to it. */
+/** The state of a receiver before anything is sent to it. */
 export interface Receiver {
   readonly address: string;
   readonly isOnChain: boolean;
@@ -56,7 +56,7 @@ export class TransferTrials {
     return readTransferPrices(this.client, this.config.market.parameterBounds);
   }
 
-  /** What an address can pay with at the head. Throws ChainUnavailableError. */
+  /** Returns the means of an address at the head. Throws ChainUnavailableError. */
   async purseOf(address: string, prices: TransferPrices): Promise<Purse> {
     return this.client.pool.ask('what a deposit address can pay with', async (node) => {
       const account = await accountOf(node, address);
@@ -99,7 +99,9 @@ export class TransferTrials {
     return { works: true, energy: outcome.energyUsed, penalty: outcome.energyPenalty, arrives, tokenFee };
   }
 
-  /** Why no transfer to this receiver is worth sending, whatever a simulation says. Throws ChainUnavailableError. */
+  /**
+   * Returns why no token transfer to this receiver can work, regardless of a simulation. Throws ChainUnavailableError.
+   */
   async obstacleTo(to: string): Promise<FailureCause | undefined> {
     return asUnavailable(async () => {
       if ((await this.reads.isPaused()) === true) return 'paused';
@@ -118,7 +120,7 @@ export class TransferTrials {
   }
 }
 
-/** A node that ran nothing has answered nothing: for a plan that is the same as no node. */
+/** Treats a node that did not run the call as unavailable: to a plan it is the same. */
 async function asUnavailable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -136,7 +138,7 @@ interface Sent {
 const ADDRESS_DIGITS = 40;
 const wordOf = (address: string): string => addressToHex(address).slice(2);
 
-/** Whatever contract wrote the event. */
+/** Accepts Transfer events of any contract. */
 function sentBy({ topics: [event, from = '', to = ''], data }: EventLog, sender: string): Sent | undefined {
   if (event !== TRANSFER_EVENT || from.slice(-ADDRESS_DIGITS) !== wordOf(sender)) return undefined;
   return { to: to.slice(-ADDRESS_DIGITS), amount: firstWord(data) ?? 0n };

@@ -8,7 +8,7 @@ import { claimProjects } from './project-claims.js';
 const keyOf = ({ payment }: ProjectPayment): string => entryKeyOf(payment.txid, payment.kind, payment.position);
 const rowKeyOf = ({ txid, kind, place }: sql.KnownRow): string => entryKeyOf(txid, kind, place);
 
-/** Splits payments that no solid block has brought before into those that can be recorded and those that are locked. */
+/** Splits the payments that were not taken in from a solid block before into recordable and locked ones. */
 export async function unlocked<P extends ProjectPayment>(
   tx: Transaction,
   payments: readonly P[],
