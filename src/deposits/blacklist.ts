@@ -1,4 +1,4 @@
-/** Tells which deposit addresses the token contract has blacklisted. Tokens paid to such an address cannot be swept. */
+/** Caches which deposit addresses the token contract has blacklisted. Tokens paid to such an address cannot be swept. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { forEachConcurrently } from '../base/concurrency.js';

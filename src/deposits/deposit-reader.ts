@@ -1,6 +1,5 @@
 /**
- * Consumes solid blocks for deposits. Between blocks it records rates, decides on waiting deposits and looks at the
- * head.
+ * Consumes solid blocks for deposits. Between blocks it records rates, decides on waiting deposits and reads the head.
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockConsumer } from '../blocks/block-consumer.js';

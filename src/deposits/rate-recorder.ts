@@ -43,7 +43,7 @@ export class RateRecorder implements BeforeApplicationShutdown {
     await this.rates.beforeApplicationShutdown();
   }
 
-  /** Records the rates of the current minute. An exchange that does not answer is asked again in the next one. */
+  /** Records the rates of the current minute. A failed exchange is retried in the next minute. */
   async record(): Promise<void> {
     const isStatic = this.config.rates.sources.includes(STATIC);
     if (isStatic && (await this.onMainNetwork())) return;
