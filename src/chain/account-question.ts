@@ -1,6 +1,6 @@
 /**
- * How an account is asked for. TRON: with `visible` its name, any bytes of its owner's choice, is answered as it is, and may be
- * no JSON; without, names and addresses are hex.
+ * Builds a request for an account. TRON: with `visible`, the account's name (arbitrary bytes chosen by its owner) comes
+ * unescaped and can break the JSON. Without `visible`, names and addresses come as hex.
  */
 import { addressToHex } from './address.js';
 

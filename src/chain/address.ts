@@ -1,4 +1,7 @@
-/** TRON addresses: base58check of 0x41 and twenty bytes. Pure; judged here, because nodes answer bad ones oddly. */
+/**
+ * TRON addresses: base58check of 0x41 and twenty bytes. Validated locally, because nodes answer invalid ones
+ * inconsistently. Pure.
+ */
 import { hash } from 'node:crypto';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -11,12 +14,15 @@ function checksum(payload: Uint8Array): Buffer {
   return hash('sha256', hash('sha256', payload, 'buffer'), 'buffer').subarray(0, CHECKSUM_BYTES);
 }
 
-/** 58^3 times 2^32 still fits a double exactly: in words of 32 bits, three digits at a time, 3.5 µs of big integers are 0.9. */
+/**
+ * 58^3 times 2^32 still fits a double exactly. Three digits at a time in 32-bit words take 0.9 µs; big integers took
+ * 3.5 µs.
+ */
 const DIGITS_AT_ONCE = 3;
 const WORDS = 7;
 const WORD = 2 ** 32;
 
-/** The 25 bytes that the 34 digits of an address stand for: 58^34 is less than 2^200. */
+/** Decodes the 34 digits of an address to 25 bytes: 58^34 is less than 2^200. */
 function base58Bytes(text: string): Buffer {
   const words = new Float64Array(WORDS);
   for (let start = 0; start < text.length; start += DIGITS_AT_ONCE) {
@@ -37,7 +43,7 @@ function base58Bytes(text: string): Buffer {
   return bytes.subarray(bytes.length - PAYLOAD_BYTES - CHECKSUM_BYTES);
 }
 
-/** The 21 bytes behind a base58check address; undefined when it is none. */
+/** Returns the 21 payload bytes of a base58check address; undefined for an invalid one. */
 export function addressBytes(address: string): Buffer | undefined {
   if (!ADDRESS_PATTERN.test(address)) return undefined;
   const bytes = base58Bytes(address);
@@ -45,7 +51,7 @@ export function addressBytes(address: string): Buffer | undefined {
   return payload[0] === 0x41 && checksum(payload).equals(bytes.subarray(PAYLOAD_BYTES)) ? payload : undefined;
 }
 
-/** Whether `text` is a base58check address of the main network's form (T…). */
+/** Returns true for a base58check address in the main network's form (T…). */
 export function isAddress(text: string): boolean {
   return addressBytes(text) !== undefined;
 }
@@ -53,7 +59,10 @@ export function isAddress(text: string): boolean {
 const HEX_ADDRESS = /^(?:0x)?(?:41)?[0-9a-f]{40}$/i;
 const INVISIBLE = /[\p{Cf}\p{Cc}]/gu;
 
-/** Returns which common slip makes a text no address, or undefined where it is one or the slip is unknown. */
+/**
+ * Returns the common mistake that makes a text an invalid address. Undefined for a valid address and for unknown
+ * mistakes.
+ */
 export function addressSlip(text: string): string | undefined {
   if (isAddress(text)) return undefined;
   if (text.trim() !== text && isAddress(text.trim())) return 'must have no space before or after the address';
@@ -63,11 +72,11 @@ export function addressSlip(text: string): string | undefined {
   return undefined;
 }
 
-/** Returns what is wrong with a text that should be an address, or undefined. */
+/** Returns the fault of a text that should be an address; undefined for a valid address. */
 export const addressFault = (text: string): string | undefined =>
   isAddress(text) ? undefined : (addressSlip(text) ?? 'must be a TRON address (T…, base58check)');
 
-/** `41…` hex of a base58check address; throws on anything else. */
+/** Returns the `41…` hex form of a base58check address. Throws TypeError for anything else. */
 export function addressToHex(address: string): string {
   const bytes = addressBytes(address);
   if (bytes === undefined) throw new TypeError('not a TRON address');
@@ -77,7 +86,7 @@ export function addressToHex(address: string): string {
 const WRITTEN_AT_ONCE = 8;
 const EIGHT_DIGITS = 58n ** 8n;
 
-/** The base58check address of 21 bytes beginning with 0x41. */
+/** Returns the base58check address of 21 bytes that begin with 0x41. Throws TypeError for anything else. */
 export function addressFromBytes(payload: Uint8Array): string {
   if (payload.length !== PAYLOAD_BYTES || payload[0] !== 0x41) throw new TypeError('not 21 address bytes');
   let value = BigInt(`0x${Buffer.concat([payload, checksum(payload)]).toString('hex')}`);
@@ -89,11 +98,11 @@ export function addressFromBytes(payload: Uint8Array): string {
       part = Math.floor(part / 58);
     }
   }
-  // Every address begins with T, so that what is a 1 in front is no digit of it.
+  // Every address begins with T, so leading 1 digits are padding of the last group.
   return text.slice(text.indexOf('T'));
 }
 
-/** The base58check address of `41…` hex. */
+/** Returns the base58check address of `41…` hex. */
 export function addressFromHex(hex: string): string {
   return addressFromBytes(Buffer.from(hex, 'hex'));
 }

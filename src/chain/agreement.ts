@@ -1,37 +1,39 @@
 /**
- * What several nodes make of one chain: who is a witness, which time none of them contradicts, and whether they
- * contradict each other. Two nodes that do are both worth nothing; of three or more, any two that agree outvote one.
+ * Combines the views of several nodes: which nodes are witnesses, the chain time that none contradicts, and disputes.
+ * When two nodes contradict each other, neither is believed. Of three or more, any two that agree outvote one.
  */
 import { monotonicMs } from '../base/clock.js';
 import type { TronNode } from './node.js';
 
-/** Why nobody knows which of the nodes to believe. */
+/** A contradiction between nodes that no majority decides. */
 export interface Dispute {
   readonly what: string;
   readonly nodes: readonly string[];
 }
 
-/** Something that one witness says, as a key that is equal where they agree. */
+/** The statement of one witness, as a key that is equal where witnesses agree. */
 export interface Testimony {
   readonly node: TronNode;
   readonly says: string;
 }
 
-/** TRON: a block every three seconds, or later when its maker misses its turn. */
+/** TRON makes a block every three seconds, or later when a block producer misses its turn. */
 const SLOT_MS = 3_000;
-/** More than any blocks that were missed lately; beyond this one of the nodes reports a wrong time. */
+/** Exceeds the delay of any recently missed blocks. A larger difference means that one node reports a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
-/** How long a reported contradiction counts; while it lasts, it is reported anew. */
+/** How long a reported contradiction counts. While the contradiction lasts, it is reported again. */
 const REPORT_MS = 10_000;
 
 export class Agreement {
-  /** One node for each solid port: two names of one are the same word twice. */
+  /** One node for each solid port: two names of one port are a single witness. */
   readonly witnesses: readonly TronNode[];
   private readonly voices: readonly (readonly TronNode[])[];
   private compared: Dispute | undefined;
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
   private outvoted: ReadonlySet<TronNode> = new Set();
-  /** Solid heads far below another one's: at which height each stands, and since when. */
+  /**
+   * Witnesses whose solid head is far below another one's: the height of the stalled head, and since when it stalls.
+   */
   private readonly stalls = new Map<TronNode, { readonly number: number; readonly sinceMs: number }>();
 
   constructor(
@@ -43,24 +45,30 @@ export class Agreement {
     this.witnesses = this.voices.flatMap((voice) => voice[0] ?? []);
   }
 
-  /** Whether a witness has been silent, or not believed, for so long that the others go on without it. */
+  /** Returns true when a witness has been silent or disbelieved for so long that the others proceed without it. */
   isAway(node: TronNode): boolean {
     return node.awayMs > this.awayMaxMs;
   }
 
-  /** How long a witness's solid head has stood still far below another one's; 0 while it moves, or is not so far below. */
+  /**
+   * Returns how long a witness's solid head has been stalled far below another one's; 0 while it moves or is close
+   * enough.
+   */
   solidStalledMs(node: TronNode): number {
     const stall = this.stalls.get(node);
     return stall === undefined ? 0 : monotonicMs() - stall.sinceMs;
   }
 
   /**
-   * Whether a witness's solid head has stood still for so long that the others go on without its word on final blocks.
-   * It answers, so that it is not away.
+   * Returns true when a witness's solid head has been stalled for so long that the others decide on final blocks
+   * without it. Such a witness still answers, so it does not count as away.
    */
   readonly isSolidStalled = (node: TronNode): boolean => this.solidStalledMs(node) > this.awayMaxMs;
 
-  /** Takes in a witness's solid head; `isBehind`: whether it is far below another one's, undefined where that is not known. */
+  /**
+   * Records a witness's solid head. `isBehind`: true when it is far below another one's, undefined when that is
+   * unknown.
+   */
   noteSolidHead(node: TronNode, number: number, isBehind: boolean | undefined): void {
     const stall = this.stalls.get(node);
     const hasMoved = stall === undefined || number > stall.number;
@@ -69,8 +77,9 @@ export class Agreement {
   }
 
   /**
-   * Whether what these witnesses agree on is enough to act upon for good: two of them, or one where there is no other,
-   * or where the others have been away for so long. `isOut`: of which others nothing is to be expected either.
+   * Returns true when the agreement of these witnesses suffices to act irrevocably. That takes two witnesses, or one
+   * when all others are away or `isOut`. `isOut`: true for witnesses from which no answer is expected for other
+   * reasons.
    */
   suffices(agreeing: readonly TronNode[], isOut: (node: TronNode) => boolean = () => false): boolean {
     if (agreeing.length !== 1) return agreeing.length > 1;
@@ -78,9 +87,9 @@ export class Agreement {
   }
 
   /**
-   * The chain's time that enough nodes have reached: the only one's, the earlier of two, with three or more that of the
-   * second highest. A node that fell silent holds it where it was until it counts as away; where all do, those whose
-   * head is believed have the time still. 0 while nobody knows.
+   * The chain time that enough nodes have reached: of one node its own, of two the earlier, of three or more the second
+   * highest. A silent node holds the time back until it counts as away. When all are away, nodes with a believed head
+   * still give the time. 0 while the time is unknown.
    */
   get clockMs(): number {
     const heard = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
@@ -93,14 +102,17 @@ export class Agreement {
     return times[wanted] ?? 0;
   }
 
-  /** The height that the others are measured by: the highest, with three nodes or more the highest that two have reached. */
+  /**
+   * The height that nodes are compared with: the highest, or with three or more nodes the highest that two have
+   * reached.
+   */
   get height(): number {
     const present = this.nodes.filter((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node));
     const heights = present.map(({ head }) => head?.number ?? 0).sort((a, b) => b - a);
     return heights[present.length >= 3 ? 1 : 0] ?? 0;
   }
 
-  /** What nodes contradict each other about, where nobody can say which of them is right. */
+  /** The current contradiction between nodes that no majority decides; undefined without one. */
   get dispute(): Dispute | undefined {
     const { reported } = this;
     const recent = reported !== undefined && monotonicMs() - reported.atMs <= REPORT_MS ? reported.dispute : undefined;
@@ -112,7 +124,10 @@ export class Agreement {
     return new Set([...this.outvoted, ...this.strayClocks]);
   }
 
-  /** Takes in what witnesses say of a final block. Fewer than two settle nothing, unless the others are away. */
+  /**
+   * Compares the statements of witnesses on a final block. A single statement settles nothing, unless the others are
+   * away.
+   */
   compare(what: string, testimonies: readonly Testimony[]): void {
     if (testimonies.length < 2) {
       const isAlone = this.witnesses.every(
@@ -128,12 +143,12 @@ export class Agreement {
     this.compared = agreed === undefined ? { what, nodes: testimonies.map(({ node }) => node.name) } : undefined;
   }
 
-  /** Keeps a reported contradiction that no majority decides. */
+  /** Records a reported contradiction that no majority decides. */
   report(what: string, nodes: readonly TronNode[]): void {
     this.reported = { dispute: { what, nodes: nodes.map(({ name }) => name) }, atMs: monotonicMs() };
   }
 
-  /** Of nodes that speak: how far the clock of each is from where its height puts it. */
+  /** For each node that answers: the offset of its head's time from the time that its height implies. */
   private get offsets(): readonly { readonly node: TronNode; readonly ms: number }[] {
     return this.nodes.flatMap((node) =>
       node.head !== undefined && node.isOnTime && node.isMoving
@@ -155,7 +170,7 @@ export class Agreement {
     return offsets.flatMap(({ node }) => (agreeing.includes(node) ? [] : node));
   }
 
-  /** The largest set of nodes around one clock. */
+  /** Returns the largest set of nodes with nearly equal offsets. */
   private agreeing(offsets: Agreement['offsets']): readonly TronNode[] {
     let most: readonly TronNode[] = [];
     for (const { ms } of offsets) {
@@ -166,7 +181,7 @@ export class Agreement {
   }
 }
 
-/** What at least two say, and more than say anything else; undefined when nothing is that. */
+/** Returns the statement that at least two witnesses make and more than make any other; undefined without one. */
 export function majorityOf(testimonies: readonly Testimony[]): string | undefined {
   const counts = new Map<string, number>();
   for (const { says } of testimonies) counts.set(says, (counts.get(says) ?? 0) + 1);

@@ -1,13 +1,13 @@
 /**
- * A block's id as made of its header: what binds a block's time and parent to its id. A node that reports another time of
- * the same block is caught by this alone. Pure.
+ * Computes a block's id from its header. The id binds the block's time and parent, so this exposes a node that reports
+ * a wrong time for a block. Pure.
  */
 import { createHash } from 'node:crypto';
 import { int64, type JsonObject } from './json.js';
 
 /**
- * TRON: BlockHeader.raw, by field number; what java-tron 4.8 prints of a block of the main network. A header with any
- * other field is not judged, since its bytes cannot be known here.
+ * TRON: fields of BlockHeader.raw by number, as java-tron 4.8 prints a main network block. A header with an unknown
+ * field is not checked, since its bytes are unknown here.
  */
 const FIELDS = [
   ['timestamp', 1, 'integer'],
@@ -37,7 +37,7 @@ function key(field: number, wire: number): Buffer {
   return varint(BigInt((field << 3) | wire));
 }
 
-/** The header's protobuf; undefined when it has something in it that is not known here. */
+/** Returns the header's protobuf encoding; undefined when it has an unknown or malformed member. */
 function bytesOf(header: JsonObject): Buffer | undefined {
   if (Object.keys(header).some((name) => !NAMES.has(name))) return undefined;
   const parts: Buffer[] = [];
@@ -58,8 +58,8 @@ function bytesOf(header: JsonObject): Buffer | undefined {
 }
 
 /**
- * The id of the block with this header, 64 hex digits; undefined when it cannot be computed.
- * TRON: the number in eight bytes, then the hash of the header's bytes from its ninth byte on.
+ * Returns the id of the block with this header, 64 hex digits; undefined when it cannot be computed. TRON: the number
+ * in eight bytes, then the sha256 of the header's bytes without its first eight bytes.
  */
 export function idOf(header: JsonObject): string | undefined {
   const bytes = bytesOf(header);

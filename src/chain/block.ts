@@ -1,4 +1,4 @@
-/** Blocks as nodes print them, reduced to what proofs need: who they are, when, and which bytes they hold. */
+/** Parses blocks as nodes print them, reduced to the data that proofs need: identity, time and bytes. */
 import { createHash } from 'node:crypto';
 import { idOf } from './block-header.js';
 import { NodeError } from './errors.js';
@@ -12,14 +12,14 @@ export interface BlockHead {
   readonly timestampMs: number;
 }
 
-/** A block without what it holds. */
+/** A block without its transactions. */
 export interface BlockHeader extends BlockHead {
   readonly parentId: string;
-  /** Whether the header says that there are no transactions; undefined when it says nothing of them. */
+  /** True when the header says that there are no transactions; undefined when it says nothing about them. */
   readonly isEmpty: boolean | undefined;
 }
 
-/** A transaction of a type that our wallets make, as it stands in a block. */
+/** A transaction of a type that our wallets make, as found in a block. */
 export interface SignedAct {
   readonly act: OwnedAct;
   readonly rawData: Buffer;
@@ -31,20 +31,20 @@ export interface BlockTransaction {
   /** sha256 of the bytes in the block, computed here: the node's own `txID` is not trusted. */
   readonly txid: string;
   readonly succeeded: boolean;
-  /** Of the types that our wallets make; the bytes of all others are not kept. */
+  /** Set for the types that our wallets make. The bytes of all other types are not kept. */
   readonly signed: SignedAct | undefined;
-  /** Whoever called a contract by it, as hex of 21 bytes. */
+  /** The caller of a contract, as hex of 21 bytes. */
   readonly caller?: string | undefined;
 }
 
-/** A transaction with what its block says of it beside what is kept: all its bytes, and how it ended in the node's word. */
+/** A transaction with data that is not kept in the block: all its bytes, and the result that the node reports. */
 export interface GivenTransaction {
   readonly read: BlockTransaction;
   readonly rawData: Buffer;
   readonly result: unknown;
 }
 
-/** A block read from its bytes, with those of all its transactions, in the order of `block.transactions`. */
+/** A block read from its bytes, with the bytes of all its transactions, in the order of `block.transactions`. */
 export interface GivenBlock {
   readonly block: Block;
   readonly given: readonly GivenTransaction[];
@@ -52,18 +52,18 @@ export interface GivenBlock {
 
 export interface Block extends BlockHeader {
   readonly transactions: readonly BlockTransaction[];
-  /** Read from its bytes. Otherwise `transactions` are ids as the node lists them, and nothing is known of their content. */
+  /** True when read from its bytes. Otherwise `transactions` are only ids as listed by the node, without content. */
   readonly isWhole: boolean;
-  /** Of a list, those that may be acts as ours are; undefined when there is not even a list. */
+  /** Of a list: ids of transactions that may be acts like ours. Undefined without a list. */
   readonly unknown?: readonly string[] | undefined;
 }
 
 const ID_PATTERN = /^[0-9a-f]{64}$/;
 const HEX_PATTERN = /^(?:[0-9a-f]{2})+$/;
-/** TRON: as many as a permission may have keys. */
+/** TRON: the maximum number of keys in a permission. */
 const SIGNATURES_MAX = 5;
 
-/** The txid of raw transaction bytes (TRON: sha256). */
+/** Returns the txid of raw transaction bytes (TRON: sha256). */
 export function txidOf(rawData: Uint8Array): string {
   return createHash('sha256').update(rawData).digest('hex');
 }
@@ -88,21 +88,27 @@ function readTransaction(json: JsonObject): GivenTransaction | undefined {
   return { read, rawData, result };
 }
 
-/** A copy in memory of its own: small buffers share theirs, and one that is kept would keep its neighbours' too. */
+/** Copies bytes into separate memory. Small buffers share a pool, so keeping one would keep its neighbours too. */
 function apart(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;
 }
 
-/** The act in a single transaction as `node` prints it; undefined when of no type of ours. Throws NodeFault. */
+/**
+ * Returns the act in a single transaction as `node` prints it; undefined when its type is none of ours. Throws
+ * NodeError.
+ */
 export function readSignedAct(node: string, txid: string, json: JsonObject): SignedAct | undefined {
   const read = readTransaction(json);
   if (read?.read.txid !== txid) throw new NodeError(node, 'nonsense', 'another transaction than was asked for');
   return read.read.signed;
 }
 
-/** A block of `node`'s answer without what is in it; throws NodeFault when it is not one (an empty object included). */
+/**
+ * Reads a block's header from the answer of `node`. Throws NodeError when the answer is no block (an empty object
+ * included).
+ */
 export function readHeader(node: string, json: JsonObject): BlockHeader {
   const id = json['blockID'];
   const header = isJsonObject(json['block_header']) ? json['block_header']['raw_data'] : undefined;
@@ -118,8 +124,8 @@ export function readHeader(node: string, json: JsonObject): BlockHeader {
   if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
     throw new NodeError(node, 'nonsense', 'a block whose id and number differ');
   }
-  // Rentals are counted by block times, forks found by parents: both are only as good as the id they belong to. The first
-  // block was written down, not made like the others, and no time or parent of it is ever used.
+  // Rental ends are computed from block times, and forks are found by parents. Both are trustworthy only if they match
+  // the id. The genesis block's id is not computed like the others, and its time and parent are never used.
   if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeError(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
@@ -132,17 +138,17 @@ function isContradicted({ isEmpty }: BlockHeader, count: number): boolean {
   return isEmpty !== undefined && isEmpty !== (count === 0);
 }
 
-/** A block of `node`'s answer. Throws NodeFault when it is none, or when its transactions are not to be understood. */
+/** Reads a block from the answer of `node`. Throws NodeError when it is no block or any transaction is unreadable. */
 export function readBlock(node: string, json: JsonObject): Block {
   return readGivenBlock(node, json).block;
 }
 
-/** The same with the bytes of all its transactions. */
+/** Does the same as `readBlock` and returns the bytes of all transactions too. */
 export function readGivenBlock(node: string, json: JsonObject): GivenBlock {
   const header = readHeader(node, json);
   const list = json['transactions'] ?? [];
   const given = objectsOf(list).flatMap((transaction) => readTransaction(transaction) ?? []);
-  // TRON: the root of an empty block is zero. A transaction left out could be ours.
+  // TRON: the root of an empty block is zero. An omitted transaction could be ours.
   const count = Array.isArray(list) ? list.length : -1;
   if (given.length !== count || isContradicted(header, count)) {
     if (header.number > 0) throw new NodeError(node, 'nonsense', 'a block whose transactions cannot all be read');
@@ -150,15 +156,17 @@ export function readGivenBlock(node: string, json: JsonObject): GivenBlock {
   return { block: { ...header, transactions: given.map(({ read }) => read), isWhole: true }, given };
 }
 
-/** Whether a transaction succeeded, by what a node reports of its execution. TRON: no result is a success. */
+/**
+ * Returns true if a transaction succeeded, by the node's report on its execution. TRON: a missing result is a success.
+ */
 export function hasSucceeded(info: JsonObject): boolean {
   const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
   return info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');
 }
 
 /**
- * A block from what `node` says of the execution of its transactions. TRON (gettransactioninfobyblocknum): one entry
- * each, which names a contract where one was called or made. Throws NodeFault.
+ * Builds a block from the execution report of its transactions. TRON (gettransactioninfobyblocknum): one entry per
+ * transaction, with a contract address where a contract was called or created. Throws NodeError.
  */
 export function listedBlock(node: string, header: BlockHeader, infos: unknown): Block {
   const list: readonly unknown[] = Array.isArray(infos) ? infos : [];

@@ -1,6 +1,6 @@
 /**
- * The chain parameters that prices and costs are computed from. A node that leaves one out, repeats one or names an
- * absurd value is at fault; nodes that contradict each other are believed by majority or not at all.
+ * Reads the chain parameters behind prices and costs. A node that omits or repeats one, or reports an absurd value, is
+ * at fault. When nodes contradict each other, the majority counts; without a majority, none does.
  */
 import { ChainUnavailableError, NodeError } from './errors.js';
 import { int64, objectsOf, type JsonObject } from './json.js';
@@ -16,13 +16,13 @@ const PARAMETERS = {
 type ParameterName = keyof typeof PARAMETERS;
 
 export interface ChainParameters {
-  /** Sun burnt per energy that is not there. */
+  /** Sun burnt per missing unit of energy. */
   readonly energyFeeSun: bigint;
-  /** Sun per byte without bandwidth. */
+  /** Sun burnt per byte without bandwidth. */
   readonly transactionFeeSunPerByte: bigint;
-  /** What the bandwidth of a new account costs its creator, who has none staked. */
+  /** Cost in sun of a new account's bandwidth for a creator without staked bandwidth. */
   readonly createAccountFeeSun: bigint;
-  /** What the creation of an account costs beside. */
+  /** Additional cost in sun of creating an account. */
   readonly systemContractFeeSun: bigint;
 }
 
@@ -34,7 +34,7 @@ export interface FeeBounds {
 
 export type ParameterBounds = Readonly<Record<ParameterName, FeeBounds>>;
 
-/** What activating an account costs whoever has no staked bandwidth, in sun. */
+/** Returns the cost in sun of activating an account without staked bandwidth. */
 export function activationCostSun(parameters: ChainParameters): bigint {
   return parameters.systemContractFeeSun + parameters.createAccountFeeSun;
 }
@@ -43,13 +43,13 @@ export function isWithin(value: bigint, { min, max }: FeeBounds): boolean {
   return value >= min && value <= max;
 }
 
-/** The parameters in a node's answer. Throws NodeFault unless each is there once and within its bounds. */
+/** Reads the parameters from a node's answer. Throws NodeError unless each occurs once and is within its bounds. */
 export function readChainParameters(node: string, json: JsonObject, bounds: ParameterBounds): ChainParameters {
   const entries = objectsOf(json['chainParameter']);
   const read = {} as Record<ParameterName, bigint>;
   for (const [name, key] of Object.entries(PARAMETERS) as [ParameterName, string][]) {
     const [entry, ...more] = entries.filter((each) => each['key'] === key);
-    // TRON: a value of zero is left out; no bound allows it here.
+    // TRON omits a value of zero. No bound here allows zero.
     const value = entry === undefined || more.length > 0 ? undefined : int64(entry['value']);
     if (value === undefined || !isWithin(value, bounds[name])) {
       const { min, max } = bounds[name];
@@ -62,7 +62,7 @@ export function readChainParameters(node: string, json: JsonObject, bounds: Para
   return read;
 }
 
-/** The answer most nodes gave. Throws ChainUnavailableError when they contradict each other without a majority. */
+/** Returns the answer that most nodes gave. Throws ChainUnavailableError when they differ without a majority. */
 export function agreedParameters(answers: readonly ChainParameters[]): ChainParameters {
   const alike = new Map<string, { readonly parameters: ChainParameters; count: number }>();
   for (const parameters of answers) {

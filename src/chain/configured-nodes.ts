@@ -1,4 +1,4 @@
-/** The nodes as the settings name them: what belongs to each, and nothing of one to another. Pure. */
+/** Builds the options of each node from the settings, without mixing keys or URLs between nodes. Pure. */
 import type { Config } from '../config/config.js';
 import type { NodeOptions } from './node.js';
 
@@ -23,12 +23,12 @@ export function nodeOptionsOf(chain: Config['chain']): ConfiguredNode[] {
   }));
 }
 
-/** Whose requests a limit counts: one key at one node. */
+/** Returns the account that a provider's rate limit applies to: one key at one host. */
 export function accountAt({ fullUrl, apiKey }: NodeOptions): string {
   return `${new URL(fullUrl).host} ${apiKey ?? ''}`;
 }
 
-/** Hosts other than this machine that an API key is sent to without TLS. */
+/** Returns the hosts, except this machine, that receive an API key without TLS. */
 export function keysInClear(chain: Config['chain']): string[] {
   const urls = nodeOptionsOf(chain).flatMap(({ fullUrl, solidUrl, apiKey }) =>
     apiKey === undefined ? [] : [new URL(fullUrl), new URL(solidUrl)],

@@ -1,6 +1,6 @@
 /**
- * The one contract in a transaction's raw bytes, as the chain reads it: its type, its permission and its message. Pure;
- * what the chain could not have executed is none.
+ * Reads the single contract in a transaction's raw bytes as the chain does: type, permission and message. Bytes that
+ * the chain could not have executed hold no contract. Pure.
  */
 import { addressFromBytes } from './address.js';
 import { NotProtobufError, readFields, type Fields, type Wanted } from './protobuf.js';
@@ -16,19 +16,19 @@ const ADDRESS_PREFIX = 0x41;
 export interface ContractBytes {
   /** TRON's contract type number. */
   readonly type: number;
-  /** Of the owner's permissions, the one it was made through; 0 is the owner's own. */
+  /** The owner's permission that was used; 0 is the owner permission itself. */
   readonly permissionId: number;
-  /** Its message, by the fields that its type has. */
+  /** The contract's message, with the fields of its type. */
   readonly message: Fields;
 }
 
-/** A contract type: the name of its message, and the fields that are read of it. */
+/** A contract type: the name of its message, and the fields to read. */
 export interface ContractShape {
   readonly name: string;
   readonly fields: Wanted;
 }
 
-/** The contract in `rawData` when it is of one of `shapes`, by type number; undefined when it is of none. */
+/** Returns the contract in `rawData` if its type number is among `shapes`; undefined otherwise. */
 export function contractIn(
   rawData: Uint8Array,
   shapes: Readonly<Record<number, ContractShape>>,
@@ -43,7 +43,7 @@ export function contractIn(
 
 function readContract(rawData: Uint8Array, shapes: Readonly<Record<number, ContractShape>>): ContractBytes | undefined {
   const [bytes, ...more] = readFields(rawData, RAW).all(11);
-  // TRON: a transaction with any other number of contracts is in no block.
+  // TRON: no block contains a transaction with any other number of contracts.
   if (bytes === undefined || more.length > 0) return undefined;
   const contract = readFields(bytes, CONTRACT);
   const type = contract.int32(1);
@@ -54,14 +54,14 @@ function readContract(rawData: Uint8Array, shapes: Readonly<Record<number, Contr
   return { type, permissionId: contract.int32(5), message: readFields(any.bytes(2), shape.fields) };
 }
 
-/** TRON (Any.is): the type is what stands after the last slash, whatever is before it. */
+/** TRON (Any.is): the type is the text after the last slash; the text before it does not matter. */
 function nameIn(url: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(url);
     const at = text.lastIndexOf('/');
     return at < 0 ? undefined : text.slice(at + 1);
   } catch {
-    // protobuf (Java) refuses text that is no UTF-8.
+    // protobuf (Java) rejects text that is not UTF-8.
     return undefined;
   }
 }
@@ -70,7 +70,7 @@ export function isAddressBytes(bytes: Uint8Array): boolean {
   return bytes.length === ADDRESS_BYTES && bytes[0] === ADDRESS_PREFIX;
 }
 
-/** The address in a field of a message; undefined when it holds none. */
+/** Returns the address in a field of a message; undefined when the field holds none. */
 export function addressIn(bytes: Uint8Array): string | undefined {
   return isAddressBytes(bytes) ? addressFromBytes(bytes) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What an unsigned contract call came to, read from triggerconstantcontract's answer. TRON: a revert still says
- * `result.result: true`; only `transaction.ret[0].ret` shows it, and VM exceptions come as OTHER_ERROR.
+ * Reads the outcome of an unsigned contract call from triggerconstantcontract's answer. TRON: a revert still has
+ * `result.result: true`. Only `transaction.ret[0].ret` shows it. VM exceptions come as OTHER_ERROR.
  */
 import type { EventLog } from '../domain/sizing.js';
 import { energy, type Energy } from '../domain/units.js';
@@ -24,7 +24,7 @@ export type CallOutcome =
       readonly energyUsed: Energy;
       readonly energyPenalty: Energy;
       readonly result: string;
-      /** TRON: absent means none, so this is also empty where a node leaves events out. */
+      /** TRON: absent means none, so it is also empty where a node omits events. */
       readonly logs: readonly EventLog[];
     }
   | { readonly kind: 'reverted'; readonly energyUsed: Energy; readonly data: string }
@@ -38,7 +38,7 @@ export type CallOutcome =
 
 const VM_EXCEPTION = /org\.tron\.core\.vm\.program\.Program\$(\w+)/;
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
-/** More than all of the network's energy, of which there are 180 billion a day. */
+/** More than the whole network's energy, which is 180 billion a day. */
 const ENERGY_MAX = 10n ** 12n;
 
 function readRefusal(message: string): CallOutcome {
@@ -52,14 +52,15 @@ function readRefusal(message: string): CallOutcome {
   return { kind: 'refused', refusal: 'other', message };
 }
 
-/** Reads the answer (asked with `visible: true`); throws NodeFault when it is no answer to a constant call. */
+/** Reads the answer to a request with `visible: true`. Throws NodeError when it is no answer to a constant call. */
 export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   const result = json['result'];
   if (!isJsonObject(result)) throw new NodeError(node, 'nonsense', 'a call without a result');
   const code = result['code'];
   const message = typeof result['message'] === 'string' ? result['message'] : '';
   if (typeof code === 'string' && code !== 'SUCCESS') {
-    // TRON (java-tron): as it comes, vm.supportConstant is off. That is no word on the call: another node may run it.
+    // TRON (java-tron): this text means that vm.supportConstant is off. It says nothing about the call; another node
+    // may run it.
     if (/not support constant/i.test(message)) throw new NodeError(node, 'refused', NO_CONSTANT_CALLS);
     return readRefusal(message);
   }
@@ -83,7 +84,7 @@ export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   return { kind: 'success', energyUsed: energy(used), energyPenalty: energy(penalty), result: first, logs };
 }
 
-/** The events that can be read; a contract of a third party wrote them, so an odd one is skipped. */
+/** Returns the readable events. A third party's contract wrote them, so malformed ones are skipped. */
 function readLogs(list: unknown): EventLog[] {
   return objectsOf(list).flatMap(({ topics, data }) => {
     const words: readonly unknown[] = Array.isArray(topics) ? topics : [];

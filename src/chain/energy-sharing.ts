@@ -6,7 +6,7 @@ import type { TronNode } from './node.js';
 import type { TronClient } from './tron.client.js';
 
 const CONTRACT_PATH = 'wallet/getcontract';
-/** TRON (Constant.CREATOR_DEFAULT_ENERGY_LIMIT): the limit of contracts that were deployed without one. */
+/** TRON (Constant.CREATOR_DEFAULT_ENERGY_LIMIT): the limit of contracts deployed without one. */
 const DEFAULT_LIMIT = 10_000_000n;
 
 interface ContractTerms {
@@ -15,14 +15,15 @@ interface ContractTerms {
   readonly limit: bigint;
 }
 
-/** How the deployer of a contract shares in its calls, and who it is; undefined when there is no such contract. */
+/** A deployer's share in the calls of its contract. */
 export interface ContractSharing extends EnergySharing {
   readonly deployer: string;
 }
 
 /**
- * Reads the terms of a contract and, where they leave the deployer a part, the energy that the deployer has. Throws
- * ChainUnavailableError. The deployer's own calls are not shared: judge them by NO_SHARING.
+ * Reads a contract's terms and, if the deployer pays a part, the deployer's available energy. Returns undefined when
+ * there is no such contract. Throws ChainUnavailableError. The deployer's own calls are not shared: use NO_SHARING for
+ * them.
  */
 export async function sharingOf(chain: TronClient, contract: string): Promise<ContractSharing | undefined> {
   const terms = await chain.pool.ask(CONTRACT_PATH, (node) => termsOf(node, contract));
@@ -32,7 +33,7 @@ export async function sharingOf(chain: TronClient, contract: string): Promise<Co
   return { ...terms, available: energyLimit > energyUsed ? energyLimit - energyUsed : 0n };
 }
 
-/** The sharing that applies to a call by `caller`. */
+/** Returns the sharing that applies to a call by `caller`. */
 export function sharingFor(caller: string, sharing: ContractSharing | undefined): EnergySharing {
   return sharing === undefined || sharing.deployer === caller ? NO_SHARING : sharing;
 }
@@ -45,7 +46,7 @@ async function termsOf(node: TronNode, contract: string): Promise<ContractTerms 
 
 function readTerms(node: string, contract: string, json: JsonObject): ContractTerms {
   const deployer = json['origin_address'];
-  // TRON: absent is zero, and the deployer then pays for all of a call.
+  // TRON: an absent percentage is zero, and then the deployer pays for the whole call.
   const callerPercent = int64(json['consume_user_resource_percent']);
   const limit = int64(json['origin_energy_limit']);
   if (json['contract_address'] !== contract || typeof deployer !== 'string') {

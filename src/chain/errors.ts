@@ -1,22 +1,22 @@
-/** What can go wrong between us and a TRON node. None of it proves anything about a transaction. */
+/** Failures between us and TRON nodes. None of them proves anything about a transaction. */
 
-/** One node did not give a usable answer. `kind` says whether asking it again soon makes sense. */
+/** A node gave no usable answer. `kind` decides if a soon retry makes sense. */
 export class NodeError extends Error {
   override readonly name = 'NodeFault';
   constructor(
     readonly node: string,
-    /** `unreadable`: a block is there, but what it holds cannot be read in any way. */
+    /** `unreadable`: the block exists, but no way of reading it succeeds. */
     readonly kind:
       'unreachable' | 'timeout' | 'throttled' | 'http' | 'nonsense' | 'refused' | 'unhealthy' | 'unreadable',
     message: string,
     cause?: unknown,
-    /** Whether the node may have heard the request; false where certainly nobody did. */
+    /** True if the node may have received the request; false if it certainly did not. */
     readonly isSent = true,
   ) {
     super(`${node}: ${message}`, { cause });
   }
 
-  /** Whether the node's configuration leaves constant calls out. */
+  /** True when the node's configuration disables constant calls. */
   get runsNoConstantCalls(): boolean {
     return this.message.endsWith(NO_CONSTANT_CALLS);
   }
@@ -24,13 +24,13 @@ export class NodeError extends Error {
 
 export const NO_CONSTANT_CALLS = 'it runs no constant calls';
 
-/** An answer, but none to the question: a provider, or a lite fullnode of TRON, may not have the endpoint. */
+/** Kinds of answers that do not answer the question: a provider or a TRON lite fullnode may lack the endpoint. */
 export const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
 
 const REASONS_MAX = 3;
 const REASON_CHARS_MAX = 300;
 
-/** What nodes said, for a log. */
+/** Summarizes the nodes' errors for a log. */
 function reasonsOf(faults: readonly unknown[]): string {
   const says = faults.slice(0, REASONS_MAX).map((fault) => (fault instanceof Error ? fault.message : String(fault)));
   if (faults.length > REASONS_MAX) says.push(`and ${(faults.length - REASONS_MAX).toString()} more`);
@@ -45,7 +45,7 @@ export class ChainUnavailableError extends Error {
   }
 }
 
-/** What is left of an answer that a node did not give, where another one may do; anything else is thrown on. */
+/** Turns a NodeError into undefined, for callers that can use another node instead. Rethrows everything else. */
 export function unlessOfNode(error: unknown): undefined {
   if (!(error instanceof NodeError)) throw error;
 }

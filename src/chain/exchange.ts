@@ -1,6 +1,7 @@
 /**
- * One HTTP exchange with a node: connections kept open, a limit on time and one on size, no redirects. undici's
- * dispatcher without its `request` or the platform's `fetch`, which take three and ten times its CPU (bench/README.md).
+ * One HTTP exchange with a node: keep-alive connections, limits on time and size, no redirects. Uses undici's
+ * dispatcher directly: undici's `request` takes three times its CPU and the platform's `fetch` ten times
+ * (bench/README.md).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
@@ -13,9 +14,9 @@ export interface Exchange {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For all of it: connecting, sending, and the last byte of the answer. */
+  /** For the whole exchange: connecting, sending, and the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Of the answer, as sent and unzipped. */
+  /** Limit on the answer, both as sent and unzipped. */
   readonly bytesMax: number;
 }
 
@@ -28,43 +29,46 @@ export interface Answer {
 const UNREADABLE = /^(ERR_BUFFER_TOO_LARGE|Z_\w+)$/;
 const unzipped = promisify(gunzip);
 
-/** Thrown when there was an answer, but too long a one or not in the encoding it claims. */
+/** Thrown when an answer is too long or not in the encoding that it claims. */
 export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError';
 }
 
-/** Thrown when not a byte of the request left: nobody can have heard it. `cause` is what would be thrown otherwise. */
+/**
+ * Thrown when no byte of the request left this process, so the node cannot have received it. `cause` is the original
+ * error.
+ */
 export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
 
-/** Of all connections to a port, those for broadcasts, which wait for no read. */
+/** The share of a port's connections that is reserved for broadcasts, so that they wait for no read. */
 const BROADCASTS_SHARE = 0.25;
 
 /**
- * The connections of this process to a node's ports. TRON (java-tron): a port serves node.maxHttpConnectNumber of them, 50, for
- * all processes together; further ones are opened, and nothing on them is read until another one closes.
+ * The connections of this process to a node's ports. TRON (java-tron): a port serves node.maxHttpConnectNumber
+ * connections (50) for all processes together. Further connections open, but are not read until another one closes.
  */
 export class Connections {
   private readonly reads: Agent;
   private readonly broadcasts: Agent;
 
-  /** `max`: to each port at once. */
+  /** `max`: concurrent connections to each port. */
   constructor(max: number) {
     const broadcasts = Math.max(1, Math.floor(max * BROADCASTS_SHARE));
     this.broadcasts = new Agent({ connections: broadcasts });
     this.reads = new Agent({ connections: Math.max(1, max - broadcasts) });
   }
 
-  /** As `post`, by one of these. */
+  /** Sends a request as `post` does, over the connections of its kind. */
   async post(exchange: Exchange, isBroadcast: boolean): Promise<Answer> {
     return post(exchange, isBroadcast ? this.broadcasts : this.reads);
   }
 }
 
 /**
- * POSTs `body`. Throws UnreadableAnswerError, DeadlineError when the time was up, or what went wrong below HTTP; each
- * of the latter two as a NotSentError's cause when the request never began.
+ * POSTs `body`. Throws UnreadableAnswerError, DeadlineError on a timeout, or the error below HTTP. The latter two come
+ * as the cause of a NotSentError when the request was never started.
  */
 async function post({ url, headers, body, timeoutMs, bytesMax }: Exchange, agent: Agent): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
@@ -89,13 +93,13 @@ async function post({ url, headers, body, timeoutMs, bytesMax }: Exchange, agent
 interface Received {
   readonly status: number;
   readonly text: string;
-  /** The bytes of a zipped answer, which then has no text yet. */
+  /** The bytes of a gzipped answer; `text` is then still empty. */
   readonly zipped: readonly Buffer[];
 }
 
 /**
- * One answer as it comes in; what is late is refused, and its connection given up. Text is made of each piece at once:
- * pieces that are kept until the last one outlive the young garbage, and V8 then lets 64 MiB of them gather.
+ * Receives one answer. A late answer is refused and its connection aborted. Each chunk is decoded as it arrives: chunks
+ * kept until the end leave V8's young generation, and V8 then lets 64 MiB of them accumulate.
  */
 class Receiver implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
@@ -122,7 +126,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    // Its turn for a connection came after its time: never sent.
+    // The request got a connection only after its timeout, so it is never sent.
     if (this.late !== undefined) controller.abort(this.late);
   }
 
@@ -151,7 +155,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.fail(error);
   }
 
-  /** undici hands over a controller right before it writes; without one no connection ever carried this. */
+  /** undici passes a controller right before it writes. Without one, no connection ever carried this request. */
   private fail(error: Error): void {
     this.reject(this.controller === undefined ? new NotSentError(error.message, { cause: error }) : error);
   }

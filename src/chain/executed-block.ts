@@ -1,6 +1,6 @@
 /**
- * A block of one node with what its transactions moved: the block and its receipts, matched one to one by id. The
- * block's id vouches for neither, so that what counts is what two nodes say alike (agreement.ts).
+ * A block of one node with the transfers of its transactions: block and receipts, matched one to one by id. The block's
+ * id covers neither results nor receipts, so a caller needs the same from two nodes (agreement.ts).
  */
 import { readGivenBlock, type BlockHeader, type GivenBlock, type GivenTransaction } from './block.js';
 import { NodeError } from './errors.js';
@@ -12,24 +12,23 @@ import { transfersOf, type Transfer } from './transfers.js';
 export interface ExecutedTransaction {
   readonly txid: string;
   readonly transfers: readonly Transfer[];
-  /** Who made it, where it is of a type that moves something, or that our wallets make. */
+  /** The transaction's owner, for types that move value and types that our wallets make. */
   readonly owner: string | undefined;
-  /** Whoever called a contract by it, as hex of 21 bytes. */
+  /** The caller of a contract, as hex of 21 bytes. */
   readonly caller: string | undefined;
-  /** What it burnt of its owner's TRX, in sun. */
+  /** TRX that it burnt from its owner, in sun. */
   readonly feeSun: bigint;
 }
 
 export interface ExecutedBlock extends BlockHeader {
   readonly transactions: readonly ExecutedTransaction[];
-  /** Whether a receipt has internal transactions: a node may keep none (java-tron: vm.saveInternalTx). */
+  /** True if a receipt has internal transactions. A node may keep none (java-tron: vm.saveInternalTx). */
   readonly hasInternal: boolean;
 }
 
 /**
- * The block at a height of `node`'s solid chain, or of its newest one, and what moved in it. Throws NodeError for
- * everything but a block whose every transaction has its receipt: an answer that is empty or short is never an empty
- * block.
+ * Returns the block at a height of `node`'s solid or newest chain, with its transfers. Throws NodeError unless every
+ * transaction has its receipt: an empty or short answer never counts as an empty block.
  */
 export async function executedBlockOf(
   node: TronNode,
@@ -39,7 +38,10 @@ export async function executedBlockOf(
   return execute(node, await givenBlockOf(node, number, port), port);
 }
 
-/** The block at a height as `node` has it, with all its bytes. Throws NodeError, also where its chain is not that high. */
+/**
+ * Returns the block at a height as `node` has it, with all its bytes. Throws NodeError, also when its chain is not that
+ * high.
+ */
 export async function givenBlockOf(node: TronNode, number: number, port: PortName): Promise<GivenBlock> {
   const json = await node.blocks.json(port, 'getblockbynum', number);
   if (!isJsonObject(json) || Object.keys(json).length === 0) {
@@ -50,7 +52,10 @@ export async function givenBlockOf(node: TronNode, number: number, port: PortNam
   return given;
 }
 
-/** What moved in a block that `node` gave, by its receipts there. Throws NodeError as above. */
+/**
+ * Returns the transfers of a block that `node` gave, by the node's receipts. Throws NodeError as `executedBlockOf`
+ * does.
+ */
 export async function execute(node: TronNode, { block, given }: GivenBlock, port: PortName): Promise<ExecutedBlock> {
   const { number, id, parentId, timestampMs, isEmpty } = block;
   const header: BlockHeader = { number, id, parentId, timestampMs, isEmpty };
@@ -66,7 +71,7 @@ export async function execute(node: TronNode, { block, given }: GivenBlock, port
   const hasInternal = [...receipts.values()].some((info) => objectsOf(info['internal_transactions']).length > 0);
   const transactions: ExecutedTransaction[] = [];
   for (const transaction of given) transactions.push(await executed(node, port, transaction, receipts));
-  // Every receipt has found its transaction, and every transaction its own receipt.
+  // At this point every transaction has its receipt; a receipt left over belongs to no transaction.
   if (receipts.size > 0)
     throw new NodeError(node.name, 'nonsense', 'receipts of transactions that are not in the block');
   return { ...header, transactions, hasInternal };
@@ -99,7 +104,7 @@ async function executed(
   if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
   const { caller } = read;
   if (!isInexact) return { txid, owner, caller, feeSun, transfers };
-  // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
+  // More than 2^53 sun in one internal transaction: the answer about a single transaction is parsed without rounding.
   const exact = await (port === 'solid'
     ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
     : node.full('wallet/gettransactioninfobyid', { value: txid }));

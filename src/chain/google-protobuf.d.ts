@@ -1,8 +1,8 @@
-/** What is used of google-protobuf, which ships no types. */
+/** The used part of google-protobuf, which ships no types. */
 declare module 'google-protobuf' {
   export class BinaryReader {
     constructor(bytes: Uint8Array);
-    /** To the next field; false at the end. Throws on a tag that is none. */
+    /** Advances to the next field; false at the end. Throws on an invalid tag. */
     nextField(): boolean;
     getFieldNumber(): number;
     getWireType(): number;

@@ -1,6 +1,6 @@
 /**
- * Whether a node keeps transaction history: it must know a final transaction that it is asked for. TRON: a node with
- * `storage.transHistory.switch = off`, or a pruned one, answers `{}` about every transaction, which proves nothing.
+ * Checks that a node keeps transaction history: it must know a given final transaction. TRON: a node with
+ * `storage.transHistory.switch = off`, or a pruned one, answers `{}` for every transaction, which proves nothing.
  */
 import { monotonicMs } from '../base/clock.js';
 import type { Agreement } from './agreement.js';
@@ -8,7 +8,7 @@ import { NO_ANSWER, NodeError } from './errors.js';
 import type { TronNode } from './node.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf } from './tron.client.js';
 
-/** A transaction of which it is certain that it is final. */
+/** A transaction that is certainly final. */
 export interface FinalTx {
   readonly txid: string;
   readonly blockNumber: number;
@@ -17,27 +17,27 @@ export interface FinalTx {
 interface Judged {
   readonly keeps: boolean;
   readonly atMs: number;
-  /** Since when it has been found without. */
+  /** Since when the node has been found without history. */
   readonly lackingSinceMs: number | undefined;
 }
 
-/** How long a node that knew a transaction is believed to know others, and one that did not is not queried. */
+/** How long a positive or negative result is cached. */
 const KEEPS_MS = 300_000;
 const LACKS_MS = 10_000;
-/** TRON: a day. A node may have deleted what is older and still keep all that a proof needs. */
+/** TRON: a day of blocks. A node may have deleted older ones and still keep everything that a proof needs. */
 const RECENT_BLOCKS = 28_800;
 const BLOCKS_BACK = 1_000;
-/** So many blocks without any transaction are a chain on which there is nothing to ask for. */
+/** This many blocks without a transaction mean a chain with nothing to check against. */
 const BLOCKS_READ_MAX = 20;
 
 export class History {
   private readonly judged = new Map<TronNode, Judged>();
   private readonly judging = new Map<TronNode, Promise<boolean>>();
 
-  /** `ours`: a final transaction that the records know of, the newest best. */
+  /** `ours`: returns a recorded final transaction, preferably the newest. */
   constructor(private readonly ours: () => Promise<FinalTx | undefined>) {}
 
-  /** Whether `node` keeps history, as seen lately or now. Throws NodeFault when it does not answer. */
+  /** Returns true if `node` keeps history, cached or checked now. Throws NodeError when it does not answer. */
   async keeps(node: TronNode): Promise<boolean> {
     const last = this.judged.get(node);
     if (last !== undefined && monotonicMs() - last.atMs <= (last.keeps ? KEEPS_MS : LACKS_MS)) return last.keeps;
@@ -48,15 +48,15 @@ export class History {
     return judging;
   }
 
-  /** How long a node has been known to keep none; 0 while it does, or was never asked. */
+  /** Returns how long a node has been known to keep no history; 0 while it keeps one or was never checked. */
   lackingMs(node: TronNode): number {
     const since = this.judged.get(node)?.lackingSinceMs;
     return since === undefined ? 0 : monotonicMs() - since;
   }
 
   /**
-   * Whether nothing is to be expected of a witness about what is final, though it answers: its solid head stands still, or
-   * it has been known for as long as a silent one is waited for to keep no transactions.
+   * Returns true for a witness that answers but can say nothing about final blocks: its solid head is stalled, or it
+   * has lacked history for longer than a silent witness is waited for.
    */
   isOut(node: TronNode, agreement: Agreement): boolean {
     return agreement.isSolidStalled(node) || this.lackingMs(node) > agreement.awayMaxMs;
@@ -71,7 +71,10 @@ export class History {
     return keeps;
   }
 
-  /** A transaction that `node` must know: one of ours, or one of its own from some way back; undefined on a fresh chain. */
+  /**
+   * Returns a transaction that `node` must know: one of ours, or an older one of its own chain; undefined on a fresh
+   * chain.
+   */
   private async knownTo(node: TronNode): Promise<string | undefined> {
     const head = await solidHeadOf(node);
     const ours = await this.ours();
@@ -87,7 +90,10 @@ export class History {
   }
 }
 
-/** Whether the node has a transaction that every node with history has. Throws NodeFault when it does not answer. */
+/**
+ * Returns true if the node knows a transaction that every node with history knows. Throws NodeError when it does not
+ * answer.
+ */
 async function knows(node: TronNode, txid: string): Promise<boolean> {
   try {
     return (await solidPlaceOf(node, txid)) !== undefined;

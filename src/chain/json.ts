@@ -1,12 +1,12 @@
 /**
- * Reading what nodes answer: int64 beyond 2^53 kept exact, every member checked before use. Texts in an answer may be
- * anybody's (names of contracts, type URLs, memos): they are data, whatever they contain.
+ * Parses the answers of nodes: int64 beyond 2^53 stays exact, and every member is checked before use. Strings in an
+ * answer may come from third parties (contract names, type URLs, memos) and are treated as data only.
  */
 import { parse } from 'lossless-json';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** JSON.parse rounds from 16 digits on; also true of digits inside a text, where it only costs time. */
+/** JSON.parse rounds from 16 digits on. Long digits inside a string match too, which only costs time. */
 const LONG_DIGITS = /\d{16}/;
 const INTEGER = /^-?\d+$/;
 const DECIMAL_INT64 = /^-?\d{1,19}$/;
@@ -15,15 +15,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object in `text`, integers beyond 2^53 as bigints; undefined when it is none. */
+/** Returns the object in `text`, with integers beyond 2^53 as bigints; undefined for anything else. */
 export function parseJson(text: string): JsonObject | undefined {
   const value = LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text);
   return isJsonObject(value) ? value : undefined;
 }
 
 /**
- * The value in `text` by the platform's parser, which takes a hundredth of the other one's time: for answers of
- * megabytes in which no long integer is used, blocks first of all. undefined when it is no JSON.
+ * Parses `text` with the platform's parser, in a hundredth of the other parser's time. For answers of megabytes without
+ * needed long integers, mainly blocks. Returns undefined for invalid JSON.
  */
 export function plainJson(text: string): unknown {
   try {
@@ -37,7 +37,7 @@ function exactJson(text: string): unknown {
   try {
     return parse(text, undefined, numberOf);
   } catch {
-    // No JSON, a member twice with different values, or nested deeper than the stack.
+    // Invalid JSON, a duplicate member with different values, or nesting deeper than the stack.
     return undefined;
   }
 }
@@ -47,7 +47,7 @@ function numberOf(text: string): number | bigint {
   return Number.isSafeInteger(number) || !INTEGER.test(text) ? number : BigInt(text);
 }
 
-/** An int64 member; absent is 0, as protobuf prints it. undefined when it is something else. */
+/** Reads an int64 member. Absent is 0, as protobuf prints it. Returns undefined for anything else. */
 export function int64(value: unknown): bigint | undefined {
   if (value === undefined) return 0n;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;

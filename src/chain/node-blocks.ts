@@ -1,7 +1,7 @@
 /**
- * Blocks as one node returns them: heads and headers without their transactions, and the transactions of each block once.
- * What a block holds is anybody's, so a block that cannot be read is read another way: as the list of what happened to
- * its transactions, which holds nothing that a third party could write.
+ * Reads blocks of one node: heads and headers without transactions, and the transactions of each block once. Third
+ * parties control a block's content. A block that cannot be read whole is read as the list of its execution results,
+ * which contains no third-party data.
  */
 import { monotonicMs } from '../base/clock.js';
 import {
@@ -19,30 +19,33 @@ import { isJsonObject, type JsonObject } from './json.js';
 
 export type PortName = 'full' | 'solid';
 
-/** How a question is asked: `head` may not exist there, `block` has limits of its own that judge nobody's health. */
+/**
+ * Manner of a request: the `head` endpoint may not exist, and `block` has its own limits and no effect on the node's
+ * health.
+ */
 export type Manner = 'head' | 'block';
 
 export type Ask = (port: PortName, path: string, body: JsonObject, manner: Manner) => Promise<unknown>;
 
-/** How long a provider is taken at its word that it has no `getblock`. */
+/** How long a provider without `getblock` is not asked for it. */
 const LACK_MS = 60_000;
-/** How long a block that could not be read whole is not asked for again. */
+/** How long a block that could not be read whole is not requested whole. */
 const LISTED_MS = 60_000;
 const LISTED_MAX = 64;
 /**
- * What is kept of blocks, by an estimate: the last five minutes, in which a block is followed, becomes solid (a minute)
- * and is searched (another one). Reading back further reads again.
+ * Estimated size of the cache. It covers the last five minutes, in which a block is followed, becomes solid (a minute)
+ * and is searched (another minute). Older blocks are read again.
  */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 const KEPT_BLOCKS_MAX = 100;
 const TRANSACTION_BYTES = 250;
-/** Of an act: its object, amounts, addresses and buffers beside their bytes. */
+/** Size of an act besides its bytes: object, amounts, addresses and buffers. */
 const ACT_BYTES = 750;
-/** Read whole of one node at once by this process: as JSON a full block is some megabytes. */
+/** Concurrent reads of whole blocks from one node: a full block is some megabytes of JSON. */
 const READS_MAX = 4;
-/** How long what came too late once is not asked for: blocks whole, or as lists. Meanwhile others are not held up by it. */
+/** How long whole blocks, or lists, are not requested after one came too late. Meanwhile it delays no other request. */
 const LATE_MS = 60_000;
-/** A broken answer now and then is no broken block. */
+/** A single broken answer does not mean a broken block. */
 const ATTEMPTS = 2;
 const PATHS = { full: 'wallet', solid: 'walletsolidity' } as const;
 
@@ -61,7 +64,7 @@ export class NodeBlocks {
     private readonly ask: Ask,
   ) {}
 
-  /** The port's head. Throws NodeFault. */
+  /** Returns the port's head. Throws NodeError. */
   async head(port: PortName): Promise<BlockHeader> {
     const header = await this.askForHeader(port, {});
     if (header !== undefined) return header;
@@ -70,7 +73,7 @@ export class NodeBlocks {
     return block;
   }
 
-  /** The header at a height; undefined when the port's chain is not that high. Throws NodeFault. */
+  /** Returns the header at a height; undefined when the port's chain is not that high. Throws NodeError. */
   async header(port: PortName, number: number): Promise<BlockHeader | undefined> {
     const header = await this.askForHeader(port, { id_or_num: number.toString() });
     if (header === undefined) return this.whole(port, number);
@@ -79,13 +82,15 @@ export class NodeBlocks {
     return header;
   }
 
-  /** The block at a height; undefined when the port's chain is not that high. Throws NodeFault. */
+  /** Returns the block at a height; undefined when the port's chain is not that high. Throws NodeError. */
   async block(port: PortName, number: number): Promise<Block | undefined> {
     const header = await this.header(port, number);
     return header && this.contentOf(port, header);
   }
 
-  /** The block of a header, read once. Throws NodeFault, of kind `unreadable` when the block stays so in every way. */
+  /**
+   * Returns the block of a header, read once. Throws NodeError, of kind `unreadable` when no way of reading succeeds.
+   */
   async contentOf(port: PortName, header: BlockHeader): Promise<Block> {
     const known = this.kept.get(header.id);
     if (known !== undefined) return known;
@@ -98,7 +103,7 @@ export class NodeBlocks {
     return coming;
   }
 
-  /** What was read of a block's transactions is doubted: they are read anew when next asked for. */
+  /** Drops a block from the cache because its content is in doubt. The next request reads it again. */
   forget({ id }: BlockHeader): void {
     const known = this.kept.get(id);
     if (known !== undefined) this.keptBytes -= sizeOf(known);
@@ -106,7 +111,7 @@ export class NodeBlocks {
     this.listed.delete(id);
   }
 
-  /** Has a block that was read whole of this node known to whoever asks for it by its header. */
+  /** Caches a whole block of this node, for later requests by its header. */
   keep(block: Block): void {
     if (this.kept.has(block.id)) return;
     this.kept.set(block.id, block);
@@ -118,12 +123,15 @@ export class NodeBlocks {
     }
   }
 
-  /** The act in one transaction; undefined when it is of no type of ours. Throws NodeFault, also when there is none. */
+  /**
+   * Returns the act in one transaction; undefined when its type is none of ours. Throws NodeError, also for an unknown
+   * transaction.
+   */
   async signedAct(port: PortName, txid: string): Promise<SignedAct | undefined> {
     return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));
   }
 
-  /** What a port answers about a height, read by the platform's parser. Throws NodeFault. */
+  /** Returns a port's answer about a height, read by the platform's parser. Throws NodeError. */
   async json(port: PortName, path: 'getblockbynum' | 'gettransactioninfobyblocknum', number: number): Promise<unknown> {
     return this.ask(port, `${PATHS[port]}/${path}`, { num: number }, 'block');
   }
@@ -149,7 +157,7 @@ export class NodeBlocks {
     return this.list(port, header, fault);
   }
 
-  /** The block by what happened to its transactions, of which then only ids are known. */
+  /** Returns the block by its execution results, which give only the ids of its transactions. */
   private async list(port: PortName, header: BlockHeader, fault: NodeError | undefined): Promise<Block> {
     if (monotonicMs() < this.lateUntilMs.list) throw this.unreadable(header, fault);
     try {
@@ -160,7 +168,7 @@ export class NodeBlocks {
         'block',
       );
       const block = listedBlock(this.name, header, infos);
-      // Asked for by its number: the chain may have got another block there meanwhile.
+      // The list was requested by number: the chain may meanwhile have another block there.
       if ((await this.header(port, header.number))?.id !== header.id) {
         throw new NodeError(this.name, 'unhealthy', 'its chain has another block there by now');
       }
@@ -171,7 +179,7 @@ export class NodeBlocks {
       if (!(error instanceof NodeError) || error.kind === 'throttled' || error.kind === 'unhealthy') throw error;
       if (error.kind === 'timeout') this.lateUntilMs.list = monotonicMs() + LATE_MS;
       const isCut = fault?.kind === 'unreachable' && error.kind === 'unreachable';
-      // Who still answers about the block is there: a proxy may cut what is large.
+      // A node that still returns the header has the block: a proxy may cut off large answers.
       if (isCut && !(await this.gives(port, header))) throw fault;
       throw this.unreadable(header, fault);
     }
@@ -194,7 +202,7 @@ export class NodeBlocks {
     return block;
   }
 
-  /** TRON: a lite fullnode closes `getblockbynum`, and answers `getblock` whole. */
+  /** TRON: a lite fullnode disables `getblockbynum`, but answers `getblock` with the whole block. */
   private async wholeJson(port: PortName, number: number): Promise<JsonObject> {
     try {
       return await this.object(port, 'getblockbynum', { num: number }, 'block');
@@ -204,7 +212,7 @@ export class NodeBlocks {
     }
   }
 
-  /** undefined when the provider has no such endpoint; 'none' when it has no such block. */
+  /** Returns undefined when the provider has no such endpoint, and 'none' when it has no such block. */
   private async askForHeader(port: PortName, which: { id_or_num: string }): Promise<BlockHeader | 'none' | undefined>;
   private async askForHeader(port: PortName, which: object): Promise<BlockHeader | undefined>;
   private async askForHeader(port: PortName, which: { id_or_num?: string }): Promise<BlockHeader | 'none' | undefined> {
@@ -212,7 +220,7 @@ export class NodeBlocks {
     try {
       const json = await this.object(port, 'getblock', { ...which, detail: false }, 'head');
       if (which.id_or_num !== undefined && Object.keys(json).length === 0) {
-        // Of one that never returned a header, an empty answer may mean that it has no such endpoint.
+        // If the node never returned a header, an empty answer may mean that it lacks the endpoint.
         return this.hasHeaders[port] ? 'none' : undefined;
       }
       const header = readHeader(this.name, json);

@@ -1,6 +1,6 @@
 /**
- * The configured nodes as one thing to ask: healthy ones first, then those that failed lately, the next on a failure,
- * none whose head stands still. Proofs need more than one answer and ask `nodes` one by one.
+ * Asks the configured nodes as one: healthy nodes first, then recently failed ones, the next after a failure, and never
+ * a node with a stalled head. Proofs need several answers and ask `nodes` one by one.
  */
 import { messageOf } from '../domain/errors.js';
 import { sleep } from '../base/clock.js';
@@ -9,24 +9,23 @@ import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
 
-/** A probe older than this is renewed before a node is judged unhealthy for good. */
+/** A probe older than this is repeated before all nodes are judged unhealthy. */
 const REVIVE_INTERVAL_MS = 500;
 /**
- * A node further behind the highest head than this (half a minute of the main network) is not asked: what it says of
- * balances and delegations was true some time ago. Our choice: by blocks and not by time, since a chain may keep a
- * clock of its own.
+ * A node further behind the highest head than this (half a minute of the main network) is not asked: its balances and
+ * delegations are stale. Counted in blocks and not in time, since a chain may keep its own clock.
  */
 const LAG_BLOCKS_MAX = 10;
 /** A node is not probed within this part of the interval after its last head: a block is half a megabyte of text. */
 const FRESH_SHARE = 0.9;
-/** Solid heads of nodes that are well are a few blocks apart. */
+/** Solid heads of working nodes are a few blocks apart. */
 const SOLID_LAG_BLOCKS_MAX = 10;
-/** Final blocks are compared once in so many probes. */
+/** Final blocks are compared once in this many probes. */
 const PROBES_PER_COMPARISON = 10;
-/** Settings of how long others wait for a silent node. */
+/** Default of how long other nodes wait for a silent one. */
 const AWAY_MAX_MS = 300_000;
 
-/** Faults of the way to a node rather than of the node: the next request may well get through. */
+/** Faults of the connection rather than of the node: the next request may well succeed. */
 const BROKEN: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'http']);
 
 interface SolidHead {
@@ -34,7 +33,7 @@ interface SolidHead {
   readonly head: BlockHead;
 }
 
-/** Whether the node's full port has this very block; undefined when it does not answer. */
+/** Returns true if the node's full port has exactly this block; undefined when it does not answer. */
 async function hasBlock(node: TronNode, { number, id }: BlockHead): Promise<boolean | undefined> {
   return node.blocks.header('full', number).then(
     (header) => header?.id === id,
@@ -64,7 +63,7 @@ export class NodePool {
     this.agreement = new Agreement(nodes, awayMaxMs);
   }
 
-  /** Throws ChainUnavailableError while nodes contradict each other and nobody knows which of them to believe. */
+  /** Throws ChainUnavailableError while nodes contradict each other without a majority. */
   assertAgreed(): void {
     const { dispute } = this.agreement;
     if (dispute !== undefined) {
@@ -72,7 +71,7 @@ export class NodePool {
     }
   }
 
-  /** Keeps every node's head known until `stop`. */
+  /** Reads every node's head periodically until `stop`. */
   start(): void {
     this.probing ??= this.probeLoop();
   }
@@ -84,8 +83,8 @@ export class NodePool {
   }
 
   /**
-   * The nodes to ask, the one with the highest head first; configured order decides between equals. Healthy ones, or
-   * where there is none, those that failed lately.
+   * Returns the nodes to ask, highest head first; the configured order decides ties. Healthy ones, or else recently
+   * failed ones.
    */
   healthy(): TronNode[] {
     const current = this.current();
@@ -94,8 +93,8 @@ export class NodePool {
   }
 
   /**
-   * The nodes to send a transaction to, best first. A broadcast is money and the same bytes do no harm twice, so nothing is
-   * left out for a failure; a node that throttles or is not believed comes only where no other is left.
+   * Returns the nodes to broadcast to, best first. Every broadcast matters and repeated bytes do no harm, so recently
+   * failed nodes are included. A node that throttles or is not believed is used only when no other remains.
    */
   forBroadcast(): TronNode[] {
     const current = this.current();
@@ -108,15 +107,14 @@ export class NodePool {
     return byHeight(rest.length > 0 ? rest : this.nodes);
   }
 
-  /** The highest head among healthy nodes, as last seen. */
+  /** The highest known head of a healthy node. */
   get head(): BlockHead | undefined {
     return this.healthy()[0]?.head;
   }
 
   /**
-   * Asks in configured order until one answers: healthy nodes, then those that failed lately. A node with none beside
-   * it is asked once more after a broken connection. `last` is asked last. Throws ChainUnavailableError when nobody
-   * answers.
+   * Asks in configured order until a node answers: healthy nodes, then recently failed ones. A single node is retried
+   * once after a broken connection. `last` is asked last. Throws ChainUnavailableError when no node answers.
    */
   async ask<T>(what: string, question: (node: TronNode) => Promise<T>, last?: TronNode): Promise<T> {
     const faults: unknown[] = [];
@@ -138,8 +136,8 @@ export class NodePool {
   }
 
   /**
-   * Asks all believed nodes at once; the answers of those that gave one. Throws ChainUnavailableError when none did.
-   * For what must not rest on one node's word where others can be asked.
+   * Asks all believed nodes concurrently and returns their answers. For data that should not rest on a single node.
+   * Throws ChainUnavailableError when none answers.
    */
   async askEach<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<readonly T[]> {
     const outcomes = await Promise.allSettled((await this.candidates()).map(question));
@@ -152,8 +150,8 @@ export class NodePool {
   }
 
   /**
-   * The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order, and
-   * last those whose solid head stands still.
+   * Nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order. Nodes
+   * with a stalled solid head come last.
    */
   private current(): TronNode[] {
     const { suspects } = this.agreement;
@@ -167,7 +165,8 @@ export class NodePool {
   private async candidates(): Promise<TronNode[]> {
     const current = this.current();
     if (current.length > 0) return current;
-    // Nobody known to be believed: this process may have just begun, or they may be back. Who asks meanwhile waits too.
+    // No node is known to be believed: this process may have just started, or nodes may have recovered. Concurrent
+    // callers share this probe.
     if (this.reviving === undefined) {
       if (performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return current;
       this.revivedAt = performance.now();
@@ -183,13 +182,13 @@ export class NodePool {
     const rested = nodes.filter((node) => !node.isBackedOff);
     const asked = rested.length > 0 ? rested : nodes.filter((node) => !node.isSilenced);
     await Promise.all(asked.map(async (node) => node.readHead().catch(messageOf)));
-    // Compared as read at about one time. Also with one that is not asked just now, as long as its head was seen to move
-    // lately: a short failure of the only good node brings no stale answers.
+    // Compares heads read at about the same time. A recently moving head counts even if its node is not asked just now:
+    // so a short failure of the only good node does not let stale nodes answer.
     const { height } = this.agreement;
     this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < height - LAG_BLOCKS_MAX));
   }
 
-  /** Asks every witness for the same final block: the highest that all who answer have. */
+  /** Asks every witness for one final block: the highest that all answering witnesses have. */
   private async compareBlocks(): Promise<void> {
     const { witnesses } = this.agreement;
     if (witnesses.length < 2) return;
@@ -215,9 +214,9 @@ export class NodePool {
   }
 
   /**
-   * Measured by the highest solid head, with three or more by the highest that two have reached, and only where a node's
-   * own full port has that very block: one that is alone in claiming a later block makes no other seem to stand still,
-   * and where the whole network does, nobody is behind.
+   * Compares each solid head with the highest one, or with three or more with the highest that two have reached. A node
+   * counts as behind only if its own full port has that very block. So a node that alone claims a later block makes no
+   * other seem stalled, and no node is behind when the whole network stalls.
    */
   private async noteSolidHeads(answers: readonly SolidHead[]): Promise<void> {
     const heads = answers
@@ -236,7 +235,7 @@ export class NodePool {
   private async probeLoop(): Promise<void> {
     for (let probes = 0; !this.stopping.signal.aborted; probes += 1) {
       await this.probe(this.nodes.filter((node) => node.headAgeReadMs >= this.probeMs * FRESH_SHARE));
-      // Beside probing: a silent solid port must not keep heads from being known.
+      // Runs beside probing: a silent solid port must not delay reading the heads.
       if (probes % PROBES_PER_COMPARISON === 0)
         this.comparing ??= this.compareBlocks().finally(() => (this.comparing = undefined));
       await sleep(this.probeMs, this.stopping.signal);

@@ -1,6 +1,6 @@
-/** Node URLs as operators get them from providers: with a path, a query such as `?token=…`, or a user and a password. */
+/** Node URLs as providers issue them: with a path, a query such as `?token=…`, or a user and a password. */
 
-/** Returns the URL of a path below a node's, with the node's own query behind it and without its user and password. */
+/** Returns the URL of a path below a node's URL. Keeps the node's query, removes its user and password. */
 export function urlAt(base: string, path: string): string {
   const url = new URL(base);
   url.username = '';

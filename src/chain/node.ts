@@ -1,6 +1,6 @@
 /**
- * One TRON node over HTTP: its full port and its solid port, with limits on every call, back-off when it throttles,
- * and what is known of its head. Judges answers as answers only; never what they mean for an order.
+ * One TRON node over HTTP: its full and solid ports, with limits on every call, back-off on throttling, and the state
+ * of its head. Judges answers only as answers, not their meaning for an order.
  */
 import { DeadlineError, monotonicMs, nowMs } from '../base/clock.js';
 import { messageOf } from '../domain/errors.js';
@@ -19,55 +19,66 @@ export interface NodeOptions {
   readonly broadcastTimeoutMs: number;
   readonly headStallSec: number;
   readonly headAgeMaxSec: number;
-  /** Of this process to each port at once; CONNECTIONS_MAX unless said. */
+  /** Concurrent connections of this process to each port; default CONNECTIONS_MAX. */
   readonly connectionsMax?: number;
-  /** Waits for a place in the request budget that processes share; false when none comes in time. */
+  /** Waits for a place in the request budget shared by all processes. Resolves to false when none is free in time. */
   readonly admit?: (path: string) => Promise<boolean>;
-  /** Called when the node refuses a request for the number of them. */
+  /** Called when the node throttles a request. */
   readonly onThrottled?: (path: string) => void;
-  /** Whether the budget has places to spare right now; one is taken then. */
+  /** Takes a place if the budget has some to spare; otherwise resolves to false. */
   readonly admitSpare?: () => Promise<boolean>;
 }
 
-/** TRON (TronGrid): over the limit a key is suspended for 30 s; asking meanwhile prolongs it. */
+/** TRON (TronGrid): over the limit a key is suspended for 30 s. Requests meanwhile prolong it. */
 const THROTTLE_BACKOFF_MS = 30_000;
-/** After a failure to connect the others are asked first for this long. */
+/** How long other nodes are preferred after a failure to connect. */
 const FAILURE_BACKOFF_MS = 2_000;
 /**
- * How long a node that throttled is asked nothing even where there is no other, doubled with each throttled answer in a
- * row up to the whole back-off: a gateway that says 503 now and then is no suspended key.
+ * How long a throttling node gets no request, even if it is the only one. Doubles with each consecutive throttled
+ * answer, up to the full back-off: a gateway that says 503 now and then has not suspended the key.
  */
 const THROTTLE_SILENCE_MS = 2_000;
-/** How far this machine's clock may be behind that of who made the newest block. */
+/** How far this machine's clock may lag behind the clock of the newest block's producer. */
 const CLOCK_SKEW_MAX_MS = 10_000;
-/** A failed read is retried sooner than this, as long as a caller waits. */
+/** Callers retry a failed read sooner than this while they still need it. */
 const UNANSWERED_KEPT_MS = 60_000;
 const HEAD = 'the head';
 export const BROADCAST_PATH = 'wallet/broadcasthex';
-/** The head of a provider that gives none without its transactions: read as a block, and asked as a head. */
+/**
+ * The head of a provider that only returns it with its transactions: limited like a block, but its failure counts as a
+ * head's.
+ */
 const WHOLE_HEAD = 'walletsolidity/getnowblock';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 
-/** As TronGrid and java-tron begin such a text; in an answer about a block the rest may be a third party's text. */
+/**
+ * Beginnings of throttling texts of TronGrid and java-tron. In an answer about a block, the rest may be a third party's
+ * text.
+ */
 const THROTTLED_BEGINNING =
   /^(The key exceeds|request rate exceeded|Exceed the user daily usage|class java\.lang\.IllegalAccessException)/i;
 
-/** Four processes together stay below what a port of java-tron serves. */
+/** Four processes together stay below the limit of a java-tron port. */
 const CONNECTIONS_MAX = 12;
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
-/** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
+/** A java-tron block has at most 2 MB of transactions; as JSON it is several times that. */
 const BLOCK_BYTES_MAX = 64 * 1024 * 1024;
-/** Such a block over a slow link. Nothing waits for it but what the block itself is about. */
+/** Long enough for such a block over a slow link. Only work on that block waits for it. */
 const BLOCK_TIMEOUT_MS = 30_000;
 
-/** An answer that is none. Silence and throttling have their own back-off; our own budget is no fault of a node. */
+/**
+ * Kinds of unusable answers. Silence and throttling have their own back-off; our own request budget is no fault of the
+ * node.
+ */
 const BABBLE: ReadonlySet<NodeError['kind']> = new Set(['nonsense', 'http', 'refused']);
 
 interface SeenHead extends BlockHead {
-  /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
+  /** The highest number ever seen here. Backends behind one name alternate, so lower heads appear in between. */
   readonly highest: number;
-  /** When a head as high as that was returned last. One that is not returned any more measures no movement. */
+  /**
+   * When a head this high was last returned. A highest head that is no longer returned is not used to measure movement.
+   */
   readonly highestAtMs: number;
   /** When this process first saw a head this high, by the monotonic clock. */
   readonly advancedAtMs: number;
@@ -75,28 +86,31 @@ interface SeenHead extends BlockHead {
 
 interface Terms {
   readonly timeoutMs: number;
-  /** What is asked in its own way; `undefined` for everything that is no block. */
+  /** Manner of a block request; `undefined` for all other requests. */
   readonly manner?: Manner;
-  /** Nothing waits for the answer: it is asked for where the budget has places to spare, and silence keeps nobody away. */
+  /**
+   * Nothing waits for the answer: it uses only spare places of the budget, and a failure does not affect the node's
+   * health.
+   */
   readonly isAside?: true;
 }
 
 export class TronNode {
   readonly name: string;
   readonly blocks: NodeBlocks;
-  /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
+  /** The identity of a witness: two names of one solid port are one witness. */
   readonly witness: string;
   private readonly connections: Connections;
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
   private silentUntilMs = 0;
   private throttledInARow = 0;
-  /** Its last answer about the head was no block: what else it says is not believed until it returns a block. */
+  /** True if its last head was no block. The node is not believed until it returns a block. */
   private isBabbling = false;
   private headReadAtMs = Number.NEGATIVE_INFINITY;
   /** When its head was last believed. */
   private believedAtMs = monotonicMs();
-  /** Questions to a witness that get no answer: since when, and when last. */
+  /** Unanswered requests to a witness: the first and the latest failure of each path. */
   private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
 
   constructor(private readonly options: NodeOptions) {
@@ -111,27 +125,27 @@ export class TronNode {
     );
   }
 
-  /** The highest head this process has seen here. */
+  /** The last head read from this node. */
   get head(): BlockHead | undefined {
     return this.seen;
   }
 
-  /** Milliseconds since the head last moved (docs/interface.md §18); infinite before the first one. */
+  /** Milliseconds since the head last moved (docs/interface.md §18); infinite before the first head. */
   get stalledMs(): number {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
   }
 
-  /** Milliseconds since it last returned its head; infinite before. */
+  /** Milliseconds since it last returned its head; infinite before the first head. */
   get headAgeReadMs(): number {
     return monotonicMs() - this.headReadAtMs;
   }
 
-  /** Whether the head has moved lately, whatever else keeps the node from being asked. */
+  /** True if the head has moved recently, even if the node is not asked for other reasons. */
   get isMoving(): boolean {
     return this.stalledMs <= this.options.headStallSec * 1000;
   }
 
-  /** How long it has been no witness: a question unanswered each time it was asked, or a head that is not believed. */
+  /** How long it has been no witness: a request fails every time, or its head is not believed. */
   get awayMs(): number {
     const now = monotonicMs();
     const since = [...this.unanswered.values()].flatMap(({ sinceMs, lastMs }) =>
@@ -140,22 +154,24 @@ export class TronNode {
     return now - Math.min(now, ...since, this.isBelieved ? now : this.believedAtMs);
   }
 
-  /** Failed or throttled lately: others are asked first. */
+  /** Failed or throttled recently: other nodes are preferred. */
   get isBackedOff(): boolean {
     return monotonicMs() < this.backoffUntilMs;
   }
 
-  /** Throttled so lately that asking again would only prolong it. */
+  /** Throttled so recently that a request would only prolong it. */
   get isSilenced(): boolean {
     return monotonicMs() < this.silentUntilMs;
   }
 
-  /** Whether what this node says of the chain's state is believed, by the head it last returned. */
+  /** True if the node's statements on the chain's state are believed, judging by its last head. */
   get isBelieved(): boolean {
     return this.seen !== undefined && !this.isBabbling && this.isMoving && this.isOnTime;
   }
 
-  /** Whether its head is neither too old nor ahead of the wall clock; where that is not judged, whether it has one. */
+  /**
+   * True if its head is neither too old nor ahead of the wall clock. Where the age limit is off, true if it has a head.
+   */
   get isOnTime(): boolean {
     if (this.seen === undefined) return false;
     const { headAgeMaxSec } = this.options;
@@ -163,17 +179,18 @@ export class TronNode {
     return headAgeMaxSec === 0 || (ageMs <= headAgeMaxSec * 1000 && ageMs >= -CLOCK_SKEW_MAX_MS);
   }
 
-  /** Believed, and not failing lately. */
+  /** Believed, and not failing recently. */
   get isHealthy(): boolean {
     return this.isBelieved && !this.isBackedOff;
   }
 
-  /** Asks for the head and remembers it. Throws NodeFault. */
+  /** Reads and remembers the head. Throws NodeError. */
   async readHead(): Promise<BlockHeader> {
     const block = await this.askForHead();
     const seen = this.seen;
     if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
-      // A lower head is a fork or another backend behind one name; only beyond the highest one it counts as movement.
+      // A lower head means a fork, or another backend behind one name. Only a head above the highest one counts as
+      // movement.
       const now = monotonicMs();
       const isGone = seen !== undefined && now - seen.highestAtMs > this.options.headStallSec * 1000;
       const highest = isGone ? seen.number : (seen?.highest ?? 0);
@@ -193,7 +210,7 @@ export class TronNode {
     return block;
   }
 
-  /** An empty object at every path says "no such account" of everybody; as a head it is found out. */
+  /** A node that answers every path with an empty object would report any account as missing. Its head exposes it. */
   private async askForHead(): Promise<BlockHeader> {
     try {
       const block = await this.blocks.head('full');
@@ -208,22 +225,22 @@ export class TronNode {
     }
   }
 
-  /** POST to the full port. */
+  /** POSTs to the full port. */
   async full(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs });
   }
 
-  /** POST to the full port, about what nothing hangs on. Throws NodeFault, also when there is no place to spare. */
+  /** POSTs an optional request to the full port. Throws NodeError, also when the budget has no place to spare. */
   async aside(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs, isAside: true });
   }
 
-  /** POST to the solid port, whose answers are final. */
+  /** POSTs to the solid port, whose answers are final. */
   async solid(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('solid', path, body, { timeoutMs: this.options.readTimeoutMs });
   }
 
-  /** Sends a signed transaction's bytes. Whatever comes back, or nothing, proves nothing. */
+  /** Broadcasts a signed transaction's bytes. Neither an answer nor its absence proves anything. */
   async broadcastHex(transactionHex: string): Promise<JsonObject> {
     const terms = { timeoutMs: this.options.broadcastTimeoutMs };
     return this.object('full', BROADCAST_PATH, { transaction: transactionHex }, terms);
@@ -232,7 +249,7 @@ export class TronNode {
   private async object(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<JsonObject> {
     const json = await this.ask(port, path, body, terms);
     if (isJsonObject(json)) return json;
-    // TRON: a lite fullnode answers with a text at what it has closed, and 200.
+    // TRON: a lite fullnode answers a disabled path with a text and status 200.
     if (port === 'solid') this.noteSilence(path);
     throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
   }
@@ -244,7 +261,7 @@ export class TronNode {
       if (typeof answer === 'object') this.unanswered.delete(path);
       return answer;
     } catch (error) {
-      // That a provider does not give what is in a block is no silence.
+      // A provider that does not return a block's content is not silent.
       if (terms.manner !== 'block' || path === WHOLE_HEAD) this.noteSilence(path);
       throw error;
     }
@@ -259,7 +276,7 @@ export class TronNode {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);
-    // TRON (TronGrid): 403 is also said of an endpoint that a provider does not offer.
+    // TRON (TronGrid): 403 also means that a provider does not offer an endpoint.
     const isRefusal = status === 403 && terms.manner === 'head' && !THROTTLED_TEXT.test(text);
     if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttled(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeError(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
@@ -297,7 +314,7 @@ export class TronNode {
       const isSent = !(error instanceof NotSentError);
       const reason: unknown = isSent ? error : error.cause;
       const timedOut = reason instanceof DeadlineError;
-      // What a block holds is no fault of the node, and what nothing hangs on shall change nothing.
+      // A block's content is no fault of the node, and an optional request must not affect the node's health.
       if (terms.manner !== 'block' && terms.isAside !== true) this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);
@@ -305,7 +322,7 @@ export class TronNode {
     }
   }
 
-  /** A gateway refused it, so no node behind it heard the request. */
+  /** A gateway refused it, so no node behind it received the request. */
   private throttled(path: string, how: string): NodeError {
     this.options.onThrottled?.(path);
     this.backOff(THROTTLE_BACKOFF_MS);

@@ -1,6 +1,6 @@
 /**
- * Messages of the chain as nodes read them: by the protobuf library, and where the one for JavaScript reads otherwise
- * than the nodes' (Java, 3.25) by the nodes' rules. Pure. What they would refuse is refused.
+ * Reads the chain's messages with the protobuf library. Where the JavaScript library differs from the nodes' (Java,
+ * 3.25), the nodes' rules apply, and what they reject is rejected. Pure.
  */
 import protobuf from 'google-protobuf';
 
@@ -9,7 +9,7 @@ export class NotProtobufError extends Error {
   override readonly name = 'NotProtobufError';
 }
 
-/** Wanted fields by number. One that comes in another wire form is skipped, as an unknown one is. */
+/** Wanted fields by number. A field in another wire type is skipped like an unknown one. */
 export type Wanted = Readonly<Record<number, 'varint' | 'bytes'>>;
 
 const VARINT = 0;
@@ -18,7 +18,7 @@ const BYTES = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
-/** protobuf (Java): deeper nesting is refused. */
+/** protobuf (Java) rejects deeper nesting. */
 const DEPTH_MAX = 100;
 
 type Reader = InstanceType<typeof protobuf.BinaryReader>;
@@ -28,13 +28,13 @@ type Values = Map<number, (bigint | Uint8Array)[]>;
 export class Fields {
   constructor(private readonly values: ReadonlyMap<number, readonly (bigint | Uint8Array)[]>) {}
 
-  /** Of a single field the last value counts; absent is zero. */
+  /** Returns the last value of a single field; 0 when absent. */
   int64(number: number): bigint {
     const value = this.values.get(number)?.at(-1);
     return typeof value === 'bigint' ? BigInt.asIntN(64, value) : 0n;
   }
 
-  /** Also of an enum; longer numbers lose their upper bits. */
+  /** Also for enums. Longer numbers lose their upper bits. */
   int32(number: number): number {
     return Number(BigInt.asIntN(32, this.int64(number)));
   }
@@ -47,7 +47,7 @@ export class Fields {
     return (this.values.get(number) ?? []).filter((value) => value instanceof Uint8Array);
   }
 
-  /** A single field that is a message: several are merged, which is as if their bytes were one. */
+  /** Reads a single field that is a message. Several occurrences are merged, as if their bytes were concatenated. */
   message(number: number, wanted: Wanted): Fields {
     const merged: Values = new Map();
     for (const part of this.all(number)) readInto(merged, part, wanted);
@@ -69,7 +69,7 @@ function readInto(values: Values, bytes: Uint8Array, wanted: Wanted): void {
     else known.push(value);
   };
   try {
-    // A view of its own: the library reads up to the end of what it was given, which here is the message's.
+    // The library reads to the end of its input, which is a view of exactly this message.
     const reader = new protobuf.BinaryReader(bytes);
     while (next(reader)) {
       const number = reader.getFieldNumber();
@@ -84,14 +84,17 @@ function readInto(values: Values, bytes: Uint8Array, wanted: Wanted): void {
   }
 }
 
-/** protobuf: no field has the number 0, which the library lets pass. */
+/** protobuf: no field has the number 0. The library accepts it. */
 function next(reader: Reader): boolean {
   if (!reader.nextField()) return false;
   if (reader.getFieldNumber() === 0) throw new NotProtobufError('a field 0');
   return true;
 }
 
-/** As the library's own, which also skips what Java refuses: numbers without end, field 0 in groups, endless nesting. */
+/**
+ * Skips a field like the library, but rejects input that Java rejects: overlong numbers, field 0 in groups, too deep
+ * nesting.
+ */
 function skip(reader: Reader, depth: number): void {
   switch (reader.getWireType()) {
     case VARINT:

@@ -1,13 +1,13 @@
 /**
- * Reads raw_data, the bytes a TRON signature covers, for those who build and sign them: strictly, and sharing no code
- * with what builds them. Whatever it does not know, finds twice or finds malformed makes the whole unreadable, because
- * nodes would read it and a signature would cover it.
+ * Strictly parses raw_data, the bytes that a TRON signature covers, for the code that builds and signs them. Shares no
+ * code with the builder. An unknown, repeated or malformed field rejects the whole, because nodes would read it and a
+ * signature would cover it.
  */
 import { addressFromBytes } from './address.js';
 
 export type SignableType = 'DelegateResourceContract' | 'UnDelegateResourceContract' | 'AccountCreateContract';
 
-/** What the bytes say. */
+/** The content of raw_data. */
 export interface RawData {
   readonly type: SignableType;
   readonly permissionId: number;
@@ -21,17 +21,17 @@ export interface RawData {
   readonly isLocked: boolean;
 }
 
-/** Why bytes cannot be read; the message is for the log of an operator. */
+/** The reason why bytes are unreadable; the message is for the operator's log. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
 
-/** The bytes are a transaction of a type that no role of ours signs. */
+/** The bytes are a transaction of a type that none of our roles signs. */
 export class ForeignTypeError extends Error {
   override readonly name = 'ForeignTypeError';
 }
 
-/** TRON (Tron.proto, Transaction.Contract.ContractType): the number, and the message in `parameter`. */
+/** TRON (Tron.proto, Transaction.Contract.ContractType): the type number and the message in `parameter`. */
 const TYPES: ReadonlyMap<bigint, SignableType> = new Map([
   [0n, 'AccountCreateContract'],
   [57n, 'DelegateResourceContract'],
@@ -46,7 +46,7 @@ type Wire = 'varint' | 'bytes';
 type Shape = Readonly<Record<number, Wire>>;
 type Fields = ReadonlyMap<number, bigint | Buffer>;
 
-// The fields that ours have; every other one (memo, scripts, fee limit, provider …) is refused as unknown.
+// The fields of our own transactions. Every other field (memo, scripts, fee limit, provider …) is rejected as unknown.
 const RAW: Shape = { 1: 'bytes', 4: 'bytes', 8: 'varint', 11: 'bytes', 14: 'varint' };
 const CONTRACT: Shape = { 1: 'varint', 2: 'bytes', 5: 'varint' };
 const ANY: Shape = { 1: 'bytes', 2: 'bytes' };
@@ -54,7 +54,7 @@ const DELEGATION: Shape = { 1: 'bytes', 2: 'varint', 3: 'varint', 4: 'bytes', 5:
 const UNDELEGATION: Shape = { 1: 'bytes', 2: 'varint', 3: 'varint', 4: 'bytes' };
 const CREATION: Shape = { 1: 'bytes', 2: 'bytes' };
 
-/** Reads one transaction's raw_data. Throws UnreadableError or ForeignTypeError unless every byte is understood. */
+/** Parses a transaction's raw_data. Throws UnreadableError or ForeignTypeError unless every byte is understood. */
 export function readRawData(rawData: Buffer): RawData {
   if (rawData.length === 0 || rawData.length > RAW_DATA_BYTES_MAX) throw new UnreadableError('too long or empty');
   const raw = readMessage(rawData, RAW, 'raw_data');
@@ -65,7 +65,7 @@ export function readRawData(rawData: Buffer): RawData {
   const type = TYPES.get(intOf(contract, 1));
   if (type === undefined) throw new ForeignTypeError(`contract type ${intOf(contract, 1).toString()}`);
   const any = readMessage(bytesOf(contract, 2), ANY, 'parameter');
-  // Nodes run what the number says on what the URL says; they must not differ.
+  // Nodes dispatch by the type number and decode by the URL, so the two must match.
   if (bytesOf(any, 1).toString('latin1') !== URL_PREFIX + type) throw new UnreadableError('type and type URL differ');
   const permissionId = intOf(contract, 5);
   if (permissionId > PERMISSION_MAX) throw new UnreadableError('permission id');
@@ -115,11 +115,11 @@ function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
       at += 1;
       value |= BigInt(byte & 0x7f) << shift;
       if (byte >= 0x80) continue;
-      // Nodes read a number also when it is written longer than needed; nobody who builds for us writes so.
+      // Nodes accept overlong encodings of a number, but our builder never writes them.
       if (byte === 0 && shift > 0n) throw new UnreadableError(`${what} holds a number longer than needed`);
       return value;
     }
-    // A tenth byte is the sign of a negative number; nothing here is negative.
+    // A tenth byte encodes a negative number, and no field here is negative.
     throw new UnreadableError(`${what} holds a number beyond 63 bits`);
   };
   while (at < bytes.length) {
@@ -135,7 +135,7 @@ function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
       throw new UnreadableError(`${what} has field ${number.toString()} in another form`);
     if (expected === 'varint') {
       const value = varint();
-      // protobuf leaves out what is zero; nodes take it all the same.
+      // protobuf omits zeros. Nodes accept an explicit zero all the same.
       if (value === 0n) throw new UnreadableError(`${what} holds a zero`);
       fields.set(number, value);
       continue;

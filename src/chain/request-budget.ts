@@ -1,7 +1,7 @@
 /**
- * Limits the requests that all processes together send to one node with its API key. No second, wherever it begins, has
- * more of them than the limit. TRON (TronGrid): over the limit a key is suspended for half a minute, so waiting a little
- * is cheaper than asking. Counted in Redis, and by each process for itself while Redis is away.
+ * Limits the requests that all processes together send to one node with its API key. No interval of a second contains
+ * more than the limit. TRON (TronGrid): over the limit a key is suspended for half a minute, so waiting briefly is
+ * cheaper. Counted in Redis, or by each process for itself while Redis is unavailable.
  */
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -10,46 +10,52 @@ import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
 export interface BudgetOptions {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Whose budget it is: where, and with which key. */
+  /** The account of the budget: host and API key. */
   readonly account: string;
   /** 0: unlimited until a node throttles; then a limit is learned. */
   readonly requestsPerSec: number;
-  /** The longest a request waits for its place. */
+  /** The longest wait of a request for its place. */
   readonly waitMaxMs: number;
 }
 
-/** What a request is for. A broadcast comes before a head, and both before anything else. */
+/** The purpose of a request. Broadcasts have priority over heads, and both over everything else. */
 export type Urgency = 'broadcast' | 'head' | 'other';
 
-/** A Redis that hangs must not hold up a request for longer. */
+/** Bounds the delay of a request by a hanging Redis. */
 const REDIS_LIMIT_MS = 250;
-/** A second, and how much later than its place a request may arrive at the node. */
+/** A second, plus the possible delay between taking a place and arriving at the node. */
 const WINDOW_MS = 1250;
-/** While Redis is away nobody knows how many others ask; each takes this part of the whole. */
+/** While Redis is unavailable, the load of other processes is unknown: each process uses one part in this many. */
 const LOCAL_SHARE = 4;
-/** What callers of the API ask for takes this part of the whole at most, so that heads and deliveries have theirs. */
+/** Requests for API callers use at most one part in this many, so that heads and deliveries keep the rest. */
 const CALLERS_SHARE = 2;
-/** Parts of the whole that are kept for broadcasts and heads, and of those for broadcasts alone. */
+/** Shares reserved for broadcasts and heads together, and for broadcasts alone. */
 const URGENT_SHARE = 0.3;
 const BROADCAST_SHARE = 0.1;
-/** The first limit that is learned is this part of what was sent in the second before, each further one of the last. */
+/**
+ * The first learned limit is this share of the requests sent in the preceding second; each further one, of the last
+ * limit.
+ */
 const FIRST_LEARNED_SHARE = 0.5;
 const NEXT_LEARNED_SHARE = 0.7;
-/** A node that throttles fewer than this in a second means something else, as a daily quota: to ask less would not help. */
+/**
+ * A node that throttles fewer requests per second than this means something else, such as a daily quota. Sending less
+ * would not help.
+ */
 const LEARN_FROM_PER_SEC = 10;
-/** No learned limit is lower: with less, no order could be delivered. */
+/** The lowest learned limit: no order could be delivered with less. */
 const LEARNED_MIN = 5;
-/** A learned limit is forgotten after this, and what a provider allows is found out again. */
+/** A learned limit expires after this time, so that the provider's allowance is probed again. */
 const LEARNED_KEPT_SEC = 3600;
-/** How often a process looks for a limit that another one has learned. */
+/** How often a process reads the limit that another one has learned. */
 const LOOK_EVERY_MS = 5000;
-/** Throttled answers of one burst teach once. */
+/** The throttled answers of one burst lower the limit once. */
 const LEARN_EVERY_MS = 5000;
 const POLL_MS_MAX = 200;
 
 /**
- * KEYS[1] the times of the newest requests; ARGV: the limit of this kind, the limit of all, the window in µs. Returns 0 and
- * takes a place, or µs until one may be free. The list's order is that of Redis's own clock.
+ * KEYS[1]: times of the newest requests. ARGV: limit of this kind, limit of all kinds, window in µs. Returns 0 and
+ * takes a place, or returns the µs until one may be free. Uses Redis's own clock.
  */
 const TAKE = `if redis.replicate_commands then redis.replicate_commands() end
 local t = redis.call('TIME')
@@ -69,22 +75,22 @@ return 0`;
 export class RequestBudget {
   private readonly key: string;
   private limit: number;
-  /** In order of asking: a request never overtakes an older one of the same kind and process. */
+  /** FIFO queues: a request never overtakes an older one of the same kind and process. */
   private readonly lines = new Map<Urgency | 'caller', Promise<unknown>>();
   private readonly local = new LocalPlaces();
   private readonly localCallers = new LocalPlaces();
-  /** What this process has sent lately, while there is no limit to count against. */
+  /** Requests that this process sent recently, for learning a limit. */
   private readonly sent = new LocalPlaces();
   private checkedAtMs = Number.NEGATIVE_INFINITY;
   private learnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: BudgetOptions) {
     this.limit = options.requestsPerSec;
-    // The key itself must not lie in Redis.
+    // Hashed, because the API key must not be stored in Redis.
     this.key = createHash('sha256').update(options.account).digest('hex').slice(0, 16);
   }
 
-  /** The limit that counts now, set or learned; 0 while there is none. */
+  /** The current limit, set or learned; 0 without one. */
   get requestsPerSec(): number {
     return this.limit;
   }
@@ -97,7 +103,10 @@ export class RequestBudget {
     return this.inLine(kind, () => this.waitForPlace(kind, this.deadlineMs()));
   }
 
-  /** As `admit`, for what callers of the API have looked up: they wait in a line of their own, whoever asks most. */
+  /**
+   * Does the same as `admit` for requests on behalf of API callers. They wait in a separate queue, so that busy callers
+   * cannot crowd out other work.
+   */
   async admitCaller(): Promise<boolean> {
     this.look();
     if (this.limit === 0) return this.sent.note();
@@ -117,7 +126,7 @@ export class RequestBudget {
     }
   }
 
-  /** Learns a limit from a node that throttles, unless one is set. Returns the new limit; undefined when nothing is new. */
+  /** Learns a limit from a throttled answer, unless one is set. Returns the new limit; undefined if it is unchanged. */
   learn(): number | undefined {
     if (this.options.requestsPerSec > 0 || monotonicMs() - this.learnedAtMs < LEARN_EVERY_MS) return undefined;
     const sent = this.sent.count(1000);
@@ -138,7 +147,7 @@ export class RequestBudget {
     return monotonicMs() + this.options.waitMaxMs;
   }
 
-  /** Takes over, beside the request, what another process has learned. */
+  /** Reads the limit learned by another process, in the background. */
   private look(): void {
     const { redis, requestsPerSec } = this.options;
     if (requestsPerSec > 0 || monotonicMs() - this.checkedAtMs < LOOK_EVERY_MS || redis.status !== 'ready') return;
@@ -159,17 +168,17 @@ export class RequestBudget {
 
   private async waitForPlace(kind: Urgency | 'caller', deadlineMs: number): Promise<boolean> {
     for (let isFirst = true; ; isFirst = false) {
-      // What could not be tried in time is not sent; the first try of a broadcast is always made.
+      // A request that misses its deadline is not sent. A broadcast always gets a first attempt.
       if (monotonicMs() >= deadlineMs && !(isFirst && kind === 'broadcast')) return false;
       const waitMs = await this.take(kind);
       if (waitMs === 0) return true;
       if (monotonicMs() + waitMs > deadlineMs) return false;
-      // Looked again soon: one that is more urgent may have gone ahead, and the limit may have changed.
+      // Polls soon: a more urgent request may take the place, and the limit may change.
       await sleep(Math.min(waitMs, POLL_MS_MAX));
     }
   }
 
-  /** Takes a place; 0, or how many milliseconds until there may be one again. */
+  /** Takes a place. Returns 0, or the milliseconds until one may be free. */
   private async take(kind: Urgency | 'caller'): Promise<number> {
     const own = shareOf(kind, this.limit);
     try {
@@ -191,7 +200,7 @@ export class RequestBudget {
   }
 }
 
-/** Of the whole, so that there is always a place for what is more urgent. A limit of 1 is one line for all. */
+/** Returns the share of a kind, which leaves places for more urgent kinds. A limit of 1 is shared by all kinds. */
 function shareOf(kind: Urgency | 'caller', limit: number): number {
   if (kind === 'broadcast' || limit === 1) return limit;
   const forBroadcasts = Math.floor(limit * BROADCAST_SHARE);
@@ -200,25 +209,25 @@ function shareOf(kind: Urgency | 'caller', limit: number): number {
   return limit - Math.max(1, Math.ceil(limit * URGENT_SHARE));
 }
 
-/** The times of this process's own newest requests. */
+/** Times of this process's own newest requests. */
 class LocalPlaces {
   private times: number[] = [];
 
-  /** Notes a request; always true. */
+  /** Records a request. Always returns true. */
   note(): boolean {
     this.times.push(monotonicMs());
-    // Cut by parts, so that noting costs nothing.
+    // Trims in large steps to keep recording cheap.
     if (this.times.length > 4096) this.times = this.times.slice(-2048);
     return true;
   }
 
-  /** How many there were in the last `ms`. */
+  /** Returns the number of requests in the last `ms`. */
   count(ms: number): number {
     const since = monotonicMs() - ms;
     return this.times.filter((time) => time > since).length;
   }
 
-  /** Takes one of `limit` places; 0, or how many milliseconds until one is free. */
+  /** Takes one of `limit` places. Returns 0, or the milliseconds until one is free. */
   take(limit: number): number {
     const since = monotonicMs() - WINDOW_MS;
     this.times = this.times.filter((time) => time > since);

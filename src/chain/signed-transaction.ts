@@ -1,6 +1,6 @@
 /**
- * Our transactions as bytes: built locally from known parts, their id derived here, and read back before anything is
- * concluded from them. With node.ts's neighbours the only importer of tronweb; never signs what a node made.
+ * Builds our transactions locally from known parts, derives their ids, and parses the bytes back before they are used.
+ * Never signs bytes made by a node. Besides transfer-transaction.ts, the only importer of tronweb.
  */
 import { utils } from 'tronweb';
 import { invariant } from '../domain/errors.js';
@@ -9,7 +9,7 @@ import { addressToHex } from './address.js';
 import { txidOf, type BlockHead } from './block.js';
 import { ForeignTypeError, readRawData, UnreadableError, type RawData, type SignableType } from './raw-data.js';
 
-/** What one transaction of ours does. Resource is always ENERGY, lock always false. */
+/** The action of one of our transactions. The resource is always ENERGY, lock always false. */
 export type ChainAction =
   | {
       readonly type: 'delegate' | 'undelegate';
@@ -21,10 +21,10 @@ export type ChainAction =
 
 export interface BuildTerms {
   readonly permissionId: number;
-  /** A solid block: one that can be reverted would take the transaction's validity with it. */
+  /** A solid block: if a revertible one were reverted, the transaction would become invalid with it. */
   readonly reference: BlockHead;
   readonly expiresAtMs: number;
-  /** TRON does not judge it; it is what makes two equal actions two transactions. */
+  /** TRON does not validate it. It makes two equal actions two different transactions. */
   readonly timestampMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface BuiltTransaction {
   readonly txid: string;
 }
 
-/** What raw transaction bytes say, as far as ours go. */
+/** The content of raw transaction bytes, as far as our own transactions use it. */
 export interface ParsedTransaction {
   readonly action: ChainAction;
   readonly permissionId: number;
@@ -43,9 +43,9 @@ export interface ParsedTransaction {
 const REF_BYTES = /^[0-9a-f]{4}$/;
 
 /**
- * Builds `action` as an unsigned transaction; the same arguments give the same bytes. tronweb's encoder of transactions,
- * without the builder before it, whose checks of addresses take four times as long as the encoding (bench/README.md):
- * what the bytes say is judged from the bytes, by a reader that has nothing in common with what made them.
+ * Builds `action` as an unsigned transaction. Deterministic: the same arguments give the same bytes. Uses tronweb's
+ * encoder without its builder, whose address checks take four times as long as the encoding (bench/README.md). An
+ * independent parser checks the bytes instead.
  */
 export function buildTransaction(action: ChainAction, terms: BuildTerms): BuiltTransaction {
   const refBlockBytes = (terms.reference.number & 0xffff).toString(16).padStart(4, '0');
@@ -71,7 +71,7 @@ export function buildTransaction(action: ChainAction, terms: BuildTerms): BuiltT
   return { rawData, txid: txidOf(rawData) };
 }
 
-/** What tronweb's encoder returns, as far as it is used: a Transaction of protobuf. */
+/** The used part of the protobuf Transaction that tronweb's encoder returns. */
 interface Encodable {
   getRawData(): { serializeBinary(): Uint8Array };
 }
@@ -88,7 +88,7 @@ function contractOf(action: ChainAction): { readonly type: SignableType; readonl
   const receiver = addressToHex(action.receiver);
   invariant(owner !== receiver, 'a wallet does nothing for itself');
   if (action.type === 'activate') return { type, value: { owner_address: owner, account_address: receiver } };
-  // tronweb takes a number here; a stake beyond 2^53 sun (nine thousand million TRX) in one leg is a bug.
+  // tronweb takes a number here. A stake beyond 2^53 sun (nine thousand million TRX) in one leg is a bug.
   const amount = Number(action.amountSun);
   invariant(Number.isSafeInteger(amount) && amount > 0, 'a delegation is some stake and fits a JSON integer');
   return { type, value: { owner_address: owner, receiver_address: receiver, balance: amount, resource: 'ENERGY' } };
@@ -106,8 +106,8 @@ const TYPES = {
 } as const;
 
 /**
- * Reads raw bytes as one of our actions; undefined when they are anything else (locked, other resource, other type) or
- * hold a single byte that we would not have written.
+ * Parses raw bytes as one of our actions. Returns undefined for anything else (locked, other resource, other type) and
+ * for any byte that our builder would not write.
  */
 export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined {
   try {
@@ -144,7 +144,7 @@ function lengthDelimited(tag: number, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(tag, ...size), body]);
 }
 
-/** The protobuf Transaction (raw_data = 1, signature = 2) as hex, exactly the recorded bytes. */
+/** Returns the protobuf Transaction (raw_data = 1, signature = 2) as hex, with exactly the recorded bytes. */
 export function signedTransactionHex(rawData: Uint8Array, signature: Uint8Array): string {
   invariant(signature.length === SIGNATURE_BYTES, 'a signature has 65 bytes');
   return Buffer.concat([lengthDelimited(0x0a, rawData), lengthDelimited(0x12, signature)]).toString('hex');

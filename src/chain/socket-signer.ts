@@ -1,20 +1,22 @@
 /**
- * The worker's side of the signer process: the same `Signer`, the keys behind a unix socket. Repeating a request is
- * safe, because the same bytes get the same signature.
+ * Client of the signer process: a `Signer` whose keys are behind a unix socket. A request can be retried safely,
+ * because the same bytes get the same signature.
  */
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../domain/errors.js';
 import { Signer } from './keys.js';
 
-/** The signer did not answer in time, or not at all; nothing is known and the request may be repeated. */
+/** The signer did not answer, or not in time. Nothing is known, and the request may be retried. */
 export class SignerUnavailableError extends Error {
   override readonly name: string = 'SignerUnavailableError';
 }
 
-/** The connection ended before the answer. The signer ends idle ones, perhaps just as a request was written. */
+/**
+ * The connection ended before the answer. The signer closes idle connections, possibly just as a request is written.
+ */
 class ConnectionEndedError extends SignerUnavailableError {}
 
-/** The signer refused; `code` names its rule. Repeating the request changes nothing, except for TOO_MANY and TOO_MUCH. */
+/** The signer refused; `code` names its rule. A retry is useless, except for TOO_MANY and TOO_MUCH. */
 export class SignerRefusedError extends Error {
   override readonly name = 'SignerRefusedError';
   constructor(
@@ -25,7 +27,7 @@ export class SignerRefusedError extends Error {
   }
 }
 
-/** A wallet whose key the signer holds. */
+/** A wallet with a key in the signer. */
 export interface HeldWallet {
   readonly address: string;
   readonly role: string;
@@ -61,19 +63,19 @@ export class SocketSigner extends Signer {
     return Buffer.from(signature, 'hex');
   }
 
-  /** The wallets whose keys the signer holds. */
+  /** Returns the wallets with a key in the signer. */
   async wallets(): Promise<readonly HeldWallet[]> {
     const { wallets } = await this.ask({ list: true });
     if (!Array.isArray(wallets)) throw new SignerUnavailableError('The signer answered no wallets');
     return wallets as HeldWallet[];
   }
 
-  /** Ends the connection; open requests fail. A later request connects anew. */
+  /** Closes the connection and fails open requests. A later request opens a new connection. */
   close(): void {
     this.drop('closed', this.socket, SignerUnavailableError);
   }
 
-  /** Repeated once on a new connection when the one in use ended. */
+  /** Retries once on a new connection when the current one has ended. */
   private async ask(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
     const wasConnected = this.socket !== undefined;
     try {
@@ -93,7 +95,7 @@ export class SocketSigner extends Signer {
         reject(new SignerUnavailableError(`The signer did not answer in ${ANSWER_MS.toString()} ms`));
       }, ANSWER_MS);
       this.waiting.set(id, { resolve, reject, timer });
-      // Written before it is connected, too: Node sends it then.
+      // Writing before the connection is established is fine: Node buffers it.
       this.connected().write(`${JSON.stringify({ id, ...request })}\n`);
     });
     if (typeof answer['error'] === 'string') {
@@ -106,7 +108,7 @@ export class SocketSigner extends Signer {
     if (this.socket !== undefined) return this.socket;
     const socket = connect(this.path);
     this.socket = socket;
-    // The process may end while the connection idles.
+    // An idle connection must not keep the process alive.
     socket.unref();
     socket.setEncoding('latin1');
     let pending = '';
@@ -138,7 +140,7 @@ export class SocketSigner extends Signer {
     waiting.resolve(answer as Readonly<Record<string, unknown>>);
   }
 
-  /** Forgets the connection and fails what waits on it. An older connection's end concerns nobody any more. */
+  /** Discards the connection and fails its open requests. Ignores the end of an earlier connection. */
   private drop(why: string, socket = this.socket, Fault = ConnectionEndedError): void {
     socket?.destroy();
     if (socket !== this.socket) return;

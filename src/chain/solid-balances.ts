@@ -1,4 +1,4 @@
-/** What an address holds by one node's solid state, of TRX and of one TRC20 token. */
+/** Reads the TRX and TRC20 balances of an address from one node's solid state. */
 import { accountQuestion } from './account-question.js';
 import { addressToHex } from './address.js';
 import { readCallOutcome } from './contract-call.js';
@@ -13,7 +13,7 @@ export interface SolidBalances {
 
 const WORD = /^[0-9a-f]{64}$/;
 
-/** Throws NodeError. An account that is not on chain holds no TRX, and may hold the token. */
+/** Throws NodeError. An account that is not on chain holds no TRX, but may hold the token. */
 export async function solidBalancesOf(node: TronNode, address: string, tokenContract: string): Promise<SolidBalances> {
   const question = accountQuestion(address);
   const account = await node.solid('walletsolidity/getaccount', question);
@@ -23,7 +23,7 @@ export async function solidBalancesOf(node: TronNode, address: string, tokenCont
     throw new NodeError(node.name, 'nonsense', 'another account than was asked for');
   }
   const answer = await node.solid('walletsolidity/triggerconstantcontract', {
-    // Of the token itself: an address that never paid has no account to call from.
+    // The token is the caller: an address that never paid has no account to call from.
     owner_address: tokenContract,
     contract_address: tokenContract,
     function_selector: 'balanceOf(address)',

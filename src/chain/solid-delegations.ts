@@ -1,10 +1,12 @@
-/** What a node's solid chain says of a wallet's delegations. `{}` means none: the wallet itself is known to exist. */
+/**
+ * Reads a wallet's delegations from a node's solid chain. `{}` means none, since the wallet itself is known to exist.
+ */
 import { accountQuestion } from './account-question.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, type JsonObject } from './json.js';
 import type { TronNode } from './node.js';
 
-/** What `wallet` has delegated for energy in all; TRON: delegated_frozenV2_balance_for_energy. */
+/** Returns the total that `wallet` has delegated for energy, in sun. TRON: delegated_frozenV2_balance_for_energy. */
 export async function solidDelegatedSun(node: TronNode, wallet: string): Promise<bigint> {
   const question = accountQuestion(wallet);
   const json = await node.solid('walletsolidity/getaccount', question);
@@ -14,7 +16,7 @@ export async function solidDelegatedSun(node: TronNode, wallet: string): Promise
   return amount(node, resource['delegated_frozenV2_balance_for_energy']);
 }
 
-/** The addresses to which `wallet` has delegated anything. */
+/** Returns the addresses to which `wallet` has delegated anything. */
 export async function solidReceivers(node: TronNode, wallet: string): Promise<ReadonlySet<string>> {
   const json = await node.solid('walletsolidity/getdelegatedresourceaccountindexv2', { value: wallet, visible: true });
   assertMeant(node, json, ['account', 'fromAccounts', 'toAccounts']);
@@ -26,13 +28,15 @@ export async function solidReceivers(node: TronNode, wallet: string): Promise<Re
   return new Set(to);
 }
 
-/** What `from` has delegated to `to` for energy, locked and unlocked. */
+/** Returns the stake that `from` has delegated to `to` for energy, locked and unlocked. */
 export async function solidDelegationSun(node: TronNode, from: string, to: string): Promise<bigint> {
   const body = { fromAddress: from, toAddress: to, visible: true };
   return sumOfRows(node, await node.solid('walletsolidity/getdelegatedresourcev2', body));
 }
 
-/** The energy delegated by an answer of getdelegatedresourcev2. Throws NodeError for what is no such answer. */
+/**
+ * Returns the stake delegated for energy by an answer of getdelegatedresourcev2. Throws NodeError for any other answer.
+ */
 export function sumOfRows(node: TronNode, json: JsonObject): bigint {
   assertMeant(node, json, ['delegatedResource']);
   const { delegatedResource: rows = [] } = json;
@@ -43,8 +47,8 @@ export function sumOfRows(node: TronNode, json: JsonObject): bigint {
 }
 
 /**
- * Refuses an answer that is neither empty nor has any of these members. TRON: what is zero is not printed; a gateway's
- * refusal with HTTP 200 would read as nothing.
+ * Throws NodeError for an answer that is neither empty nor has any of these members. TRON omits zeros, so a gateway's
+ * refusal with HTTP 200 would read as zero.
  */
 export function assertMeant(node: TronNode, json: JsonObject, members: readonly string[]): void {
   if (Object.keys(json).length === 0 || members.some((name) => name in json)) return;

@@ -1,10 +1,10 @@
-/** How far solid blocks go by the word of enough nodes, of those that answer just now. */
+/** Determines the highest solid block that enough of the currently answering nodes have. */
 import { unlessOfNode } from './errors.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
 import { solidHeadOf } from './tron.client.js';
 
-/** A height, and who has the blocks up to it. */
+/** A height, and the nodes that have the blocks up to it. */
 export interface SolidHeight {
   readonly number: number;
   readonly node: TronNode;
@@ -13,9 +13,9 @@ export interface SolidHeight {
 }
 
 /**
- * The highest solid block that two witnesses have, or the only one that answers. One that answers is waited for, however
- * far it is behind, until its solid head has stood still for so long: nobody knows which of two nodes is ahead of the chain.
- * One that is silent is not waited for. Throws ChainUnavailableError.
+ * Returns the highest solid block that two witnesses have, or that the only answering one has. A lagging witness that
+ * answers is waited for until its solid head counts as stalled: with two nodes, it is unknown which one is wrong. A
+ * silent witness is not waited for. Throws ChainUnavailableError.
  */
 export async function solidHeightOf(pool: NodePool): Promise<SolidHeight> {
   const { agreement } = pool;

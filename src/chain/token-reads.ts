@@ -1,4 +1,4 @@
-/** What a TRC20 token says of itself and its holders, by constant calls on the head's state. */
+/** Reads the state of a TRC20 token and its holders by constant calls on the head's state. */
 import { BALANCE_OF, addressWord, firstWord } from '../domain/sizing.js';
 import { addressFromHex, addressToHex } from './address.js';
 import type { CallOutcome } from './contract-call.js';
@@ -9,7 +9,7 @@ export class NotRunError extends Error {
   override readonly name = 'NotRunError';
 }
 
-/** Returns the outcome. Throws NotRunError if it is the node's own trouble. */
+/** Returns the outcome. Throws NotRunError when the node itself failed to run the call. */
 export function assertRun(outcome: CallOutcome): CallOutcome {
   if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {
     throw new NotRunError(`the node did not run the call: ${outcome.message.slice(0, 200)}`);
@@ -17,14 +17,14 @@ export function assertRun(outcome: CallOutcome): CallOutcome {
   return outcome;
 }
 
-/** Blacklists by the names that dollar tokens give them. */
+/** Names of the blacklist getter in dollar tokens. */
 const BLACKLISTS = ['isBlackListed(address)', 'isBlacklisted(address)'] as const;
 const WORD = /^[0-9a-f]{64}$/i;
 const BASIS_POINTS = 10_000n;
 
 /**
- * Every read is undefined where the token has no such function, and throws ChainUnavailableError or NotRunError where
- * no node ran the call.
+ * Every read returns undefined where the token has no such function. It throws ChainUnavailableError or NotRunError
+ * when no node ran the call.
  */
 export class TokenReads {
   constructor(
@@ -32,7 +32,7 @@ export class TokenReads {
     readonly token: string,
   ) {}
 
-  /** Calls from the holder itself, as wallets do; it need not be on chain. */
+  /** Calls from the holder itself, as wallets do. The holder need not be on chain. */
   async balanceOf(address: string): Promise<bigint | undefined> {
     const outcome = await this.call(BALANCE_OF, [address], address);
     return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
@@ -58,14 +58,14 @@ export class TokenReads {
     return isSet(await this.word('deprecated()'));
   }
 
-  /** The successor that a deprecated token forwards to. */
+  /** Returns the successor that a deprecated token forwards to. */
   async successor(): Promise<string | undefined> {
     if ((await this.isDeprecated()) !== true) return undefined;
     const said = await this.word('upgradedAddress()');
     return said === undefined ? undefined : addressFromHex(`41${said.toString(16).padStart(40, '0').slice(-40)}`);
   }
 
-  /** The least amount of which the token keeps a fee; 1 where it keeps none. */
+  /** Returns the smallest amount of which the token keeps a fee; 1 if it keeps none. */
   async leastAmountWithFee(): Promise<bigint> {
     const rate = await this.word('basisPointsRate()');
     if (rate === undefined || rate <= 0n || rate >= BASIS_POINTS) return 1n;

@@ -1,6 +1,6 @@
 /**
- * What the owner of a token such as USDT has set, by one node's solid state. A function that the contract does not have
- * says nothing: most tokens have no owner acts.
+ * Reads the settings of a token's owner (as of USDT) from one node's solid state. A missing function means that the
+ * setting is off: most tokens have no owner acts.
  */
 import { addressFromBytes, addressToHex } from './address.js';
 import { readCallOutcome } from './contract-call.js';
@@ -15,7 +15,7 @@ export interface TokenState {
   readonly isPaused: boolean;
   /** The part of each transfer that the token keeps, in hundredths of a percent. */
   readonly feeBasisPoints: bigint;
-  /** The most that it keeps of one transfer, in its smallest unit. */
+  /** The maximum that it keeps of one transfer, in its smallest unit. */
   readonly maximumFee: bigint;
 }
 
@@ -36,17 +36,17 @@ export async function tokenStateOf(node: TronNode, contract: string): Promise<To
   };
 }
 
-/** Whether a token lets an address send nothing. Throws NodeError. */
+/** Returns true if a token blocks all transfers from an address. Throws NodeError. */
 export async function isBlacklisted(node: TronNode, contract: string, holder: string): Promise<boolean> {
   return isTrue(await view(node, contract, 'isBlackListed(address)', wordOf(holder)));
 }
 
-/** Whether `successor` answers as a token does. Throws NodeError. */
+/** Returns true if `successor` answers like a token. Throws NodeError. */
 export async function hasBalances(node: TronNode, successor: string): Promise<boolean> {
   return (await view(node, successor, 'balanceOf(address)', wordOf(successor))) !== undefined;
 }
 
-/** Whether a token was deprecated in favour of `successor` in the solid block at a height. Throws NodeError. */
+/** Returns true if a token was deprecated in favour of `successor` in the solid block at a height. Throws NodeError. */
 export async function isDeprecatedIn(
   node: TronNode,
   block: number,
@@ -73,10 +73,10 @@ export async function isDeprecatedIn(
   );
 }
 
-/** The first word that a function answers; undefined where the contract does not have it. */
+/** Returns the first word of a function's result; undefined where the contract lacks the function. */
 async function view(node: TronNode, contract: string, selector: string, parameter = ''): Promise<string | undefined> {
   const answer = await node.solid('walletsolidity/triggerconstantcontract', {
-    // Of the token itself: an address that never paid has no account to call from.
+    // The token is the caller: an address that never paid has no account to call from.
     owner_address: contract,
     contract_address: contract,
     function_selector: selector,

@@ -1,7 +1,7 @@
 /**
- * Whose act a transaction is and what it does, as the chain reads its bytes: delegations, undelegations and account
- * creations, for finding acts of our wallets that we have no record of. Pure; what the chain could not have executed is
- * nobody's. Says nothing of who signed: that is the signature's.
+ * Reads the owner and the action of a transaction from its bytes, as the chain does: delegations, undelegations and
+ * account creations. Used to find unrecorded acts of our wallets. Bytes that the chain could not have executed have no
+ * act. The signer is not checked here. Pure.
  */
 import { sun, type Sun } from '../domain/units.js';
 import { addressIn, contractIn, isAddressBytes, type ContractShape } from './contract-bytes.js';
@@ -10,12 +10,12 @@ export interface OwnedAct {
   readonly owner: string;
   /** TRON's contract type number: 57 delegate, 58 undelegate, 0 create account. */
   readonly type: number;
-  /** Of the owner's permissions, the one it was made through; 0 is the owner's own. */
+  /** The owner's permission that was used; 0 is the owner permission itself. */
   readonly permissionId: number;
   readonly receiver: string | undefined;
-  /** Of a delegation or undelegation. */
+  /** Only of a delegation or undelegation. */
   readonly amountSun: Sun | undefined;
-  /** Of a delegation or undelegation: whether it is energy. */
+  /** Only of a delegation or undelegation: true for energy. */
   readonly isEnergy: boolean;
   readonly isLocked: boolean;
 }
@@ -27,11 +27,11 @@ export const CREATE_ACCOUNT_TYPE = 0;
 const ENERGY = 1;
 
 interface ActShape extends ContractShape {
-  /** The field that the receiver is in. */
+  /** The number of the receiver's field. */
   readonly receiver: number;
 }
 
-/** TRON (balance_contract.proto, account_contract.proto); the owner is field 1 of each. */
+/** TRON (balance_contract.proto, account_contract.proto). The owner is field 1 of each. */
 const SHAPES: Readonly<Record<number, ActShape>> = {
   [DELEGATE_TYPE]: {
     name: 'protocol.DelegateResourceContract',
@@ -50,19 +50,21 @@ const SHAPES: Readonly<Record<number, ActShape>> = {
   },
 };
 
-/** TRON (smart_contract.proto): what uses energy. The owner is field 1 of each, and all that is read. */
+/** TRON (smart_contract.proto): types that use energy. Only field 1, the owner, is read. */
 const CALLS: Readonly<Record<number, ContractShape>> = {
   30: { name: 'protocol.CreateSmartContract', fields: { 1: 'bytes' } },
   31: { name: 'protocol.TriggerSmartContract', fields: { 1: 'bytes' } },
 };
 
-/** The 21 bytes of whoever calls or makes a contract in raw_data, as hex; undefined when it does neither. */
+/**
+ * Returns the 21 bytes of the account that calls or creates a contract in raw_data, as hex; undefined for other types.
+ */
 export function callerIn(rawData: Uint8Array): string | undefined {
   const owner = contractIn(rawData, CALLS)?.message.bytes(1);
   return owner !== undefined && isAddressBytes(owner) ? Buffer.from(owner).toString('hex') : undefined;
 }
 
-/** Reads the act in raw_data; undefined when the chain would not take the bytes for such an act. */
+/** Reads the act in raw_data; undefined when the chain would not execute the bytes as such an act. */
 export function actOf(rawData: Uint8Array): OwnedAct | undefined {
   const contract = contractIn(rawData, SHAPES);
   const shape = contract && SHAPES[contract.type];

@@ -1,19 +1,19 @@
-/** The chain parameters that the cost of a transfer is computed from, beyond those that the service's prices use. */
+/** Reads the additional chain parameters that the cost of a transfer depends on. */
 import type { ChainParameters, ParameterBounds } from './chain-parameters.js';
 import { NodeError } from './errors.js';
 import { int64, objectsOf, type JsonObject } from './json.js';
 import type { TronClient } from './tron.client.js';
 
 export interface TransferPrices extends ChainParameters {
-  /** Free bandwidth of an account each day. */
+  /** Free bandwidth of an account per day. */
   readonly freeNetLimit: bigint;
-  /** By how much a maintenance period can raise what a contract's call takes, in 1/10 000. */
+  /** The maximum rise of a contract's energy surcharge per maintenance period, in 1/10 000. */
   readonly dynamicStep: bigint;
-  /** The highest surcharge of a contract's call, in 1/10 000. */
+  /** The highest energy surcharge of a contract, in 1/10 000. */
   readonly dynamicMax: bigint;
 }
 
-/** TRON: the committee's bounds, or an amount that no network comes near. */
+/** TRON: the committee's bounds, or a value that no network comes near. */
 const PARAMETERS = {
   freeNetLimit: { key: 'getFreeNetLimit', max: 100_000n },
   dynamicStep: { key: 'getDynamicEnergyIncreaseFactor', max: 10_000n },

@@ -1,6 +1,6 @@
 /**
- * Unsigned transfers of TRX and of a TRC20 token, for an operator who signs them elsewhere. Built here from known parts
- * and read back from their bytes, as the chain reads them; nothing that a node made.
+ * Builds unsigned transfers of TRX and of a TRC20 token, for an operator who signs them elsewhere. Built locally from
+ * known parts, never by a node, and parsed back from their bytes as the chain reads them.
  */
 import { utils } from 'tronweb';
 import { invariant } from '../domain/errors.js';
@@ -18,13 +18,13 @@ export interface TransferToBuild {
 }
 
 export interface TransferTerms {
-  /** A solid block; the transaction is valid only on a chain that has it. */
+  /** A solid block. The transaction is valid only on a chain that has it. */
   readonly reference: BlockHead;
   readonly timestampMs: number;
   readonly expiresAtMs: number;
 }
 
-/** As signing tools take it: the bytes, their id, and what they say as JSON. */
+/** The form that signing tools take: bytes, id, and the content as JSON. */
 export interface UnsignedTransfer {
   readonly txid: string;
   readonly rawDataHex: string;
@@ -34,7 +34,7 @@ export interface UnsignedTransfer {
 /** TRON (Tron.proto): contract types. */
 const TRANSFER_TYPE = 1;
 const CALL_TYPE = 31;
-/** keccak256 of transfer(address,uint256), its first four bytes. */
+/** The first four bytes of keccak256 of transfer(address,uint256). */
 const TRANSFER_SELECTOR = 'a9059cbb';
 const TYPE_URL = 'type.googleapis.com/protocol.';
 
@@ -46,7 +46,7 @@ const SHAPES: Readonly<Record<number, ContractShape>> = {
   },
 };
 
-/** What tronweb's encoder returns, as far as it is used: a Transaction of protobuf. */
+/** The used part of the protobuf Transaction that tronweb's encoder returns. */
 interface Encodable {
   getRawData(): { serializeBinary(): Uint8Array };
 }
@@ -101,7 +101,7 @@ function contractOf({ from, to, amount, token }: TransferToBuild): {
 const callOf = (to: string, amount: bigint): string =>
   TRANSFER_SELECTOR + addressToHex(to).slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0');
 
-/** What the bytes say is what was asked for. */
+/** Throws unless the bytes encode exactly the requested transfer. */
 function assertSays(bytes: Uint8Array, { from, to, amount, token }: TransferToBuild): void {
   const contract = contractIn(bytes, SHAPES);
   invariant(contract?.type === (token === undefined ? TRANSFER_TYPE : CALL_TYPE), 'built as asked');

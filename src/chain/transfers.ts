@@ -1,7 +1,6 @@
 /**
- * What a transaction moved to whom: by its own bytes, which its id stands for, and by its receipt, which nothing stands
- * for but the word of the node. Pure. What is strange in a receipt is no transfer and stops nothing: a receipt is full of
- * what third parties wrote.
+ * Extracts the transfers of a transaction from its bytes, which its id covers, and from its receipt, for which only the
+ * node vouches. Third parties write much of a receipt, so a malformed entry is no transfer and no error. Pure.
  */
 import { TRANSFER_EVENT } from '../domain/sizing.js';
 import { addressFromBytes } from './address.js';
@@ -9,34 +8,37 @@ import { addressIn, contractIn, type ContractBytes, type ContractShape } from '.
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
 /**
- * `log`: a transfer event of a token; `internal`: TRX that a contract sent; `destroyed`: tokens that their contract's owner
+ * `log`: a transfer event of a token. `internal`: TRX sent by a contract. `destroyed`: tokens that the token's owner
  * took from a blacklisted holder.
  */
 export type TransferKind = 'native' | 'log' | 'internal' | 'destroyed';
 
-/** One movement. Its transaction, its kind and its position name it, once and for ever. */
+/** One movement, permanently identified by its transaction, kind and position. */
 export interface Transfer {
   readonly kind: TransferKind;
   /**
-   * Its place in the receipt, from 0. Of a log, among all that are there; of an internal transaction, among those that can
-   * move their value: whether a node keeps others is a setting of it (java-tron: vm.saveFeaturedInternalTx).
+   * Its place in the receipt, from 0. A log counts among all logs. An internal transaction counts among those that can
+   * move value, because keeping the others is a node setting (java-tron: vm.saveFeaturedInternalTx).
    */
   readonly position: number;
-  /** The contract that wrote the event; undefined of TRX. */
+  /** The contract that wrote the event; undefined for TRX. */
   readonly contract: string | undefined;
   readonly from: string;
   readonly to: string;
   /** In the smallest unit, above 0. */
   readonly amount: bigint;
-  /** Of a log: whether the token kept this amount as its fee of a transfer that its sender ordered. */
+  /** Of a log: true if the token kept this amount as its fee of a transfer that the sender ordered. */
   readonly isTokenFee?: true;
 }
 
 export interface TransactionTransfers {
-  /** Who made it and pays its fee; undefined of types that move nothing. */
+  /** The account that made it and pays its fee; undefined for types that move nothing. */
   readonly owner: string | undefined;
   readonly transfers: readonly Transfer[];
-  /** Entries that move something, but not how much exactly can be read here: the receipt is to be read another way. */
+  /**
+   * True if an internal transfer's amount exceeds exact numbers here: the caller reads the receipt with an exact
+   * parser.
+   */
   readonly isInexact: boolean;
 }
 
@@ -53,13 +55,13 @@ const SHAPES: Readonly<Record<number, ContractShape>> = {
 };
 
 const SUCCESS = 'SUCCESS';
-/** keccak256 of transfer(address,uint256), its first four bytes, and its two arguments. */
+/** A call of transfer(address,uint256): the first four bytes of its keccak256, then both arguments. */
 const TRANSFER_CALL = /^a9059cbb(?:0{24}|0{22}41)([0-9a-f]{40})([0-9a-f]{64})$/;
 /** keccak256 of DestroyedBlackFunds(address,uint256). */
 const DESTROYED_EVENT = '61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6';
-/** TRON: what an internal transaction's note is when it moves its value; others (delegations, votes) show one too. */
+/** TRON: notes of internal transactions that move their value. Others (delegations, votes) show a value too. */
 const MOVING_NOTES: ReadonlySet<unknown> = new Set(['call', 'create', 'suicide'].map(hexOf));
-/** A topic's address: twelve bytes in front, of which older compilers fill the last with TRON's prefix. */
+/** An address topic has twelve bytes in front. Older compilers put TRON's prefix into the last of them. */
 const ADDRESS_TOPIC = /^0{22}(?:00|41)[0-9a-f]{40}$/;
 const WORD = /^[0-9a-f]{64}$/;
 const LOG_ADDRESS = /^(?:41)?([0-9a-f]{40})$/;
@@ -68,8 +70,8 @@ const ADDRESS = /^41[0-9a-f]{40}$/;
 const NONE: TransactionTransfers = { owner: undefined, transfers: [], isInexact: false };
 
 /**
- * All transfers of one transaction. `result`: `contractRet` beside it in its block; `info`: what the node says of its
- * execution. Only what succeeded moved anything.
+ * Returns all transfers of one transaction. `result`: its `contractRet` in the block. `info`: the node's execution
+ * report. Only successful transactions move anything.
  */
 export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObject): TransactionTransfers {
   const contract = contractIn(rawData, SHAPES);
@@ -106,7 +108,7 @@ interface OrderedTransfer {
   readonly amount: bigint;
 }
 
-/** The transfer that a call orders by its own bytes, which the transaction's id vouches for. */
+/** Returns the transfer that a call orders in its own bytes, which the transaction's id covers. */
 function orderedBy({ type, message }: ContractBytes): OrderedTransfer | undefined {
   const [, to, amount] =
     TRANSFER_CALL.exec(type === CALL_TYPE ? Buffer.from(message.bytes(4)).toString('hex') : '') ?? [];
@@ -117,8 +119,8 @@ function orderedBy({ type, message }: ContractBytes): OrderedTransfer | undefine
 
 /**
  * Marks the fee of the token itself: the caller ordered one transfer, less arrived, and a second event of the same
- * token takes exactly what is missing to a third address. A contract that moves a caller's tokens by an allowance
- * orders no transfer, so nothing that it moves is a fee.
+ * token moves exactly the difference to a third address. A contract that moves a caller's tokens by an allowance orders
+ * no transfer, so none of its movements is a fee.
  */
 function withTokenFee(
   logged: readonly Transfer[],
@@ -134,7 +136,7 @@ function withTokenFee(
   return logged.map((each) => (each === fee ? { ...fee, isTokenFee: true } : each));
 }
 
-/** Entries with their places, of which one that is no object takes one too. */
+/** Returns object entries with their positions. A malformed entry takes a position too. */
 function placesOf(list: unknown): [JsonObject, number][] {
   const entries: readonly unknown[] = Array.isArray(list) ? list : [];
   return entries.flatMap((entry, position): [JsonObject, number][] => (isJsonObject(entry) ? [[entry, position]] : []));
@@ -164,10 +166,10 @@ function loggedTransfer(log: JsonObject, position: number): Transfer | undefined
   };
 }
 
-/** Tokens that were destroyed at a holder: the event has no receiver, so the contract stands for it. */
+/** Returns tokens destroyed at a holder. The event has no receiver, so the contract takes its place. */
 function destroyedFunds({ address, topics, data }: JsonObject, position: number): Transfer | undefined {
   if (!Array.isArray(topics) || typeof address !== 'string' || typeof data !== 'string') return undefined;
-  // The holder is the second topic where the contract indexes it; else it comes first in the data, as on Ethereum.
+  // The holder is the second topic where the contract indexes it. Otherwise it comes first in the data, as on Ethereum.
   const [event, ...indexed] = topics as readonly unknown[];
   const words = [...indexed, ...(data.match(/.{64}/g) ?? [])];
   const [holder, amount] = words;
@@ -186,7 +188,7 @@ function destroyedFunds({ address, topics, data }: JsonObject, position: number)
   };
 }
 
-/** TRX that a contract sent. TRON: TRC10 tokens are further values of the same entry, with an id. */
+/** Returns TRX sent by a contract. TRON: TRC10 tokens are further values of the same entry, with an id. */
 function internalTransfer(entry: JsonObject, position: number): Transfer | 'inexact' | undefined {
   const { caller_address: from, transferTo_address: to, rejected, callValueInfo } = entry;
   if (rejected !== undefined && rejected !== false) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Every read of the chain that the service makes, typed and checked. What `{}` means differs by endpoint and is
- * decided here, once. TRON: HTTP API of java-tron 4.8.
+ * Typed and checked reads of the chain. The meaning of `{}` differs by endpoint and is decided here. TRON: HTTP API of
+ * java-tron 4.8.
  */
 import { sun, type Sun } from '../domain/units.js';
 import {
@@ -35,7 +35,7 @@ export interface ChainAccount {
   readonly balanceSun: Sun;
   /** Own stake for energy, delegated or not. */
   readonly stakedForEnergySun: Sun;
-  /** Of it, what is delegated to others. */
+  /** The part of it that is delegated to others. */
   readonly delegatedEnergySun: Sun;
   readonly permissions: readonly Permission[];
 }
@@ -53,7 +53,7 @@ export interface AccountResources {
   readonly totalNetWeight: bigint;
 }
 
-/** Where and in which block a transaction was included, by a node's word. */
+/** The block of a transaction and its result, as one node reports them. */
 export interface TransactionPlace {
   readonly blockNumber: number;
   readonly feeSun: Sun;
@@ -67,7 +67,7 @@ function nonsense(node: TronNode, what: string): NodeError {
   return new NodeError(node.name, 'nonsense', what);
 }
 
-/** Reads int64 members; absent is zero, anything that is no integer is nonsense. */
+/** Reads int64 members. Absent is zero; anything but an integer throws NodeError. */
 function amounts<K extends string>(node: TronNode, json: JsonObject, names: Readonly<Record<K, string>>) {
   const read = {} as Record<K, bigint>;
   for (const [key, name] of Object.entries(names) as [K, string][]) {
@@ -128,19 +128,19 @@ function readAccount(node: TronNode, address: string, json: JsonObject): ChainAc
 export class TronClient {
   constructor(readonly pool: NodePool) {}
 
-  /** The account, or undefined when the chain has none at this address. */
+  /** Returns the account, or undefined when the chain has none at this address. */
   async account(address: string): Promise<ChainAccount | undefined> {
     return this.pool.ask(ACCOUNT_PATH, (node) => accountOf(node, address));
   }
 
-  /** Resources of an account that exists; `{}` (no account) is refused as nonsense. */
+  /** Returns the resources of an existing account. Throws for `{}` (no account). */
   async accountResources(address: string): Promise<AccountResources> {
     return this.pool.ask('wallet/getaccountresource', (node) => resourcesOf(node, address));
   }
 
   /**
-   * The chain parameters that all nodes which can be asked agree on. Throws ChainUnavailableError when none names
-   * believable ones, or when they contradict each other.
+   * Returns the chain parameters that the nodes agree on. Throws ChainUnavailableError when no node reports believable
+   * ones, or when nodes contradict each other without a majority.
    */
   async chainParameters(bounds: ParameterBounds): Promise<ChainParameters> {
     const answers = await this.pool.askEach('wallet/getchainparameters', async (node) =>
@@ -150,9 +150,9 @@ export class TronClient {
   }
 
   /**
-   * Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. TRON: a busy node gives up on
-   * small calls now and then for want of CPU time, so that is asked once more, of another node where there is one; and so
-   * is an outcome that is not `isEnough`.
+   * Runs an unsigned call on the head's state, without signing, broadcasting or cost. TRON: a busy node occasionally
+   * lacks the CPU time for a small call. Such a timeout, or an outcome that is not `isEnough`, is retried once, on
+   * another node if possible.
    */
   async simulate(call: ContractCall, isEnough: (outcome: CallOutcome) => boolean = () => true): Promise<CallOutcome> {
     let asked: TronNode | undefined;
@@ -163,27 +163,27 @@ export class TronClient {
     const outcome = await this.pool.ask(CONSTANT_CALL_PATH, run);
     if (!isEnough(outcome)) return this.pool.ask(CONSTANT_CALL_PATH, run, asked).catch(() => outcome);
     if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;
-    // The first answer stands where nobody gives a second one.
+    // Keeps the first answer when the second attempt fails.
     return this.pool.ask(CONSTANT_CALL_PATH, run, asked).catch(() => outcome);
   }
 
-  /** The freshest head. */
+  /** Returns the freshest head. */
   async head(): Promise<BlockHead> {
     return this.pool.ask('wallet/getnowblock', async (node) => node.readHead());
   }
 
-  /** One block of the full node's chain with its transactions; undefined when it is not there yet. */
+  /** Returns one block of the full node's chain with its transactions; undefined when it does not exist yet. */
   async block(number: number): Promise<Block | undefined> {
     return this.pool.ask('wallet/getblockbynum', async (node) => blockOf(node, number));
   }
 }
 
-/** The account as `node` has it, or undefined when its chain has none at this address. */
+/** Returns the account as `node` has it, or undefined when its chain has none at this address. */
 export async function accountOf(node: TronNode, address: string): Promise<ChainAccount | undefined> {
   return readAccount(node, address, await node.full(ACCOUNT_PATH, accountQuestion(address)));
 }
 
-/** Resources of an account that exists, by one node's word. */
+/** Returns the resources of an existing account, as one node reports them. Throws NodeError. */
 export async function resourcesOf(node: TronNode, address: string): Promise<AccountResources> {
   const json = await node.full('wallet/getaccountresource', { address, visible: true });
   const read = amounts(node, json, {
@@ -198,14 +198,14 @@ export async function resourcesOf(node: TronNode, address: string): Promise<Acco
     totalNetLimit: 'TotalNetLimit',
     totalNetWeight: 'TotalNetWeight',
   });
-  // Every existing account answers with the network's totals.
+  // Every existing account's answer includes the network's totals.
   if (read.totalEnergyLimit <= 0n) throw nonsense(node, 'resources without the network totals');
   return read;
 }
 
 /**
- * What an existing account can use of energy by `node`'s word: of its head, and of what is pending there. Asked aside:
- * nothing may hang on the answer.
+ * Returns the energy that an existing account can use, by `node`'s head and pending transactions. An optional request
+ * (see `TronNode.aside`): nothing may depend on the answer.
  */
 export async function usableEnergyAside(node: TronNode, address: string): Promise<bigint> {
   const json = await node.aside('wallet/getaccountresource', { address, visible: true });
@@ -215,7 +215,7 @@ export async function usableEnergyAside(node: TronNode, address: string): Promis
   return limit > used ? limit - used : 0n;
 }
 
-/** What `address` could delegate for energy right now, by the head's state of `node` and its pending transactions. */
+/** Returns the stake that `address` could delegate for energy now, by `node`'s head and pending transactions. */
 export async function canDelegateMaxOf(node: TronNode, address: string): Promise<Sun> {
   const body = { owner_address: address, type: 1, visible: true };
   const json = await node.full('wallet/getcandelegatedmaxsize', body);
@@ -239,48 +239,48 @@ async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutco
   );
 }
 
-/** A block by number as `node` has it; undefined when its chain is not that high. Read once per process. */
+/** Returns a block by number as `node` has it; undefined when its chain is not that high. Cached in the process. */
 export async function blockOf(node: TronNode, number: number): Promise<Block | undefined> {
   return node.blocks.block('full', number);
 }
 
-/** A final block by number as `node`'s solid port has it; undefined when its solid head is not that high. */
+/** Returns a final block by number from `node`'s solid port; undefined when its solid head is not that high. */
 export async function solidBlockOf(node: TronNode, number: number): Promise<Block | undefined> {
   return node.blocks.block('solid', number);
 }
 
-/** The header of a block of `node`'s chain; undefined when its chain is not that high. */
+/** Returns the header of a block of `node`'s chain; undefined when its chain is not that high. */
 export async function headerOf(node: TronNode, number: number): Promise<BlockHeader | undefined> {
   return node.blocks.header('full', number);
 }
 
-/** The header of a final block of `node`; undefined when its solid head is not that high. */
+/** Returns the header of a final block of `node`; undefined when its solid head is not that high. */
 export async function solidHeaderOf(node: TronNode, number: number): Promise<BlockHeader | undefined> {
   return node.blocks.header('solid', number);
 }
 
-/** The solid head of one node. */
+/** Returns the solid head of one node. */
 export async function solidHeadOf(node: TronNode): Promise<BlockHeader> {
   return node.blocks.head('solid');
 }
 
-/** What `from` has delegated to `to` for energy by the head's state of `node`, what is pending there included. */
+/** Returns the stake that `from` has delegated to `to` for energy, by `node`'s head and pending transactions. */
 export async function delegatedSunAt(node: TronNode, from: string, to: string): Promise<Sun> {
   const body = { fromAddress: from, toAddress: to, visible: true };
   return sun(sumOfRows(node, await node.full('wallet/getdelegatedresourcev2', body)));
 }
 
-/** The act in a transaction as `node` knows it; undefined when it is of no type of ours. Throws NodeFault. */
+/** Returns the act in a transaction as `node` knows it; undefined when its type is none of ours. Throws NodeError. */
 export async function signedActOf(node: TronNode, port: PortName, txid: string): Promise<SignedAct | undefined> {
   return node.blocks.signedAct(port, txid);
 }
 
-/** Where `node` has a transaction in a block of its chain; undefined when it knows none. */
+/** Returns the place of a transaction in `node`'s chain; undefined when the node knows none. */
 export async function placeOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
   return readPlace(node, txid, await node.full('wallet/gettransactioninfobyid', { value: txid }));
 }
 
-/** Where `node` has a transaction in its solid chain; undefined when its solid chain has none. */
+/** Returns the place of a transaction in `node`'s solid chain; undefined when it has none. */
 export async function solidPlaceOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
   return readPlace(node, txid, await node.solid('walletsolidity/gettransactioninfobyid', { value: txid }));
 }
