@@ -1,14 +1,16 @@
 /**
- * The network's two totals, which decide how much stake is delegated. Whoever read them last is believed while they stay
- * where enough nodes last agreed that they were; a step away from there is taken when enough nodes have made it. Owns
- * where they agreed.
+ * The network's two totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes
+ * agreed on. One node's answer is accepted while it stays near them; a larger step needs agreement.
  */
 import { ChainUnavailableError } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
 import { resourcesOf, type TronClient } from '../chain/tron.client.js';
 import type { EnergyRatio } from './energy-ratio.js';
 
-/** By how much less or more energy a stake is worth, in 1/100, before one node's word is not enough. Stake moves by a millionth in a block. */
+/**
+ * Largest change of a stake's energy value, in 1/100, that one node may report alone. Real stake moves by a millionth
+ * in a block.
+ */
 const STEP_PERCENT = 1n;
 
 export const DOUBTFUL_RATIO = 'nodes do not agree on the energy of the network: the last that they agreed on stays';
@@ -16,13 +18,16 @@ export const DOUBTFUL_RATIO = 'nodes do not agree on the energy of the network: 
 export class AgreedRatio {
   private agreed: EnergyRatio | undefined;
 
-  /** `onDoubt`: called when nodes do not agree on a step; for the log. */
+  /** `onDoubt` receives the node names when nodes do not agree on a step; for the log. */
   constructor(
     private readonly client: TronClient,
     private readonly onDoubt: (nodes: readonly string[]) => void,
   ) {}
 
-  /** The totals as the resources of any existing account show them. Throws ChainUnavailableError, also while nodes contradict each other from the start. */
+  /**
+   * Returns the totals from the resources of any existing account. Throws ChainUnavailableError, also if nodes
+   * contradict each other before any agreement.
+   */
   async read(address: string): Promise<EnergyRatio> {
     const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(address);
     const said = { totalEnergyLimit, totalEnergyWeight };
@@ -39,7 +44,7 @@ export class AgreedRatio {
       .map(({ ratio }) => answers.filter((other) => isNear(ratio, other.ratio)))
       .sort((a, b) => b.length - a.length);
     const nodes = most.map(({ node }) => node);
-    // Whoever has only just begun knows no other totals, and takes the word of those that are there.
+    // Without an earlier agreement there is nothing to compare with, so the nodes that answered are enough.
     const isEnough = this.agreed === undefined || agreement.suffices(witnessesAmong(agreement.witnesses, nodes));
     const [first] = most;
     if (first !== undefined && most.length * 2 > answers.length && isEnough) {
@@ -56,7 +61,7 @@ function witnessesAmong(witnesses: readonly TronNode[], nodes: readonly TronNode
   return witnesses.filter(({ witness }) => nodes.some((node) => node.witness === witness));
 }
 
-/** Whether a stake is worth as much energy by both, to a hundredth. */
+/** Returns true if both ratios give a stake the same energy to within one hundredth. */
 function isNear(one: EnergyRatio, other: EnergyRatio): boolean {
   const [a, b] = [one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight];
   const apart = a > b ? a - b : b - a;

@@ -1,12 +1,12 @@
-/** How sun turns into energy on chain, and how much to delegate so that a receiver gets at least what was sold. */
+/** Converts between sun and energy by the chain's rules, so that a receiver gets at least the energy that was sold. */
 import { invariant } from '../domain/errors.js';
 import { SUN_PER_TRX, divCeil, type Energy, type Sun } from '../domain/units.js';
 
-/** The network's two numbers that rule every delegation. TRON: getaccountresource of any account. */
+/** The network's two numbers that govern every delegation. TRON: getaccountresource of any account. */
 export interface EnergyRatio {
   /** TotalEnergyLimit: energy per day of the whole network. */
   readonly totalEnergyLimit: bigint;
-  /** TotalEnergyWeight: whole TRX staked for energy by everyone. */
+  /** TotalEnergyWeight: whole TRX staked for energy in the network. */
   readonly totalEnergyWeight: bigint;
 }
 
@@ -19,7 +19,7 @@ export function energyOfSun(amount: Sun, ratio: EnergyRatio): Energy {
   return ((amount * ratio.totalEnergyLimit) / (SUN_PER_TRX * ratio.totalEnergyWeight)) as Energy;
 }
 
-/** Sun worth one energy, rounded up: what one more rounding-down can lose. */
+/** Returns the sun worth one energy, rounded up: the most that one further rounding down can lose. */
 export function sunOfOneEnergy(ratio: EnergyRatio): Sun {
   return divCeil(SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit) as Sun;
 }
@@ -27,16 +27,16 @@ export function sunOfOneEnergy(ratio: EnergyRatio): Sun {
 const DAY_SEC = 86_400;
 
 /**
- * The margin of a rental of this length, in 1/10 000: the setting's for a day or less, and so much more for each day
- * begun, because the ratio goes on drifting while it runs.
+ * Returns the margin of a rental of this length, in 1/10 000. The setting covers one day; each further day begun adds
+ * the same amount, because the ratio drifts while the rental runs.
  */
 export function marginFor(durationSec: number, marginBpsPerDay: number): number {
   return marginBpsPerDay * Math.max(1, Math.ceil(durationSec / DAY_SEC));
 }
 
 /**
- * What to delegate for `wanted` energy: rounded up, one energy of slack since nodes compute in floating point, and
- * `marginBps` / 10 000 more against the drift of the ratio until inclusion.
+ * Returns the sun to delegate for `wanted` energy, rounded up. It adds one energy because nodes compute in floating
+ * point, and `marginBps` / 10 000 against the drift of the ratio until inclusion.
  */
 export function sunForEnergy(wanted: Energy, ratio: EnergyRatio, marginBps: number): Sun {
   invariant(ratio.totalEnergyLimit > 0n, 'the network has energy');

@@ -1,41 +1,41 @@
 /**
- * What the pool could sell now and in each of the next hours: what is free, what recovers, and what comes back as
- * rentals end. TRON: energy that a receiver used comes back as used, and recovers linearly over a day; nobody knows
- * beforehand how much that will be, so there are two figures. Reads only.
+ * Forecasts the stake that the pool could sell now and in each of the next hours: free stake, recovering stake, and the
+ * stake of rentals that end. TRON: energy that a receiver used returns as used, and recovers linearly over a day. Its
+ * amount is unknown in advance, so there are two figures. Reads only.
  */
 import type { Database } from '../store/database.js';
 import { TRANSACTION_BYTES } from './bandwidth.js';
 
 export const FORECAST_HOURS = 24;
-/** TRON: used energy is whole again after 28 800 blocks. */
+/** TRON: used energy has fully recovered after 28 800 blocks. */
 const RECOVERY_HOURS = 24n;
 
 export interface ForecastHour {
   readonly hour: number;
-  /** If all that is rented out is used up by its end. */
+  /** If receivers use all rented energy by the end of each rental. */
   readonly atLeastSun: bigint;
-  /** If none of it is. */
+  /** If receivers use none of it. */
   readonly atMostSun: bigint;
-  /** Transactions that could be paid for, two for each leg of an order, if none was sold meanwhile. */
+  /** Transactions that could be paid for if nothing is sold until then; each leg of an order needs two. */
   readonly transactions: bigint;
 }
 
 export interface PoolSums {
   readonly freeSun: bigint;
-  /** Own stake whose energy was used; taken as used up just now, so it comes back rather sooner than shown. */
+  /** Own stake whose energy was used. Counted as if it was used just now, so it recovers sooner than shown. */
   readonly recoveringSun: bigint;
-  /** What bandwidth and TRX pay for and no open leg needs. */
+  /** Paid for by bandwidth and TRX, and needed by no open leg. */
   readonly freeTransactions: bigint;
-  /** What used bandwidth will pay for once it is whole again. */
+  /** Paid for by used bandwidth once that has recovered. */
   readonly recoveringTransactions: bigint;
 }
 
 export interface PoolStanding extends PoolSums {
-  /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
+  /** Sun by the hour in which its rental ends, counted from 1; 0 means that the rental has ended. */
   readonly endingSun: ReadonlyMap<number, bigint>;
 }
 
-/** Now (hour 0) and the next 24 hours. Pure. */
+/** Returns the forecast for now (hour 0) and the next 24 hours. Pure. */
 export function forecast(standing: PoolStanding): ForecastHour[] {
   const { freeSun, recoveringSun, endingSun, freeTransactions, recoveringTransactions } = standing;
   return Array.from({ length: FORECAST_HOURS + 1 }, (_, hour) => {
@@ -44,7 +44,7 @@ export function forecast(standing: PoolStanding): ForecastHour[] {
     atLeastSun += recovered;
     atMostSun += recovered;
     for (const [end, amount] of endingSun) {
-      // Now is what can be sold now: what has just ended is not back yet.
+      // Hour 0 shows only stake that can be sold now; the stake of a rental that just ended is not reclaimed yet.
       if (hour === 0 || end > hour) continue;
       atLeastSun += recoveredBy(amount, BigInt(hour - end));
       atMostSun += amount;
@@ -59,9 +59,10 @@ function recoveredBy(amount: bigint, hours: bigint): bigint {
 }
 
 /**
- * The first hour at which the pool cannot bear what is sold by then, if as much is sold each hour as on average of a day
- * and nothing of it is used up; undefined when it bears it throughout. `soldSun`: what was sold in a day, by the hours
- * that it was sold for, after which it is back. Pure.
+ * Returns the first hour in which demand exceeds the pool, or undefined if the pool suffices throughout. Assumes sales
+ * at the hourly average of a day, and that receivers use none of the energy.
+ *
+ * `soldSun` holds the sun sold in a day by rental length in hours; after that length the sun is free again. Pure.
  */
 export function soldOutAt(hours: readonly ForecastHour[], soldSun: ReadonlyMap<number, bigint>): number | undefined {
   return hours.find(({ hour, atMostSun }) => {
@@ -77,7 +78,7 @@ const SUMS = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wal
     coalesce(sum(net_used / $1::bigint), 0)::bigint AS recovering_transactions
   FROM pool_wallet w WHERE w.role = 'pool' AND w.status = 'active' AND w.sells_until > clock_timestamp()`;
 
-/** What is not delivered yet runs its whole time from now. */
+/** A rental that is not delivered yet counts with its whole duration from now. */
 const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1, o.duration_sec * interval '1 second')) / 3600), 0)::integer AS hour,
     sum(l.amount_sun)::bigint AS sun
   FROM open_leg l JOIN open_orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
@@ -86,8 +87,8 @@ const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1,
   GROUP BY 1`;
 
 /**
- * What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. Times
- * that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be.
+ * Finds the legs of a day by `changed_at`, which has an index; a leg became active at or before that time. The index
+ * condition reads `(SELECT clock_timestamp())`, because Postgres can use only a value that it computes once.
  */
 const SOLD = `SELECT least(ceil(extract(epoch FROM coalesce(o.ends_at - l.active_at, o.duration_sec * interval '1 second')) / 3600), $2)::integer AS hours,
     sum(l.amount_sun)::bigint AS sun
@@ -103,7 +104,7 @@ interface SumsRow {
   readonly recovering_transactions: bigint;
 }
 
-/** What the selling wallets have now. */
+/** Returns the present sums of the wallets that sell. */
 export async function poolSums(database: Database): Promise<PoolSums> {
   const [sums] = await database.query<SumsRow>(SUMS, [TRANSACTION_BYTES]);
   return {
@@ -114,14 +115,17 @@ export async function poolSums(database: Database): Promise<PoolSums> {
   };
 }
 
-/** And what their rentals give back: costs by all that run. `chainNow`: the head's time, since rentals end by the chain's clock. */
+/**
+ * Adds the stake that running rentals will return; the cost grows with their number. `chainNow` is the head's block
+ * time, because rentals end by the chain's clock.
+ */
 export async function poolStanding(database: Database, chainNow: Date): Promise<PoolStanding> {
   const sums = await poolSums(database);
   const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
   return { ...sums, endingSun: new Map(rows.map((row) => [row.hour, row.sun])) };
 }
 
-/** What was sold in the last day, by the hours that it was sold for, 24 at most: costs by as much, up to 100 000 legs. */
+/** Returns the sun sold in the last day by rental length in hours, 24 at most. Reads up to 100 000 legs. */
 export async function soldInDay(database: Database, chainNow: Date): Promise<ReadonlyMap<number, bigint>> {
   const rows = await database.query<{ hours: number; sun: bigint }>(SOLD, [chainNow, FORECAST_HOURS]);
   return new Map(rows.map((row) => [row.hours, row.sun]));

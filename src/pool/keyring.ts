@@ -1,4 +1,4 @@
-/** Signs with the pool's keys as they lie sealed in Postgres. Opened keys never leave this file. */
+/** Signs with the pool keys that are sealed in Postgres. Opened keys never leave this file. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -7,7 +7,7 @@ import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
 import { Sealers } from '../base/sealers.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 
-/** How long an opened key is kept: one that an operator takes away signs no longer than this. */
+/** How long an opened key is cached, and so the longest time that a removed key can still sign. */
 const KEPT_MS = 10_000;
 
 interface OpenKey {

@@ -1,30 +1,33 @@
 /**
- * Ends legs whose delegation a foreign act ended, in one transaction of the caller's: with the act that did it, or
- * with the operator's word. Orders move on as after an undelegation of ours. Refused by the row's guard while an undelegation
- * of ours may live.
+ * Closes legs whose delegation a foreign act ended, inside the caller's transaction. The evidence is that act or the
+ * operator's statement. Orders continue as after our own undelegation. The row guard refuses while an undelegation of
+ * ours may still be included.
  */
 import type { Queryable } from '../store/database.js';
 import type { JudgedShortfall } from './shortfall.js';
 
 export interface Closing {
   readonly legIds: readonly bigint[];
-  /** By the chain's clock: the block of the act, or the block at which the delegation was seen to be missing. */
+  /** By the chain's clock: block time of the act, or of the block that showed the delegation missing. */
   readonly at: Date;
-  /** The undelegation that took it back, in hex. */
+  /** Id of the undelegation that ended the delegation, in hex. */
   readonly txid: string | undefined;
   readonly reason: string | undefined;
 }
 
-/** An order whose last leg this was. */
+/** An order whose last open leg was closed. */
 export interface EndedOrder {
   readonly id: bigint;
   readonly project_id: string;
   readonly request_id: string | null;
-  /** Seconds from the rental's end to its last act, by the chain's clock; negative when it was taken early. */
+  /** Seconds from the rental's end to its last act, by the chain's clock; negative if the delegation ended early. */
   readonly late_sec: number;
 }
 
-/** Orders first and in order of id, as by everyone who writes several of them; a new fence: its holder writes nothing more. */
+/**
+ * Locks orders first, in order of id, like every writer of several orders. The new fence stops the present claim holder
+ * from writing.
+ */
 const TAKE_ORDERS = `UPDATE open_orders o SET fence = o.fence + 1, lease_until = NULL
   FROM (SELECT id FROM open_orders WHERE id IN (SELECT order_id FROM open_leg WHERE id = ANY ($1::bigint[]))
          ORDER BY id FOR NO KEY UPDATE) held WHERE o.id = held.id RETURNING o.id`;
@@ -44,25 +47,28 @@ const END_ORDERS = `UPDATE open_orders o SET reclaimed_at = s.at, needs_attentio
   WHERE o.id = s.order_id AND o.status = 'delivered'
   RETURNING o.id, o.project_id, o.request_id, extract(epoch FROM s.at - o.ends_at)::float8 AS late_sec`;
 
-/** What goes on as it was: other legs of the order, which end with their rental. */
+/** The order's other legs continue, and end with their rental. */
 const WAKE_REST = `UPDATE open_orders SET next_run_at = clock_timestamp()
   WHERE id = ANY ($1::bigint[]) AND (undoing OR next_run_at IS NOT NULL) AND reclaimed_at IS NULL`;
 
-/** The first number of the advisory locks by which the legs of one pair are closed in turn. */
+/** First key of the advisory locks that serialize closing the legs of one pair. */
 const CLOSING = 4204;
 const HOLD_PAIR = `SELECT pg_advisory_xact_lock($1, hashtext($2))`;
 const CLOSED_SINCE = `SELECT FROM open_leg WHERE id = ANY ($1::bigint[]) AND status = 'reclaimed' LIMIT 1`;
 
 /**
- * Holds up everyone else who closes legs of the pair until this transaction ends. False when one was closed since it was
- * judged: what is missing may be that one's, and is to be judged again.
+ * Takes the pair's advisory lock until this transaction ends. Returns false if one of the judged legs has been closed
+ * since the judgement: the shortfall may belong to that leg, so the caller must judge again.
  */
 export async function holdPair(tx: Queryable, judged: JudgedShortfall): Promise<boolean> {
   await tx.query(HOLD_PAIR, [CLOSING, `${judged.wallet.id.toString()}:${judged.receiver}`]);
   return (await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0;
 }
 
-/** Call holdPair before. Returns the orders that this ended, and how many of the legs it closed. */
+/**
+ * Closes the legs; the caller must hold the pair's lock (`holdPair`). Returns the ended orders and the number of closed
+ * legs.
+ */
 export async function closeLegs(
   tx: Queryable,
   closing: Closing,

@@ -1,4 +1,4 @@
-/** Ends a leg by the operator's word: what a foreign act ended and the search for such acts could not explain. */
+/** Ends a leg on the operator's word, if a foreign act ended it that the search for such acts could not explain. */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
@@ -45,8 +45,8 @@ export class LegEnds {
   ) {}
 
   /**
-   * Ends one open leg of an order. Refused while the chain shows the delegation: then it is to be reclaimed. Throws
-   * OperatorError, ChainUnavailableError.
+   * Ends one open leg of an order. Refuses while the chain still shows the delegation, because that must be reclaimed.
+   * Throws OperatorError, ChainUnavailableError.
    */
   async close(orderId: bigint, legNo: number | undefined, txid: string | undefined, author: Author): Promise<EndedLeg> {
     const leg = await this.find(orderId, legNo);
@@ -103,7 +103,7 @@ export class LegEnds {
     return this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
   }
 
-  /** The solid block with this undelegation of the leg's wallet from its receiver. */
+  /** Returns the solid block that holds this undelegation of the leg's wallet from its receiver. */
   private async blockOfAct(txid: string, leg: LegRow): Promise<BlockHead> {
     const block = await this.client.pool.ask('a transaction', async (node) => {
       const place = await solidPlaceOf(node, txid);

@@ -1,12 +1,13 @@
 /**
- * The accountpermissionupdate that gives a hot key its role's permission. TRON replaces all permissions by an update,
- * so every one that exists is carried over; it is signed with the owner's cold key, which this service never sees.
+ * The accountpermissionupdate that gives a hot key the permission of its role. TRON replaces all permissions by an
+ * update, so the plan carries every existing one over. The owner's cold key signs it, and this service never sees that
+ * key.
  */
 import type { ChainAccount, Permission } from '../chain/tron.client.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { operationsOf, type WalletRole } from './wallet-permission.js';
 
-/** TRON: active permissions have the ids from 2 on, in their order, and are at most eight. */
+/** TRON: active permissions have ids from 2 on, in their order; an account has at most eight. */
 const ACTIVE_ID_FIRST = 2;
 const ACTIVES_MAX = 8;
 const WITNESS_ID = 1;
@@ -30,18 +31,18 @@ export interface PermissionUpdate {
 
 export interface PlannedUpdate {
   readonly update: PermissionUpdate;
-  /** The id that the permission of the role has afterwards. */
+  /** The id of the role's permission after the update. */
   readonly permissionId: number;
-  /** Whether an earlier permission of ours is replaced instead of one being added. */
+  /** True if the update replaces an earlier permission of ours, false if it adds one. */
   readonly isReplacing: boolean;
 }
 
-/** What our permission is called on chain; one of the same name is taken for an earlier one of ours. */
+/** Our permission's name on chain. A permission of the same name counts as an earlier one of ours. */
 function permissionName(role: WalletRole): string {
   return role === 'pool' ? 'energy-delegate' : 'energy-activate';
 }
 
-/** Plans the update; throws OperatorError when the account has no room for another permission. */
+/** Plans the update. Throws OperatorError if the account has no space for another permission. */
 export function planUpdate(account: ChainAccount, role: WalletRole, keyAddress: string): PlannedUpdate {
   const actives = account.permissions.filter((permission) => permission.id >= ACTIVE_ID_FIRST);
   const ours: PermissionJson = {
@@ -75,7 +76,7 @@ export function planUpdate(account: ChainAccount, role: WalletRole, keyAddress: 
   };
 }
 
-/** TRON: an account that never set its permissions has this owner permission. */
+/** TRON: the owner permission of an account that never set its permissions. */
 function defaultOwner(address: string): PermissionJson {
   return { type: 0, permission_name: 'owner', threshold: 1, keys: [{ address, weight: 1 }] };
 }

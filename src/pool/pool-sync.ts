@@ -1,6 +1,6 @@
 /**
- * Keeps what we sell equal to what the chain would let us delegate: reads every wallet in turn and sets its slots.
- * Never counts sun twice: whatever may not be in the chain's answer yet, or no longer, is taken off.
+ * Keeps our slots equal to the stake that the chain would let us delegate, by reading each wallet in turn. Never counts
+ * sun twice: it subtracts all stake that the chain's answer may not show as used yet, or may show as used no longer.
  */
 import { Injectable } from '@nestjs/common';
 import {
@@ -26,7 +26,7 @@ import {
 import { addToDay } from './wallet-days.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
 
-/** Takes a wallet's turn: one process per wallet and interval. */
+/** Takes a wallet's turn, so that one process reads it per interval. */
 const TAKE_TURN = {
   name: 'pool_take_turn',
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp()
@@ -45,8 +45,8 @@ const TAKE_WALLET = {
 };
 
 /**
- * An activation is over once it is final: nothing of it is ever reclaimed, and what is over is not read again with every
- * reading. Whoever settled it, a process of the version before included.
+ * Closes final activations: nothing of them is ever reclaimed, and closed legs are not read again. It also covers
+ * activations that a process of the previous version settled.
  */
 const END_ACTIVATIONS = {
   name: 'pool_end_activations',
@@ -63,9 +63,9 @@ const LOCK_SLOTS = {
 };
 
 /**
- * Sun that the chain's answer may count as free although it is spoken for: legs not yet in a block, legs that came
- * into one since the question was asked or into one above the head that the answer is of, and undelegations that stand
- * in a mempool only. No node that is asked is an hour behind.
+ * Sun that the chain's answer may count as free although an order holds it. These are legs in no block yet, legs
+ * included since the read began or above the head of the answer, and undelegations that are only in a mempool. One hour
+ * bounds the search, because the pool asks no node that is an hour behind.
  */
 const SPOKEN_FOR = {
   name: 'pool_spoken_for',
@@ -80,17 +80,19 @@ const SPOKEN_FOR = {
               SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
 
-/** Longer than any transaction lasts: what became a delegation before that is one for every statement of this reading. */
+/** Longer than any transaction lasts: every statement of this reading sees a delegation older than this. */
 const LATELY = `interval '1 minute'`;
 
-/** A leg's stake that the wallet does not have back: its reclaim, if there is one, is in no block that was read. */
+/** True for a leg whose stake the wallet does not have again: its reclaim is absent, or in no block that was read. */
 const IS_HELD = `(l.status <> 'reclaiming' OR (SELECT t.id FROM open_chain_tx t
           WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')) IS NULL)`;
 
 /**
- * Delegated legs, whose reclaims the wallet must still pay for, by whether they end within a day; the few that lately
- * became so are left to OPEN_LEGS. Counted before the slots are locked, since they are many: what moves on meanwhile is
- * counted as it was, or once more. A rental that is not settled may be undone at any time.
+ * Counts delegated legs, whose reclaims the wallet must still pay for, by their end within a day or later. OPEN_LEGS
+ * counts the few that were delegated in the last minute.
+ *
+ * Runs before the slots are locked, because these legs are many. A leg that changes meanwhile is counted in its old
+ * state, or twice. A rental that is not settled may be undone at any time, so it counts as ending soon.
  */
 const DELEGATED_LEGS = {
   name: 'pool_delegated_legs',
@@ -102,7 +104,7 @@ const DELEGATED_LEGS = {
            WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2::timestamptz - ${LATELY}) open`,
 };
 
-/** Those of which no transaction is known to the answer, and the others that lately became delegations: by one look. */
+/** Counts, in one snapshot, legs without a transaction that the answer knows, and legs delegated in the last minute. */
 const OPEN_LEGS = {
   name: 'pool_open_legs',
   text: `SELECT count(*) FILTER (WHERE is_unsent) AS unsent,
@@ -129,8 +131,9 @@ const SET_SLOTS = {
 };
 
 /**
- * The row's trigger makes its status of what holds it; the operator's own pause stays. The wallet sells for a minute, or
- * three of its rounds, from when this reading began; a gap beyond that is no round but an outage, and counts no longer.
+ * The row's trigger derives the status from the faults; the operator's own pause remains. The wallet sells for a minute
+ * from the start of this reading, or for three of its rounds if that is longer. A gap beyond five minutes, or beyond the
+ * previous selling time, is an outage and counts no longer than that.
  */
 const SET_WALLET = {
   name: 'pool_set_wallet',
@@ -142,7 +145,7 @@ const SET_WALLET = {
     WHERE w.id = $1`,
 };
 
-/** How the question after them is named. */
+/** Name of the node request for a wallet's figures. */
 export const WALLET_FIGURES = 'the figures of a wallet';
 
 interface Turn {
@@ -157,9 +160,9 @@ interface Turn {
 interface Reading {
   readonly account: ChainAccount | undefined;
   readonly resources: AccountResources | undefined;
-  /** What the chain would let the wallet delegate, or, of an activation wallet, spend. */
+  /** Sun that the chain would let the wallet delegate; for an activation wallet, sun it can spend. */
   readonly free: Sun;
-  /** The block up to which all of this holds, at least. */
+  /** The figures hold at least up to this block. */
   readonly headNumber: number;
   readonly headAtMs: number;
   /** TRON: getTransactionFee. */
@@ -180,9 +183,12 @@ interface LegsRow {
 
 const NO_LEGS: HeldLegs = { unsent: 0n, endingSoon: 0n, endingLater: 0n, heldSun: 0n };
 
-/** Up to when reclaims are paid for out of what is there now; later ones by what recovers until then. */
+/**
+ * Reclaims within this time are paid for with present bandwidth and TRX; later ones also with bandwidth that recovers
+ * until then.
+ */
 const DAY_MS = 86_400_000;
-/** The fee changes by a vote of days; asked anew after this, for all wallets together. */
+/** Votes change the fee over days. It is read again after this time, once for all wallets. */
 const FEE_FRESH_MS = 10_000;
 
 @Injectable()
@@ -195,7 +201,10 @@ export class PoolSync {
     private readonly config: Config,
   ) {}
 
-  /** Brings the next wallet whose turn it is up to date; false when none is due. Throws when the chain is away. */
+  /**
+   * Reads the next wallet that is due and sets its slots. Returns false if none is due. Throws if the chain is
+   * unavailable.
+   */
   async syncNext(): Promise<boolean> {
     const [turn] = await this.database.query<Turn>(TAKE_TURN, [this.config.pool.syncSec]);
     if (turn === undefined) return false;
@@ -203,7 +212,10 @@ export class PoolSync {
     return true;
   }
 
-  /** Brings one wallet up to date now; false when there is none of this address. Throws when the chain is away. */
+  /**
+   * Reads this wallet now and sets its slots. Returns false if the address has none. Throws if the chain is
+   * unavailable.
+   */
   async syncWallet(address: string): Promise<boolean> {
     const [turn] = await this.database.query<Turn>(TAKE_WALLET, [address]);
     if (turn === undefined) return false;
@@ -217,7 +229,7 @@ export class PoolSync {
     await this.database.transaction(async (tx) => this.write(tx, turn, reading));
   }
 
-  /** All figures of one node: those of two, or of two heads, would not belong together. */
+  /** Reads all figures from one node: figures of two nodes or two heads are not consistent. */
   private async read(turn: Turn): Promise<Reading> {
     const feeSunPerByte = await this.transactionFee();
     return this.client.pool.ask(WALLET_FIGURES, async (node) => {
@@ -230,7 +242,7 @@ export class PoolSync {
           : turn.role === 'pool'
             ? await canDelegateMaxOf(node, turn.address)
             : account.balanceSun;
-      // Backends behind one name take turns: the lower head is what every figure is known to be of.
+      // Backends behind one host name take turns, so every figure is known to hold only at the lower head.
       const after = await node.readHead();
       const head = before.number < after.number ? before : after;
       return { account, resources, free, headNumber: head.number, headAtMs: head.timestampMs, feeSunPerByte };
@@ -254,7 +266,7 @@ export class PoolSync {
     const open = await this.openLegs(tx, turn, headNumber, countedTo);
     const left = free - (spokenFor?.sun ?? 0n);
     const stakedSun = account?.stakedForEnergySun ?? 0n;
-    // What is free may be an older block's, by a backend that lags; what legs hold is not sold by its word.
+    // A lagging backend may report free stake of an older block. Stake that legs hold is not sold because of it.
     const unheld = turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
     const least = left < unheld ? left : unheld;
     const sellable = least > 0n ? least : 0n;
@@ -296,7 +308,7 @@ export class PoolSync {
     ]);
   }
 
-  /** An activation pays for its own bandwidth out of its amount, and nothing of it is ever reclaimed. */
+  /** An activation pays for its own bandwidth from its amount, and nothing of it is ever reclaimed. */
   private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<HeldLegs> {
     if (turn.role !== 'pool') return NO_LEGS;
     return heldLegs(await tx.query<LegsRow>(DELEGATED_LEGS, [turn.id, turn.started_at, countedTo]));
@@ -316,20 +328,20 @@ export class PoolSync {
     return transactionsPaidFor({ ...resources, balanceSun: account.balanceSun }, feeSunPerByte, this.reserveSun);
   }
 
-  /** Why nothing may be sold from this wallet just now; undefined when it may. Reclaims go on whatever this says. */
+  /** Returns the reason for which this wallet may sell nothing now, or undefined. Reclaims continue regardless. */
   private faultOf(turn: Turn, { account, resources }: Reading, paidFor: bigint): string | undefined {
     if (account === undefined || resources === undefined) return 'the wallet is not on chain';
     const verdict = judgePermission(account, turn.permission_id, turn.key_address, turn.role);
     const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(turn.address);
     if (verdict.kind !== 'exact' && !isAllowed) return `the wallet ${verdict.says}`;
-    // Staked bandwidth comes back by itself; without any, the operator must send TRX.
+    // Staked bandwidth recovers; a wallet without any needs TRX from the operator.
     const hasStaked = resources.netLimit >= TRANSACTIONS_PER_LEG * TRANSACTION_BYTES;
     const canPay = turn.role === 'pool' ? paidFor >= TRANSACTIONS_PER_LEG : account.balanceSun >= this.reserveSun;
     return hasStaked || canPay ? undefined : 'neither bandwidth nor TRX to burn for it';
   }
 }
 
-/** Own stake that is not delegated and cannot be: its energy was used and comes back over a day. */
+/** Own stake that is neither delegated nor delegable: its energy was used and recovers over a day. */
 function recovering(turn: Turn, account: ChainAccount | undefined, free: Sun): bigint {
   if (turn.role !== 'pool' || account === undefined) return 0n;
   const idle = account.stakedForEnergySun - account.delegatedEnergySun - free;
@@ -342,7 +354,7 @@ function heldLegs([row]: readonly LegsRow[]): HeldLegs {
   return { unsent, endingSoon, endingLater, heldSun };
 }
 
-/** The index-th of `count` near-equal parts. */
+/** Returns the index-th of `count` near-equal parts. */
 function shareOf(total: bigint, count: number, index: number): bigint {
   const base = total / BigInt(count);
   return BigInt(index) < total % BigInt(count) ? base + 1n : base;

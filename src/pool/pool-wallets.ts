@@ -1,6 +1,6 @@
 /**
- * Pool wallets as an operator keeps them: adds, pauses, resumes and re-keys. Of `pool_wallet` it writes identity, key
- * and status; the sums belong to the pool's own pass over the chain. A private key is sealed here and never leaves.
+ * The operator's changes to pool wallets: add, pause, resume and re-key. Writes identity, key and status of
+ * `pool_wallet`; PoolSync owns the sums. Seals private keys here and never returns them.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -29,21 +29,27 @@ export interface WalletView {
   readonly delegated_sun: bigint;
   /** Held for orders whose delegation is not in a block yet. */
   readonly reserved_sun: bigint;
-  /** Own stake whose energy was used and comes back within a day. */
+  /** Own stake whose energy was used; it recovers within a day. */
   readonly recovering_sun: bigint;
-  /** By the slots: what can be sold right now. */
+  /** Sum of the slots: stake that can be sold now. */
   readonly free_sun: bigint;
   readonly balance_sun: bigint;
   readonly slots: number;
-  /** Of a pool wallet: transactions that its bandwidth and TRX pay for and no open leg needs; an order takes two a leg. */
+  /**
+   * For a pool wallet, transactions that its bandwidth and TRX pay for and no open leg needs. An order needs two per
+   * leg.
+   */
   readonly free_transactions: bigint;
   readonly synced_at: Date | null;
-  /** When a worker last read it successfully, and how long it sells without being read again. */
+  /** When a worker last read the wallet successfully, and until when it sells without another reading. */
   readonly read_at: Date | null;
   readonly sells_until: Date | null;
 }
 
-/** The key that acts for a wallet: held here, sealed, or by the signer process, of which only the address is known. */
+/**
+ * The key that signs for a wallet: sealed in our database, or held by the signer process, in which case we know only
+ * its address.
+ */
 export interface WalletKey {
   readonly keyAddress: string;
   readonly privateKey: Buffer | undefined;
@@ -59,7 +65,7 @@ export interface NewWallet {
 
 const UNIQUE_VIOLATION = '23505';
 
-/** A wallet with the sums of its slots and open legs, of one moment. */
+/** A wallet with the sums of its slots and open legs, from one snapshot. */
 const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
   w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
@@ -68,7 +74,7 @@ const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_addres
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 const VIEW_COLUMNS = `${STANDING_COLUMNS}, CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by`;
 
-/** A new key, or the operator's word that the wallet is well: it may try again at once. */
+/** Reset after a new key, or after the operator's word that the wallet works: it may deliver again immediately. */
 const DELIVERS_AGAIN = {
   signFailures: 0,
   deaths: 0,
@@ -77,7 +83,7 @@ const DELIVERS_AGAIN = {
   deliveryHeldUntil: null,
 } as const;
 
-/** Every wallet as it stands, for who asks no node and reads nothing of keys. */
+/** Returns every wallet, without a node request and without any key columns. */
 export async function listWallets(database: Queryable): Promise<Omit<WalletView, 'key_held_by'>[]> {
   return database.query<WalletView>(`SELECT ${STANDING_COLUMNS} FROM pool_wallet w ORDER BY w.id`);
 }
@@ -107,8 +113,8 @@ export class PoolWallets {
   }
 
   /**
-   * Checks the wallet on chain, then writes it with its slots, empty until the pool's next pass fills them. Returns
-   * the account as found, and what was let pass with a warning.
+   * Checks the wallet on chain, then inserts it with its slots, which stay empty until the pool's next pass. Returns
+   * the account as found, and the warning if a wide permission was accepted.
    */
   async add(wallet: NewWallet, act: Author): Promise<{ account: ChainAccount; warning: string | undefined }> {
     const checked = await this.check(wallet.address, wallet.role, wallet.permissionId, wallet.key.keyAddress);
@@ -123,7 +129,7 @@ export class PoolWallets {
     return checked;
   }
 
-  /** Puts another key in the place of a wallet's key, after the same checks on chain. */
+  /** Replaces a wallet's key, after the same checks on chain. */
   async setKey(address: string, permissionId: number, key: WalletKey, act: Author): Promise<string | undefined> {
     const { role } = await this.get(address);
     const { warning } = await this.check(address, role, permissionId, key.keyAddress);
@@ -140,9 +146,9 @@ export class PoolWallets {
     return warning;
   }
 
-  /** A paused wallet sells nothing more; what runs is still reclaimed. */
+  /** Pauses or resumes a wallet. A paused wallet sells nothing, but its running rentals are still reclaimed. */
   async setStatus(address: string, status: 'active' | 'paused', act: Author): Promise<void> {
-    // The pool's own pass resumes what it paused itself, and knows its pauses by this word.
+    // The pool's own pass resumes only its own pauses, and recognizes them by this prefix.
     if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
       const changes = status === 'paused' ? { pauseReason: act.reason } : { pauseReason: null, ...DELIVERS_AGAIN };
@@ -156,7 +162,7 @@ export class PoolWallets {
     });
   }
 
-  /** The account at `address`; throws OperatorError when the chain has none. */
+  /** Returns the account at `address`. Throws OperatorError if the chain has none. */
   async account(address: string): Promise<ChainAccount> {
     const account = await this.tron.account(address);
     if (account === undefined) {
@@ -165,7 +171,7 @@ export class PoolWallets {
     return account;
   }
 
-  /** Seals every key that is held here anew under the newest key; unless it `isReplacing`, only counts them. */
+  /** Reseals every key held here under the newest key. Only counts them unless `isReplacing`. */
   async resealKeys(isReplacing: boolean): Promise<ResealCount> {
     const store: SecretStore<number> = {
       next: async (after) => {

@@ -1,4 +1,4 @@
-/** Wires the pool of wallets: what is read of the chain, what is held back, and what operators change. Signs nothing. */
+/** Wires the pool: chain readings, holds on sales, and the operator's changes. Signs nothing. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';

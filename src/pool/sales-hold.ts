@@ -1,7 +1,7 @@
 /**
- * What keeps the pool from selling beyond its own state: wallets that disagree with the chain, and the stop of all
- * sales until the operator has explained what was found. The only writer of sales_stop, explained_finding and of a
- * wallet's `books_fault`; the wallet row's trigger makes its status of it. Reclaims go on whatever this says.
+ * Holds that keep the pool from selling beyond its own state: wallets that disagree with the chain, and the sale stop
+ * until the operator explains the findings. The only writer of sales_stop, explained_finding and a wallet's
+ * `books_fault`. The wallet row's trigger derives its status from that column. Reclaims continue regardless.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -11,20 +11,20 @@ import { Database } from '../store/database.js';
 import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';
 import { SalesStop } from '../store/entities/sales-stop.entity.js';
 
-/** A disagreement as it is kept: facts are plain JSON. */
+/** A finding as stored; facts are plain JSON. */
 export interface KeptFinding {
   readonly check: string;
   readonly subject: string;
   readonly fingerprint: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** How large it may be; an explanation holds up to that. */
+  /** The largest amount that an explanation covers. */
   readonly amountMost?: bigint;
 }
 
-/** Whoever lost the turn to reconcile judged by records of before, and holds, frees and stops nothing. */
+/** A process that lost the reconciliation turn judged old records, so it holds, frees and stops nothing. */
 const IN_TURN = `turn AS (SELECT FROM reconcile_state WHERE fence = $3::integer FOR NO KEY UPDATE)`;
 
-/** One statement for all wallets: who is not named is no longer held for the records. */
+/** One statement for all wallets: a wallet that is not named loses its hold. */
 const HOLD = {
   name: 'hold_wallets',
   text: `WITH ${IN_TURN}
@@ -42,7 +42,7 @@ const STOP = {
     WHERE s.reason <> excluded.reason RETURNING true`,
 };
 
-/** Whatever is being judged just now was judged before. */
+/** Ends the present reconciliation turn, because its judgement predates the explanation. */
 const END_TURN = `UPDATE reconcile_state SET fence = fence + 1`;
 
 const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason, amount)
@@ -70,8 +70,8 @@ export class SalesHold {
   ) {}
 
   /**
-   * Holds exactly these wallets for the records, by the turn to reconcile of this fence. Returns those whose hold changed;
-   * null = sells again, as far as this goes.
+   * Holds exactly these wallets because of the records, under the fence of the reconciliation turn. Returns the wallets
+   * whose hold changed; null means that this hold is lifted.
    */
   async holdWallets(
     faults: ReadonlyMap<number, string>,
@@ -80,7 +80,10 @@ export class SalesHold {
     return this.database.query(HOLD, [[...faults.keys()], [...faults.values()], fence]);
   }
 
-  /** Stops every sale until `explain`, by the turn of this fence. Returns whether that, or its reason, is new. */
+  /**
+   * Stops every sale until `explain`, under the fence of the reconciliation turn. Returns true if the stop or its
+   * reason is new.
+   */
   async stopSales(reason: string, findings: readonly KeptFinding[], fence: number): Promise<boolean> {
     const kept = findings.map(({ check, subject, fingerprint, facts }) => ({ check, subject, fingerprint, facts }));
     return (await this.database.query(STOP, [reason, JSON.stringify(kept), fence])).length > 0;
@@ -92,8 +95,8 @@ export class SalesHold {
   }
 
   /**
-   * The operator has explained these findings: none of them stops anything any more. `resume` lifts the stop of all sales,
-   * and what wallets are held for; whatever is left unexplained holds again at the reconciler's next pass.
+   * Records the operator's explanations; explained findings stop nothing any more. `resume` lifts the sale stop and the
+   * holds on wallets. Findings without an explanation hold again at the reconciler's next pass.
    */
   async explain(findings: readonly KeptFinding[], author: Author, resume: boolean): Promise<void> {
     await this.database.transaction(async (tx) => {
@@ -130,12 +133,15 @@ export class SalesHold {
     });
   }
 
-  /** What is explained, newest first. */
+  /** Returns explained findings, newest first. */
   async explained(limit: number): Promise<ExplainedFinding[]> {
     return this.findings.find({ order: { explainedAt: 'DESC' }, take: limit });
   }
 
-  /** Takes explanations back; what still disagrees holds again at the reconciler's next pass. Returns those there were. */
+  /**
+   * Withdraws explanations and returns those that existed. Findings that still disagree hold again at the reconciler's
+   * next pass.
+   */
   async withdraw(fingerprints: readonly string[], author: Author): Promise<readonly string[]> {
     return this.database.transaction(async (tx) => {
       const gone = await tx.query<Withdrawn>(WITHDRAW, [fingerprints]);

@@ -1,6 +1,6 @@
 /**
- * How much the pool could deliver by one order just now, by the rules of reserve_capacity: from as many wallets as the
- * order's price pays for, those with the most free stake first. Reads only.
+ * The most energy that the pool could deliver in one order now, by the rules of reserve_capacity. It uses as many
+ * wallets as the order's price pays for, those with the most free stake first. Reads only.
  */
 import { LEGS_MAX } from '../domain/order-state.js';
 import { legsAffordable, rentalPrice, type PriceRow } from '../domain/price.js';
@@ -9,12 +9,12 @@ import type { Database } from '../store/database.js';
 import { TRANSACTIONS_PER_LEG } from './bandwidth.js';
 import { DELEGATION_MIN_SUN, marginFor, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from './energy-ratio.js';
 
-/** As many more than an order may have, since what a wallet was last seen with is not what it has. */
+/** Twice the wallets that an order may use, because a wallet's last seen stake is not its present stake. */
 const WALLETS_READ = 2 * LEGS_MAX;
 
 /**
- * $1 how many wallets are read: of these alone the slots are, so that what it costs has a bound. $2 a leg's transactions,
- * $3 the least delegation.
+ * $1: number of wallets to read; only their slots are read, which bounds the cost. $2: a leg's transactions. $3: the
+ * least delegation.
  */
 const FREE = {
   name: 'pool-sellable',
@@ -26,7 +26,10 @@ const FREE = {
           WHERE s.transactions >= $2 AND s.free >= $3 ORDER BY s.free DESC`,
 };
 
-/** The free stake of the wallets that sell, the most first; of those with the least there may be more. */
+/**
+ * Returns the free stake of the wallets that sell, largest first. Wallets beyond the bound, with the least stake, are
+ * missing.
+ */
 export async function freeStake(database: Database): Promise<readonly bigint[]> {
   const params = [WALLETS_READ, TRANSACTIONS_PER_LEG, DELEGATION_MIN_SUN];
   return (await database.query<{ free: bigint }>(FREE, params)).map(({ free }) => free);
@@ -34,13 +37,16 @@ export async function freeStake(database: Database): Promise<readonly bigint[]> 
 
 export interface SaleTerms {
   readonly row: PriceRow;
-  /** Sun; what a leg's two transactions cost. */
+  /** Sun: cost of a leg's two transactions. */
   readonly floor: Sun;
   readonly ratio: EnergyRatio;
   readonly marginBps: number;
 }
 
-/** The most energy that one order for the row's longest duration could have of `free`, the most first; 0 for none. Pure. */
+/**
+ * Returns the most energy that one order of the row's longest duration could get from `free`, sorted largest first; 0
+ * if none. Pure.
+ */
 export function largestSale(free: readonly bigint[], { row, floor, ratio, marginBps }: SaleTerms): bigint {
   const margin = marginFor(row.durationMaxSec, marginBps);
   let [largest, held] = [0n, 0n];
@@ -54,12 +60,12 @@ export function largestSale(free: readonly bigint[], { row, floor, ratio, margin
   return largest;
 }
 
-/** The most energy for which no more than `stake` is delegated; 0 for none. */
+/** Returns the most energy whose delegation needs at most `stake`; 0 if none. */
 function energyWithin(stake: bigint, ratio: EnergyRatio, marginBps: number): Energy {
   const exact =
     (stake * 10_000n * ratio.totalEnergyLimit) /
     ((10_000n + BigInt(marginBps)) * SUN_PER_TRX * ratio.totalEnergyWeight);
-  // What rounding up takes is less than two energies' worth, and each rounding is made again to be sure.
+  // Rounding up takes less than two energies' worth. The loop repeats each rounding to be certain.
   for (let amount = exact; amount > 0n && amount > exact - 4n; amount -= 1n) {
     if (sunForEnergy(amount as Energy, ratio, marginBps) <= stake) return amount as Energy;
   }

@@ -1,6 +1,6 @@
 /**
- * How much less is delegated to a receiver than open legs hold there: exact where nothing is on its way, as two bounds
- * where something is. What one delegation of the same pair adds must not hide what another one lacks.
+ * Computes how much less is delegated to a receiver than open legs hold there. The figure is exact if no transaction is
+ * pending, else two bounds. Surplus of one delegation of a pair must not hide a deficit of another.
  */
 import { NodeError } from '../chain/errors.js';
 import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
@@ -19,7 +19,7 @@ const LEGS = `SELECT l.id, l.amount_sun AS sun, d.status AS delivery, d.block_nu
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
     AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')`;
 
-/** New transactions have new ids, so the newest thousands hold the newest block the records call solid. */
+/** New transactions have new ids, so the newest 5000 include the newest block that the records call solid. */
 export const SOLID_HEIGHT = `SELECT coalesce(max(block_number), 0)::bigint AS height
   FROM (SELECT block_number, status FROM open_chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
 
@@ -33,34 +33,37 @@ export interface HeldLeg {
   readonly reclaimed_in: bigint | null;
 }
 
-/** Neither is negative. They are equal unless something of the pair is on its way. */
+/** Neither is negative. They are equal unless a transaction of the pair is pending. */
 export interface Shortfall {
   readonly least: bigint;
   readonly most: bigint;
 }
 
-/** What is missing of a pair, and the open legs that this was found of. */
+/** The shortfall of a pair, and the open legs that it was computed from. */
 export interface JudgedShortfall extends Shortfall {
   readonly wallet: WalletRow;
   readonly receiver: string;
   readonly legIds: readonly bigint[];
 }
 
-/** What is judged: a pair, as of a solid block of this height or any later one. */
+/** The pair to judge, at a solid block of at least this height. */
 export interface JudgedPair {
   readonly wallet: WalletRow;
   readonly receiver: string;
   readonly leastHeight: bigint;
 }
 
-/** What open legs hold from `wallet` to `receiver` beyond all that is delegated. Throws ChainUnavailableError. */
+/**
+ * Returns the sun that open legs hold from `wallet` to `receiver` beyond the delegated sun. Throws
+ * ChainUnavailableError.
+ */
 export async function shortfallOf(
   database: Database,
   client: TronClient,
   { wallet, receiver, leastHeight }: JudgedPair,
 ): Promise<JudgedShortfall> {
   return client.pool.ask('a delegation', async (node) => {
-    // Before the chain: whatever stands there by then is recorded as sent.
+    // Read before the chain: the records then show each delegation that the chain can show as sent at least.
     const legs = await database.query<HeldLeg & { readonly id: bigint }>(LEGS, [wallet.id, receiver]);
     const [known] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
     const height = BigInt((await solidHeadOf(node)).number);
@@ -87,7 +90,10 @@ export function shortfall(legs: readonly HeldLeg[], sun: bigint, height: bigint)
   return { least: beyond(certain), most: beyond(possible) };
 }
 
-/** Whether a transaction is in the solid chain up to `height`. A block at or below it may not be the one that became solid. */
+/**
+ * Returns whether the solid chain up to `height` holds the transaction. An included block at or below it may have been
+ * replaced, hence `maybe`.
+ */
 function standing(status: Status, block: bigint | null, height: bigint): 'yes' | 'no' | 'maybe' {
   if (status === 'solid') return 'yes';
   return status === 'included' && block !== null && block > height ? 'no' : 'maybe';

@@ -1,4 +1,4 @@
-/** Wires what signs for the pool, in the worker alone. */
+/** Wires the signer of pool wallets, for the worker only. */
 import { Module } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
@@ -9,7 +9,7 @@ import { Config } from '../config/config.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { Keyring } from './keyring.js';
 
-/** The signer process where the settings name its socket; otherwise the keys sealed in Postgres. */
+/** The signer process if the settings name its socket; otherwise the keys sealed in Postgres. */
 function createSigner({ secrets }: Config, wallets: Repository<PoolWallet>, sealers: Sealers): Signer {
   return secrets.signerSocket === undefined ? new Keyring(wallets, sealers) : new SocketSigner(secrets.signerSocket);
 }

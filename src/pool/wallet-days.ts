@@ -1,6 +1,6 @@
 /**
- * What of each wallet's stake was idle and what was recovering, added up by UTC day as the wallet is read: a row a wallet
- * and day, whatever is sold. The only writer of pool_wallet_day.
+ * Idle and recovering stake of each wallet, summed by UTC day at each reading. The row count depends on wallets and
+ * days only, not on sales. The only writer of pool_wallet_day.
  */
 import { sun } from '../domain/units.js';
 import { confirmedNow } from '../store/confirmed-clock.js';
@@ -8,8 +8,8 @@ import type { Database, Queryable } from '../store/database.js';
 import { energyOfSun, type EnergyRatio } from './energy-ratio.js';
 
 /**
- * What the reading shows counts for the time since the one before, in the day it ends in. A longer gap is no round but an
- * outage, and nobody knows what was idle in it. $5: that gap in ms.
+ * A reading counts for the time since the previous one, in the day of its end. A longer gap ($5, in ms) is an outage:
+ * idle stake in it is unknown, so it adds nothing.
  */
 const ADD = {
   name: 'pool_add_wallet_day',
@@ -23,7 +23,7 @@ const ADD = {
       recovering_energy_ms = d.recovering_energy_ms + excluded.recovering_energy_ms`,
 };
 
-/** Three years, for reports over one against the years before. */
+/** Three years, so that reports can compare a year with those before. */
 const KEPT_DAYS = 1100;
 
 const PRUNE = {
@@ -43,11 +43,11 @@ export interface WalletReading {
   readonly idleSun: bigint;
   readonly recoveringSun: bigint;
   readonly ratio: EnergyRatio;
-  /** How often wallets are read. */
+  /** Interval between readings, in seconds. */
   readonly everySec: number;
 }
 
-/** Adds a reading to its day, before the wallet's row has it. */
+/** Adds a reading to its day. Must run before `read_at` of the wallet's row changes. */
 export async function addToDay(tx: Queryable, reading: WalletReading): Promise<void> {
   const { walletId, readAt, idleSun, recoveringSun, ratio, everySec } = reading;
   if (ratio.totalEnergyWeight === 0n) return;
@@ -56,7 +56,7 @@ export async function addToDay(tx: Queryable, reading: WalletReading): Promise<v
   await tx.query(ADD, [walletId, readAt, energy(idleSun), energy(recoveringSun), gapMs]);
 }
 
-/** Deletes the oldest days beyond three years, at most `limit` rows; how many. */
+/** Deletes the oldest days beyond three years, at most `limit` rows. Returns the number of deleted rows. */
 export async function pruneWalletDays(database: Database, limit: number): Promise<number> {
   const now = await confirmedNow(database);
   return now === undefined ? 0 : (await database.query(PRUNE, [limit, now])).length;

@@ -1,4 +1,4 @@
-/** Pure rules on the permission a pool wallet's hot key may hold: exactly what its role needs, nothing more. */
+/** Pure rules for the permission of a pool wallet's hot key: exactly the operations of its role. */
 import type { ChainAccount, Permission } from '../chain/tron.client.js';
 
 export type WalletRole = 'pool' | 'activation';
@@ -10,7 +10,7 @@ const OPERATION_BYTES = 32;
 /** TRON: DelegateResource 57 and UnDelegateResource 58; AccountCreate 0. */
 const ROLE_TYPES: Readonly<Record<WalletRole, readonly number[]>> = { pool: [57, 58], activation: [0] };
 
-/** TRON: contract types by number, for naming what a permission allows. */
+/** TRON: contract types by number, to name the operations of a permission. */
 const TYPE_NAMES: Readonly<Record<number, string>> = {
   0: 'AccountCreate',
   1: 'Transfer',
@@ -52,7 +52,7 @@ const TYPE_NAMES: Readonly<Record<number, string>> = {
   59: 'CancelAllUnfreezeV2',
 };
 
-/** The operations mask of a role: 64 hex digits. */
+/** Returns the operations mask of a role as 64 hex digits. */
 export function operationsOf(role: WalletRole): string {
   const mask = Buffer.alloc(OPERATION_BYTES);
   for (const type of ROLE_TYPES[role]) mask[type >> 3] = (mask[type >> 3] ?? 0) | (1 << (type & 7));
@@ -66,13 +66,13 @@ function typesOf(operations: string): number[] {
   );
 }
 
-/** What a permission is worth for a role; `says` is a clause for a sentence about it. */
+/** Suitability of a permission for a role; `says` is a clause for a message. */
 export type PermissionVerdict =
   { readonly kind: 'exact' } | { readonly kind: 'wide' | 'missing' | 'narrow' | 'key'; readonly says: string };
 
 /**
- * Judges whether `keyAddress` alone may act for `account` through permission `permissionId`, and for nothing beyond
- * the role. `wide` works and is dangerous; everything else but `exact` cannot work.
+ * Judges a permission of `account`: `keyAddress` alone must be able to act with it, and only within the role. `wide`
+ * works but is dangerous; every other verdict except `exact` cannot work.
  */
 export function judgePermission(
   account: ChainAccount,
@@ -116,7 +116,10 @@ export function judgePermission(
   return { kind: 'exact' };
 }
 
-/** An account that never changed its permissions answers without any; the owner permission then is its own key's. */
+/**
+ * An account that never changed its permissions has none in the node's answer; its own key then holds the owner
+ * permission.
+ */
 function permissionOf(account: ChainAccount, id: number, keyAddress: string): Permission | undefined {
   const found = account.permissions.find((permission) => permission.id === id);
   if (found !== undefined || id !== 0) return found;

@@ -1,4 +1,4 @@
-/** What a direct order and time on a standing rental cost, by figures that whoever prices knows of. Pure. */
+/** Prices of a direct order and of additional time for a running rental, from the caller's figures. Pure. */
 import { burnPrice, creditsOf } from '../domain/conversion.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import {
@@ -20,7 +20,7 @@ export interface SaleRules {
   readonly priceFloorBps: number;
 }
 
-/** Reading any of them may throw ApiError while it is not known. */
+/** Each getter may throw ApiError while its figure is unavailable. */
 export interface SaleFigures {
   readonly rules: SaleRules;
   readonly priceRows: readonly PriceRow[];
@@ -32,27 +32,28 @@ export interface PricedTime {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
-  /** The longest rental on sale, which what is left of any may not pass. */
+  /** The longest rental on sale; the remaining time of any rental must not exceed it. */
   readonly longestSec: number;
 }
 
 const NO_FLOOR = sun(0);
 
 /**
- * The price of time for a rental that stands: a direct order's without the floor, which pays for transactions. Throws
- * ApiError INVALID_REQUEST for a duration that is not on sale, and NOT_WORTH_RENTING.
+ * Returns the price of additional time for a running rental: a direct order's price without the floor, because the
+ * floor pays for transactions. Throws ApiError INVALID_REQUEST for a duration that is not on sale, and
+ * NOT_WORTH_RENTING.
  */
 export function priceTime(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
   return priceAbove(figures, NO_FLOOR, amount, durationSec);
 }
 
-/** The price of a direct order, whatever the pool holds just now. Throws as `priceTime` does. */
+/** Returns the price of a direct order, regardless of the pool's free stake. Throws as `priceTime` does. */
 export function priceDirect(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
   rowOf(figures, durationSec);
   return priceAbove(figures, floorOf(figures.rules, figures.fees), amount, durationSec);
 }
 
-/** The least energy that is sold for so long, being worth it. Throws as `priceTime` does. */
+/** Returns the least energy that is on sale and worth renting for this duration. Throws as `priceTime` does. */
 export function leastEnergy(figures: SaleFigures, durationSec: number): Energy {
   const row = rowOf(figures, durationSec);
   const least = leastWorthRenting(row, floorOf(figures.rules, figures.fees), figures.fees.energyFeeSun);

@@ -1,4 +1,3 @@
-/** GET /v1/limits. No logic. */
 import { Controller, Get } from '@nestjs/common';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';

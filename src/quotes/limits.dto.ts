@@ -1,4 +1,4 @@
-/** What is on sale, and how much of it just now (docs/interface.md §4). */
+/** The energy and durations on sale, and how much the pool can sell now (docs/interface.md §4). */
 import type { BudgetName } from '../http/pipeline/route-options.js';
 
 export interface DurationOnSale {
@@ -19,7 +19,7 @@ export interface LimitsBody {
   readonly burn_price_sun_per_energy: number;
   readonly price_floor_sun: number;
   readonly durations: readonly DurationOnSale[];
-  /** The same for every project: that of test orders is not among them. */
+  /** The same for every project; the budget of test orders is not included. */
   readonly rate_limits: Readonly<Record<Exclude<BudgetName, 'testOrders'>, BudgetLimit>>;
   readonly timestamp: string;
 }

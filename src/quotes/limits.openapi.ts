@@ -1,4 +1,4 @@
-/** What GET /v1/limits gives, for the documentation (docs/interface.md §4). */
+/** OpenAPI description of GET /v1/limits (docs/interface.md §4). */
 import { always, answerSchema, integerSchema, sometimes, timeSchema, type Operation } from '../http/openapi/openapi.js';
 import type { BudgetLimit, DurationOnSale, LimitsBody } from './limits.dto.js';
 

@@ -1,4 +1,4 @@
-/** What is on sale, and how much of it just now: from memory, but for what is free of the pool, which is read once a second. */
+/** Answers GET /v1/limits from memory, except for the pool's free stake, which is read at most once a second. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
@@ -12,11 +12,11 @@ import type { DurationOnSale, LimitsBody } from './limits.dto.js';
 import { Market, type MarketState } from './market.js';
 import { SalesTerms } from './sales-terms.js';
 
-/** Whoever asks within it, or while it is read, gets what was read for the first: a process reads no oftener. */
+/** A reading serves all callers for this long, and all callers that arrive while it runs. */
 const KEPT_MS = 1000;
 
 interface FreeReading {
-  /** Undefined while it is under way. */
+  /** Undefined while the read is in progress. */
   readAtMs: number | undefined;
   readonly free: Promise<readonly bigint[]>;
 }
@@ -32,7 +32,9 @@ export class Limits {
     private readonly config: Config,
   ) {}
 
-  /** As of now. Throws ApiError CHAIN_UNAVAILABLE, or SERVICE_UNAVAILABLE while prices were never read. */
+  /**
+   * Returns the present limits. Throws ApiError CHAIN_UNAVAILABLE, or SERVICE_UNAVAILABLE if prices were never read.
+   */
   async now(): Promise<LimitsBody> {
     const { sales, http } = this.config;
     const market = this.market.current();
@@ -80,7 +82,7 @@ export class Limits {
     reading.free.then(
       () => (reading.readAtMs = asked),
       () => {
-        // The next caller reads anew.
+        // The next caller reads again.
         if (this.reading === reading) this.reading = undefined;
       },
     );

@@ -1,6 +1,6 @@
 /**
- * The state of the chain that prices come from: energy fee, ratio of stake to energy, and what a token transfer costs.
- * Read by one process for all and served from memory; too old a state is refused, never used (docs/interface.md §6).
+ * The chain figures that prices depend on: energy fee, ratio of stake to energy, and the energy of a token transfer.
+ * One process reads them for all, and each serves them from memory. A stale state is refused (docs/interface.md §6).
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -24,10 +24,10 @@ import { SizingProbe, obstacleOf, type MeasuredSizing } from './sizing-probe.js'
 import type { SizingFigures } from '../domain/sizing.js';
 
 interface ChainState {
-  /** Sun burnt per energy that is not there. TRON: getEnergyFee. */
+  /** Sun burnt per energy that the sender lacks. TRON: getEnergyFee. */
   readonly energyFeeSun: bigint;
   readonly ratio: EnergyRatio;
-  /** What creating an account costs whoever has no staked bandwidth. TRON: system contract fee + bandwidth fee. */
+  /** Cost of creating an account without staked bandwidth. TRON: system contract fee + bandwidth fee. */
   readonly createAccountFeeSun: Sun;
   /** TRON: getTransactionFee, sun per byte without bandwidth. */
   readonly transactionFeeSunPerByte: bigint;
@@ -35,22 +35,22 @@ interface ChainState {
 
 export interface MarketState extends ChainState {
   readonly sizing: SizingFigures;
-  /** When it was read, by this machine's clock; for display, its age is judged elsewhere. */
+  /** When it was read, by this machine's clock. For display only; `current` judges the age by the monotonic clock. */
   readonly measuredAtMs: number;
 }
 
 interface SizingState {
-  /** The last that were measured; undefined when none ever were. */
+  /** The last measured figures; undefined before the first measurement. */
   readonly figures: (MeasuredSizing & { readonly measuredAtMs: number }) | undefined;
-  /** What kept the latest measurement from giving figures. */
+  /** The reason why the latest measurement gave no figures. */
   readonly obstacle: SizingObstacle | undefined;
 }
 
-/** Reading takes two or three questions, each of which may go to a second node. */
+/** A reading takes two or three node requests, and each may be retried at a second node. */
 const QUESTIONS_MAX = 3;
-/** How long a process that starts waits for its first state; without one it serves what needs none. */
+/** How long a starting process waits for its first state. Without one it serves only requests that need none. */
 const START_LIMIT_MS = 3000;
-/** How soon a failed measurement is tried again once a holder was learned. */
+/** Delay before a failed measurement is retried after a holder was learned. */
 const SIZING_RETRY_MS = 2000;
 const POOL_WALLETS_ASKED = 3;
 
@@ -63,7 +63,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly probe: SizingProbe;
 
   private readonly ratio: AgreedRatio;
-  /** Of this process's own last attempt that no node answered; other processes do not know it. */
+  /** This process's own last attempt that no node answered; it is not shared with other processes. */
   private sizingFailure: { readonly obstacle: SizingObstacle; readonly atMs: number } | undefined;
 
   constructor(
@@ -115,7 +115,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     await Promise.all([this.chainRepeater.stop(), this.sizingRepeater.stop()]);
   }
 
-  /** The state to price at. Throws ApiError CHAIN_UNAVAILABLE when there is none young enough. */
+  /** Returns the state to price at. Throws ApiError CHAIN_UNAVAILABLE if there is none that is fresh enough. */
   current(): MarketState {
     const latest = this.chain.latest();
     const { maxAgeSec, refreshSec } = this.config.market;
@@ -132,7 +132,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return (this.chain.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
   }
 
-  /** Seconds since a token transfer was last measured; infinite when none ever was. */
+  /** Seconds since a token transfer was last measured; infinite before the first measurement. */
   get sizingAgeSec(): number {
     const figures = this.sizing.latest()?.value.figures;
     return figures === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs() - figures.measuredAtMs) / 1000;
@@ -143,7 +143,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return this.config.market.sizingRefreshSec;
   }
 
-  /** What keeps token transfers from being measured just now; undefined when nothing does. */
+  /** The reason why token transfers cannot be measured now, or undefined. */
   get sizingObstacle(): SizingObstacle | undefined {
     const latest = this.sizing.latest();
     const failure = this.sizingFailure;
@@ -151,13 +151,13 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return isNewer ? failure.obstacle : latest?.value.obstacle;
   }
 
-  /** Gives the market an address that holds the reference token, from which it may simulate transfers. */
+  /** Adds an address that holds the reference token, from which transfers can be simulated. */
   learnHolder(address: string): void {
     const isNews = this.probe.learn(address);
     if (isNews && this.sizing.latest()?.value.figures === undefined) this.sizingRepeater.nudge();
   }
 
-  /** What was measured last, however long ago: the configured figures were never nearer to the truth. */
+  /** Returns the last measured figures, whatever their age: the configured ones were never closer to the truth. */
   private sizingFigures(): SizingFigures {
     const { warmEnergy, coldEnergy } = this.config.market;
     return this.sizing.latest()?.value.figures ?? { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy) };
@@ -176,7 +176,9 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     };
   }
 
-  /** TRON: the network's totals come with the resources of any account that exists; the token is one. */
+  /**
+   * TRON: the resources of any existing account include the network's totals; the token contract is such an account.
+   */
   private async readRatio(): Promise<EnergyRatio> {
     try {
       return await this.ratio.read(this.config.chain.tokenContract);
@@ -211,7 +213,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Why a reading failed, with what each node said. */
+/** Returns the message of a failed reading with each node's error. */
 function causeOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   return cause instanceof AggregateError ? `${messageOf(error)}: ${cause.message}` : messageOf(error);
@@ -227,7 +229,7 @@ function fieldsOf(json: unknown): Fields {
   return typeof json === 'object' && json !== null ? (json as Fields) : {};
 }
 
-/** Integers are stored as text: jsonb would keep them, JSON.parse would not. */
+/** Integers are stored as text, because JSON.parse would lose precision that jsonb keeps. */
 function integerOf(fields: Fields, name: string): bigint | undefined {
   const value = fields[name];
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? BigInt(value) : undefined;
@@ -243,7 +245,7 @@ function encodeChain(state: ChainState) {
   };
 }
 
-/** What another process stored counts only within the bounds of this one: it may have been an older version. */
+/** A state that another process stored must be within this process's bounds: that process may run an older version. */
 function decodeChain(json: unknown, bounds: ParameterBounds): ChainState | undefined {
   const fields = fieldsOf(json);
   const energyFeeSun = within(integerOf(fields, 'energyFeeSun'), bounds.energyFeeSun);
@@ -300,7 +302,7 @@ function decodeSizing(json: unknown): SizingState | undefined {
   const coldEnergy = integerOf(fields, 'coldEnergy');
   const holder = fields['holder'];
   if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
-  // Written by an earlier version, it has no time of its own: it is young, or would have been replaced.
+  // An earlier version stored no time. Its figures are recent, because a refresh would have replaced older ones.
   const measuredAtMs = Number(integerOf(fields, 'measuredAtMs') ?? BigInt(nowMs()));
   return {
     figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs },

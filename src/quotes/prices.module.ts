@@ -1,4 +1,4 @@
-/** Wires the price table for who changes it; quotes read it with their other terms. */
+/** Wires the price table for the operator's commands; quotes read it through SalesTerms. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PriceRow } from '../store/entities/price-row.entity.js';

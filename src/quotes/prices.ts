@@ -1,4 +1,4 @@
-/** The only writer of the price table: sun per energy by the longest duration a row holds for. */
+/** The only writer of the price table: sun per energy by the longest duration that a row covers. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -7,7 +7,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { PriceRow } from '../store/entities/price-row.entity.js';
 
-/** A change waits for another one of the same rows. */
+/** Serializes changes of the same rows. */
 const LOCKED = { mode: 'pessimistic_write' } as const;
 
 @Injectable()
@@ -17,12 +17,12 @@ export class Prices {
     private readonly database: Database,
   ) {}
 
-  /** Shortest duration first. */
+  /** Returns the rows, shortest duration first. */
   async list(): Promise<PriceRow[]> {
     return this.prices.find({ order: { durationMaxSec: 'ASC' } });
   }
 
-  /** Sets the price of durations up to `durationMaxSec`, down to the next shorter row. Returns the price before. */
+  /** Sets the price of durations up to `durationMaxSec`, down to the next shorter row. Returns the previous price. */
   async set(durationMaxSec: number, sunPerEnergy: bigint, act: Author): Promise<bigint | undefined> {
     return this.database.transaction(async (tx) => {
       const before = await lockedPrice(tx, durationMaxSec);
@@ -31,7 +31,7 @@ export class Prices {
     });
   }
 
-  /** As `set`, unless the price is another one than `expected` (undefined: no row) meanwhile: false. */
+  /** Like `set`, but returns false if the price is no longer `expected` (undefined: no row). */
   async setIf(
     durationMaxSec: number,
     sunPerEnergy: bigint,
@@ -46,12 +46,12 @@ export class Prices {
     });
   }
 
-  /** Removes a row; the durations it held for fall to the next longer one. The last row stays. */
+  /** Removes a row; the next longer row then covers its durations. Refuses to remove the last row. */
   async remove(durationMaxSec: number, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => this.removeIn(tx, durationMaxSec, act));
   }
 
-  /** As `remove`, unless the price is another one than `expected` meanwhile: false. */
+  /** Like `remove`, but returns false if the price is no longer `expected`. */
   async removeIf(durationMaxSec: number, expected: bigint | undefined, act: Author): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       if ((await lockedPrice(tx, durationMaxSec)) !== expected) return false;

@@ -1,4 +1,4 @@
-/** Wires pricing without its endpoint: what the API and the worker share. Needs the platform's providers. */
+/** Wires pricing without its endpoint, for the API and the worker. Needs the platform's providers. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Rates } from '../billing/rates.js';

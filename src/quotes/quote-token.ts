@@ -1,12 +1,12 @@
 /**
- * A quote as a sealed token: its terms travel with the caller, so that quoting writes nothing and any process can
- * redeem what another quoted. Sealed for one project: to every other project the same ref is unknown.
+ * A quote as a sealed token. The caller carries its terms, so quoting writes nothing and any process can redeem it. It
+ * is sealed for one project and unknown to every other.
  */
 import { randomUUID } from 'node:crypto';
 import { credits, energy, rateE8, sun, type Credits, type Energy, type RateE8, type Sun } from '../domain/units.js';
 import type { Sealer } from '../base/seal.js';
 
-/** What a project bought the right to: fixed from the quote to the charge. */
+/** The terms of a purchase, fixed from the quote to the charge. */
 export interface QuoteTerms {
   readonly receiveAddress: string;
   readonly energy: Energy;
@@ -17,9 +17,9 @@ export interface QuoteTerms {
 }
 
 export interface OpenQuote extends QuoteTerms {
-  /** UUID; the order that carries it is the only one this quote becomes. */
+  /** UUID. The quote becomes at most one order, which carries this id. */
   readonly id: string;
-  /** By the database's clock, which judges it. */
+  /** By the database's clock, which decides expiry. */
   readonly expiresAtMs: number;
 }
 
@@ -34,15 +34,15 @@ function context(projectId: string): string {
 }
 
 /**
- * UUID version 7 (RFC 9562): milliseconds of a clock before 74 random bits. What is redeemed together then lies
- * together in the index of quotes, however many there have ever been.
+ * Returns a UUID version 7 (RFC 9562): 48 bits of milliseconds before 74 random bits. Quotes redeemed together are then
+ * neighbours in the index of quotes, however large it is.
  */
 export function newQuoteId(nowMs: number): string {
   const time = nowMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
-/** Seals a quote for a project; the ref matches `[A-Za-z0-9_-]{1,512}`. */
+/** Seals a quote for a project. The ref matches `[A-Za-z0-9_-]{1,512}`. */
 export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): string {
   const bytes = Buffer.alloc(TOKEN_BYTES);
   let at = bytes.writeUInt8(VERSION, 0);
@@ -57,11 +57,13 @@ export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): 
   return sealer.seal(bytes, context(projectId)).toString('base64url');
 }
 
-/** The quote of a ref, expired or not; undefined when it was never issued to this project (docs/interface.md §7). */
+/**
+ * Returns the quote of a ref, expired or not; undefined if it was never issued to this project (docs/interface.md §7).
+ */
 export function openQuote(sealer: Sealer, projectId: string, ref: string): OpenQuote | undefined {
   if (!REF.test(ref)) return undefined;
   const sealed = Buffer.from(ref, 'base64url');
-  // Base64 of some lengths leaves unused bits; a ref that differs only there was not issued by us.
+  // Base64 of some lengths leaves unused bits. We never issued a ref that differs only in these bits.
   if (sealed.toString('base64url') !== ref) return undefined;
   const bytes = sealer.open(sealed, context(projectId));
   if (bytes?.length !== TOKEN_BYTES || bytes[0] !== VERSION) return undefined;

@@ -1,4 +1,4 @@
-/** Quotes as callers ask for them and as they get them (docs/interface.md §7). snake_case lives here alone. */
+/** Requests and answers of POST /v1/quotes (docs/interface.md §7). snake_case is confined to this file. */
 import { IsInteger, IsTronAddress, Member, Optional } from '../http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
 import { energy, toJsonInteger } from '../domain/units.js';
@@ -6,21 +6,21 @@ import { DEFAULT_DURATION_SEC } from '../domain/price.js';
 import type { IssuedQuote, RentalRequest } from './quotes.service.js';
 import type { RecipientState } from '../domain/sizing.js';
 
-/** Energy that a caller names, within the settings. */
+/** Energy that a caller names, within the bounds of the settings. */
 export const IsEnergy = (description: string) =>
   IsInteger(({ sales }) => ({ min: sales.energyMin, max: sales.energyMax }), description);
 
 interface DurationRule {
   readonly isLongJudged?: boolean;
-  /** What it is when it is left out, by the longest on sale; null where it must be there. */
+  /** Value for an omitted member, given the longest duration on sale; null makes the member mandatory. */
   readonly defaultOf?: ((longestSec: number | undefined) => number) | null;
 }
 
 const usualDefault = (): number => DEFAULT_DURATION_SEC;
 
 /**
- * Seconds of rental, from the setting to the longest price row of the moment. `isLongJudged` false leaves what is too
- * long to the pricing: a replay comes before it, and the table may have been longer then.
+ * Seconds of rental, from the setting's minimum to the longest price row at present. With `isLongJudged` false, pricing
+ * checks the maximum instead: an idempotent replay comes before that check, and the table may have been longer earlier.
  */
 export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: DurationRule = {}) =>
   Member({
@@ -69,7 +69,7 @@ export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest 
   };
 }
 
-/** A quote as it is answered: what does not apply is absent, never null. */
+/** The answer to a quote; members that do not apply are absent, never null. */
 export interface QuoteBody {
   readonly ref: string;
   readonly receive_address: string;
@@ -93,7 +93,7 @@ export interface QuoteBody {
   readonly expires_in_sec: number;
 }
 
-/** Every saving is the difference of the two figures shown, in each unit (docs/interface.md §5). */
+/** Renders a quote. Each saving is the difference of the two figures shown, in each unit (docs/interface.md §5). */
 export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): QuoteBody {
   const { priceSun, burnPriceSun, rate, rateFresh } = rental;
   const priceMicros = usdMicros(priceSun, rate);

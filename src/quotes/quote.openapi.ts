@@ -1,4 +1,4 @@
-/** What POST /v1/quotes takes and gives, for the documentation (docs/interface.md §7). */
+/** OpenAPI description of POST /v1/quotes (docs/interface.md §7). */
 import {
   addressSchema,
   always,
@@ -55,7 +55,10 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   expires_in_sec: always(integerSchema('Seconds of hold left when this was answered.', 90)),
 });
 
-/** A quote for `amount` energy at a price of 45 sun, a burn price of 100 sun and 0.30 dollars, by the code itself. */
+/**
+ * Returns an example quote for `amount` energy, computed by the code itself: 45 sun per energy, burn price 100 sun,
+ * 0.30 dollars per TRX.
+ */
 export function exampleQuote(amount: number): QuoteBody {
   const rate = rateE8(30_000_000);
   const priceSun = sun(energy(amount) * 45n);

@@ -1,4 +1,3 @@
-/** POST /v1/quotes. No logic. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Caller } from '../http/pipeline/request-context.js';

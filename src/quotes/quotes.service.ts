@@ -1,6 +1,6 @@
 /**
- * Prices rentals and issues quotes. Everything it needs is in memory, so a quote with a named energy asks neither the
- * database nor the chain; it writes nothing anywhere.
+ * Prices rentals and issues quotes from memory. A quote with a named energy reads neither database nor chain. Writes
+ * nothing.
  */
 import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
@@ -36,19 +36,19 @@ import { playedRecipient, refuseTestAddress } from './test-receivers.js';
 
 export interface RentalRequest {
   readonly receiveAddress: string;
-  /** Sized by the receiver when absent. */
+  /** Sized by the receiver's balance if absent. */
   readonly energy?: Energy | undefined;
-  /** Seconds; DEFAULT_DURATION_SEC when absent. */
+  /** Seconds; DEFAULT_DURATION_SEC if absent. */
   readonly durationSec?: number | undefined;
-  /** For a test project, whose receivers and capacity are played; live when absent. */
+  /** True for a test project, whose receivers and capacity are simulated; live if absent. */
   readonly isTest?: boolean;
 }
 
-/** A rental as it would be sold now. */
+/** A rental at its present price. */
 export interface PricedRental extends QuoteTerms {
   readonly burnPriceSun: Sun;
   readonly burnPriceCredits: Credits;
-  /** Whether the rate is young enough to show dollars at. */
+  /** True if the rate is fresh enough to show dollars. */
   readonly rateFresh: boolean;
   readonly recipientState: RecipientState;
   readonly needsActivation: boolean;
@@ -63,7 +63,7 @@ export interface IssuedQuote {
 
 const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
 
-/** What a rental is priced by. */
+/** The inputs of a rental's price. */
 interface Asked {
   readonly receiveAddress: string;
   readonly energy: Energy;
@@ -75,7 +75,7 @@ interface Asked {
 
 @Injectable()
 export class QuotesService {
-  /** Each as it is at the moment it is asked for. */
+  /** Each getter returns the figure of the moment it is read. */
   readonly figures: SaleFigures;
 
   constructor(
@@ -89,15 +89,17 @@ export class QuotesService {
     this.figures = this.readFigures();
   }
 
-  /** Prices a rental that is to be quoted. Throws as `price` does, and CAPACITY_UNAVAILABLE for more than the whole pool. */
+  /** Prices a rental for a quote. Throws as `price` does, and CAPACITY_UNAVAILABLE for more than the whole pool. */
   async quote(request: RentalRequest): Promise<PricedRental> {
     return this.withinPool(await this.price(request), request);
   }
 
   /**
-   * Prices a rental, sizing it when no energy is named, whatever the pool holds: an order is judged by the slots
-   * themselves, never by what was last seen of them. Throws ApiError INVALID_REQUEST for a duration that is not on
-   * sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, and RECEIVER_NOT_SUPPORTED where a live project names a test address.
+   * Prices a rental, and sizes it if no energy is named. It ignores the pool's free stake, because an order is judged
+   * by the slots themselves and not by an earlier reading of them.
+   *
+   * Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, and
+   * RECEIVER_NOT_SUPPORTED if a live project names a test address.
    */
   async price(request: RentalRequest): Promise<PricedRental> {
     const { receiveAddress, isTest = false } = request;
@@ -116,8 +118,8 @@ export class QuotesService {
   }
 
   /**
-   * Prices an energy that was measured, to be quoted: the bounds on what callers name do not apply to it
-   * (docs/interface.md §8). Throws as `quote` does.
+   * Prices a measured energy for a quote. The bounds on named energy do not apply to it (docs/interface.md §8). Throws
+   * as `quote` does.
    */
   priceMeasured(request: RentalRequest & { readonly energy: Energy }): PricedRental {
     const { receiveAddress, energy: measured, durationSec = DEFAULT_DURATION_SEC } = request;
@@ -132,22 +134,22 @@ export class QuotesService {
     return this.withinPool(rental, request);
   }
 
-  /** As in direct-price.ts; throws ApiError CHAIN_UNAVAILABLE too. */
+  /** As in direct-price.ts; also throws ApiError CHAIN_UNAVAILABLE. */
   priceTime(amount: Energy, durationSec: number): PricedTime {
     return priceTime(this.figures, amount, durationSec);
   }
 
-  /** The price of a direct order, whatever the pool holds just now. Throws as `priceTime` does. */
+  /** As in direct-price.ts. Throws as `priceTime` does. */
   priceDirect(amount: Energy, durationSec: number): PricedTime {
     return priceDirect(this.figures, amount, durationSec);
   }
 
-  /** The least energy that is sold for so long, being worth it. Throws as `priceTime` does. */
+  /** As in direct-price.ts. Throws as `priceTime` does. */
   leastEnergy(durationSec: number): Energy {
     return leastEnergy(this.figures, durationSec);
   }
 
-  /** Holds the price for a project: a ref that one order can be made of, until it expires. */
+  /** Holds the price for a project. The returned ref can become one order until it expires. */
   issue(projectId: string, rental: PricedRental): IssuedQuote {
     const holdSec = this.config.sales.quoteHoldSec;
     const nowMs = this.terms.databaseNowMs();
@@ -156,7 +158,7 @@ export class QuotesService {
     return { ref, rental, expiresAtMs, holdSec };
   }
 
-  /** The quote behind a ref, expired or not; undefined when it is unknown, forged or another project's. */
+  /** Returns the quote behind a ref, expired or not; undefined if it is unknown, forged or another project's. */
   openQuote(ref: string, projectId: string): OpenQuote | undefined {
     return openQuote(this.sealers.quote, projectId, ref);
   }
@@ -200,7 +202,7 @@ export class QuotesService {
     };
   }
 
-  /** Only the whole pool is a limit to a quote; what is free of it is judged by the order (docs/interface.md §7). */
+  /** A quote is limited only by the whole pool; the order judges the free part (docs/interface.md §7). */
   private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
     const poolSun: Sun | undefined = this.terms.poolStakeSun;
     if (isTest || poolSun === undefined) return rental;

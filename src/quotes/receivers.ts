@@ -1,6 +1,6 @@
 /**
- * What receivers look like on chain, for sizing. Remembers each for about a block, so that a burst of quotes for one
- * receiver asks once; bounded in memory and in waiting. Writes nothing.
+ * Reads the state of receivers on chain, for sizing. Caches each for about a block, so that a burst of quotes for one
+ * receiver reads once. Memory and waiting time are bounded. Writes nothing.
  */
 import { Injectable } from '@nestjs/common';
 import { TronClient } from '../chain/tron.client.js';
@@ -9,11 +9,13 @@ import { Config } from '../config/config.js';
 import { TokenReads } from '../chain/token-reads.js';
 import { recipientOf, type Recipient } from '../domain/sizing.js';
 
-/** Our choice: a caller waits this long at most; beyond it the receiver is unknown and sized as cold. */
+/**
+ * Our choice: the longest wait of a caller. After it the receiver's state is unknown, and the order is sized as cold.
+ */
 const LOOK_LIMIT_MS = 2000;
-/** TRON: a block takes 3 s; a holder seldom empties a wallet between two. */
+/** TRON: a block takes 3 s; a holder seldom empties a wallet within one. */
 const WARM_KEPT_MS = 3000;
-/** Shorter: a caller who just activated or funded the receiver retries at once. */
+/** Shorter, because a caller that just activated or funded the receiver retries immediately. */
 const OTHERS_KEPT_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 
@@ -36,7 +38,7 @@ export class Receivers {
     this.token = new TokenReads(chain, config.chain.tokenContract);
   }
 
-  /** The state of `address`; `unknown` when it cannot be read. Never rejects. */
+  /** Returns the state of `address`; `unknown` if it cannot be read. Never rejects. */
   async look(address: string): Promise<Recipient> {
     const known = this.remembered.get(address);
     if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;
@@ -59,7 +61,7 @@ export class Receivers {
 
   private remember(address: string, recipient: Recipient): void {
     const keptMs = recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS;
-    // Again at the end of the map's order, so that the oldest is the first.
+    // Inserted again at the end, so that the oldest entry is first in the map's order.
     this.remembered.delete(address);
     this.remembered.set(address, { recipient, untilMs: monotonicMs() + keptMs });
     if (this.remembered.size > REMEMBERED_MAX) {
@@ -71,7 +73,7 @@ export class Receivers {
   }
 }
 
-/** What was read, or undefined when the chain did not give it in time. */
+/** Returns the value, or undefined if the chain did not deliver it in time. */
 async function readable<T>(read: Promise<T>): Promise<T | undefined> {
   return withDeadline(read, LOOK_LIMIT_MS, 'reading a receiver').catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * What Postgres says about selling, kept in memory and refreshed in the background: the operator's price table, the
- * whole pool's stake, and the database's clock. Quoting asks the database nothing. Writes nothing.
+ * Terms of sale from Postgres: the operator's price table, the stake of the whole pool, and the database's clock. They
+ * are cached and refreshed in the background, so quoting reads nothing from the database. Writes nothing.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
@@ -12,11 +12,11 @@ import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
 import { longestDurationSec, type PriceRow } from '../domain/price.js';
 
-/** How soon a change of the price table is sold at. */
+/** The longest delay until a change of the price table takes effect. */
 const REFRESH_MS = 2000;
 const RETRY_MS = 1000;
 const START_LIMIT_MS = 3000;
-/** A slower answer says too little about the clock it was read from. */
+/** A slower answer says too little about the clock that it was read from. */
 const CLOCK_ROUND_TRIP_MS_MAX = 500;
 
 const LOAD = {
@@ -64,7 +64,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     await this.repeater.stop();
   }
 
-  /** The price table. Throws ApiError SERVICE_UNAVAILABLE while it was never read. */
+  /** Returns the price table. Throws ApiError SERVICE_UNAVAILABLE if it was never read. */
   get priceRows(): readonly PriceRow[] {
     if (this.rows.length === 0) {
       throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are not known just now; try again shortly.', {
@@ -78,12 +78,12 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     return this.rows.length === 0 ? undefined : longestDurationSec(this.rows);
   }
 
-  /** The stake of all wallets that sell and were read lately; undefined as long as any of them never was. */
+  /** Stake of all wallets that sell and were read recently; undefined while any active pool wallet was never read. */
   get poolStakeSun(): Sun | undefined {
     return this.poolSun;
   }
 
-  /** The database's clock in ms since the epoch, which quotes are judged by (docs/interface.md §18). */
+  /** Returns the database's clock in ms since the epoch, which decides the expiry of quotes (docs/interface.md §18). */
   databaseNowMs(): number {
     return Math.round(this.clockOffsetMs === undefined ? nowMs() : monotonicMs() + this.clockOffsetMs);
   }
@@ -98,7 +98,8 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
       sunPerEnergy: BigInt(perEnergy),
     }));
     this.poolSun = row.pool_sun === null ? undefined : sun(row.pool_sun);
-    // From the moment of asking: if anything too late, so that a hold is never shorter than shown.
+    // Measured from the start of the request: an error can only make the clock late, so that no hold is shorter than
+    // shown.
     if (this.clockOffsetMs === undefined || answeredAtMs - askedAtMs <= CLOCK_ROUND_TRIP_MS_MAX) {
       this.clockOffsetMs = row.now_ms - askedAtMs;
     }

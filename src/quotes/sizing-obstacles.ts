@@ -1,4 +1,4 @@
-/** Why token transfers cannot be measured, in words for the operator. */
+/** Reasons why token transfers cannot be measured, with texts for the operator. */
 
 export const SIZING_OBSTACLES = [
   'no-token',

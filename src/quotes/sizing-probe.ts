@@ -1,6 +1,6 @@
 /**
- * Measures what a transfer of the reference token costs right now, by simulating one from an address that holds it, so
- * that the token's dynamic energy is in every size (docs/interface.md §7). Nothing is signed or sent.
+ * Measures the present energy of a transfer of the reference token by simulating one from a holder. Every size then
+ * includes the token's dynamic energy (docs/interface.md §7). Signs and sends nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
@@ -15,20 +15,20 @@ import { TRANSFER, addressWord, showsTransfer, uintWord, type SizingFigures } fr
 import type { SizingObstacle } from './sizing-obstacles.js';
 
 export interface MeasuredSizing extends SizingFigures {
-  /** Whose transfer was simulated; asked first the next time. */
+  /** The sender of the simulated transfer; tried first at the next measurement. */
   readonly holder: string;
 }
 
-/** Figures, or what kept them from being measured. */
+/** Figures, or the obstacle to measuring them. */
 export type Measurement = MeasuredSizing | SizingObstacle;
 
-/** Holders that are tried one after the other; one of the others receives. */
+/** Holders to find: senders are tried in turn, and another holder is the recipient. */
 const HOLDERS_WANTED = 4;
 const CANDIDATES_MAX = 20;
 const LEARNED_MAX = 8;
-/** Pays a fee wherever a token keeps one in proportion, also one whose rate cannot be read. */
+/** Large enough to incur a fee at any token that charges a proportional one, even if its rate cannot be read. */
 const USUAL_AMOUNT = 1_000_000n;
-/** TRON: twenty zero bytes. Many tokens refuse it as sender and as recipient. */
+/** TRON: twenty zero bytes. Many tokens refuse this address as sender and as recipient. */
 const ZERO_ADDRESS = addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(20)]));
 
 interface Holder {
@@ -36,7 +36,7 @@ interface Holder {
   readonly balance: bigint;
 }
 
-/** What a simulated transfer came to: its energy, or why that is not known. */
+/** Result of a simulated transfer: its energy, or the reason for having none. */
 type Transfer = Energy | 'refused' | 'no-event';
 
 export class SizingProbe {
@@ -45,7 +45,7 @@ export class SizingProbe {
   private hasNews = false;
   private readonly reads: TokenReads;
 
-  /** `configured`: addresses that the operator named, separated by commas. */
+  /** `configured`: addresses from the operator's settings, separated by commas. */
   constructor(
     private readonly chain: TronClient,
     private readonly token: string,
@@ -54,7 +54,7 @@ export class SizingProbe {
     this.reads = new TokenReads(chain, token);
   }
 
-  /** Remembers an address that holds the token, in case none is known; whether it is news. */
+  /** Remembers an address that holds the token. Returns true if it was unknown. */
   learn(holder: string): boolean {
     if (this.learned.has(holder)) return false;
     this.learned.add(holder);
@@ -68,14 +68,14 @@ export class SizingProbe {
     return true;
   }
 
-  /** Whether a holder was learned since the last measurement: reason to try again if that one failed. */
+  /** True if a holder was learned since the last measurement: a reason to retry if that one failed. */
   get knowsMore(): boolean {
     return this.hasNews;
   }
 
   /**
-   * Returns what a caller pays for the two transfers, or why they cannot be measured. `others` are addresses that may
-   * hold the token. Throws ChainUnavailableError, and NotRunError when nodes gave up on the calls.
+   * Returns the caller's energy for a warm and a cold transfer, or the obstacle. `others` are addresses that may hold
+   * the token. Throws ChainUnavailableError, and NotRunError if nodes gave up on the calls.
    */
   async measure(others: readonly string[]): Promise<Measurement> {
     this.hasNews = false;
@@ -100,10 +100,10 @@ export class SizingProbe {
     return this.obstacle(candidates, senders, failures);
   }
 
-  /** The most likely holders first. */
+  /** Returns addresses to try, the most likely holders first. */
   private candidates(others: readonly string[]): string[] {
     const named = (this.configured ?? '').split(',').map((each) => each.trim());
-    // A token's own address holds what was sent there by mistake.
+    // A token's own address holds tokens that were sent to it by mistake.
     const all = [...named, ...others, ...[...this.learned].reverse(), this.token];
     return [...new Set(all)]
       .filter((address) => isAddress(address) && address !== ZERO_ADDRESS)
@@ -120,7 +120,7 @@ export class SizingProbe {
     return holders;
   }
 
-  /** With no other holder known the transfer goes to its own sender, whose slot is as warm as another's. */
+  /** Without another holder the transfer goes to the sender itself, whose storage slot is equally warm. */
   private async measureFrom(
     sender: Holder,
     holders: readonly Holder[],
@@ -146,13 +146,13 @@ export class SizingProbe {
     };
     const isProven = (outcome: CallOutcome) =>
       outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(from), toHex);
-    // A node that leaves events out would hide the proof, so a second one is asked.
+    // A node that omits events would hide the proof, so a second node is queried.
     const outcome = assertRun(await this.chain.simulate(call, (each) => each.kind !== 'success' || isProven(each)));
     if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return 'refused';
     return isProven(outcome) ? outcome.energyUsed : 'no-event';
   }
 
-  /** Why no sender's transfer was measured, as far as the token says. */
+  /** Returns the reason why no sender's transfer was measured, as far as the token reveals it. */
   private async obstacle(
     candidates: readonly string[],
     senders: readonly Holder[],
@@ -170,7 +170,9 @@ export class SizingProbe {
     return 'blacklisted';
   }
 
-  /** Undefined where it cannot be read: callers then count as paying for all, which never sizes too small. */
+  /**
+   * Returns undefined if it cannot be read. Callers then count as paying for all energy, which never sizes too small.
+   */
   private async sharing(): Promise<ContractSharing | undefined> {
     try {
       return await sharingOf(this.chain, this.token);
@@ -181,19 +183,19 @@ export class SizingProbe {
   }
 }
 
-/** Leaves the sender something where it can: emptying a balance may cost another amount of energy. */
+/** Leaves the sender a remainder if possible, because emptying a balance may cost a different amount of energy. */
 function amountOf(balance: bigint, least: bigint): bigint {
   const most = balance - 1n < USUAL_AMOUNT ? balance - 1n : USUAL_AMOUNT;
   return most > least ? most : least;
 }
 
-/** What callers pay of the two transfers. */
+/** Returns the caller's part of the two transfers. */
 function shared(figures: SizingFigures, sharing: ContractSharing | undefined): SizingFigures {
   const terms = sharing ?? NO_SHARING;
   return { warmEnergy: callerPart(figures.warmEnergy, terms), coldEnergy: callerPart(figures.coldEnergy, terms) };
 }
 
-/** The obstacle behind an error that `measure` threw. */
+/** Returns the obstacle behind an error that `measure` threw. */
 export function obstacleOf(error: unknown): SizingObstacle {
   const { cause } = error instanceof ChainUnavailableError ? error : { cause: undefined };
   const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];

@@ -1,9 +1,11 @@
-/** What the receivers of test projects look like, and that nobody else may name them (docs/interface.md §32). */
+/**
+ * Receivers of test projects: their state, and the refusal of their addresses in live projects (docs/interface.md §32).
+ */
 import { ApiError } from '../domain/errors.js';
 import type { Recipient } from '../domain/sizing.js';
 import { testAddressName } from '../domain/test-addresses.js';
 
-/** 422: a live project names an address that only test projects play. */
+/** Returns the 422 error if a live project names an address that only test projects may use. */
 export function testAddressRefusal(address: string, isTest: boolean): ApiError | undefined {
   if (isTest || testAddressName(address) === undefined) return undefined;
   return new ApiError(
@@ -12,13 +14,13 @@ export function testAddressRefusal(address: string, isTest: boolean): ApiError |
   );
 }
 
-/** Throws 422 as `testAddressRefusal` has it. */
+/** Throws the error of `testAddressRefusal`, if any. */
 export function refuseTestAddress(address: string, isTest: boolean): void {
   const refusal = testAddressRefusal(address, isTest);
   if (refusal !== undefined) throw refusal;
 }
 
-/** How a test address is sized, without asking the chain; undefined of any other address. */
+/** Returns the state of a test address without reading the chain; undefined for any other address. */
 export function playedRecipient(address: string): Recipient | undefined {
   const name = testAddressName(address);
   if (name === undefined) return undefined;
