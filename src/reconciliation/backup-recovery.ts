@@ -1,7 +1,7 @@
 /**
- * Gives the records back what a restored backup does not know: an act of our own key which stands in a solid block, and
- * for which a leg still waits, is recorded as that leg's transaction. So the order is neither delivered a second time
- * nor refunded, and a rental that was reclaimed is not reclaimed from another one of the same receiver.
+ * Restores records that a restored backup lacks. If an act of our own key is in a solid block and a leg still waits for
+ * such an act, it is recorded as that leg's transaction. The order is then neither delivered twice nor refunded, and a
+ * reclaim that was made is not repeated at the cost of another rental of the same receiver.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHeader } from '../chain/block.js';
@@ -18,19 +18,19 @@ import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
 import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../fulfilment/known-past.js';
 
-/** How far the chain's clock may lie behind the database's, by which orders are taken. */
+/** How far the chain's clock may lag behind the database's, which dates orders. */
 const CLOCKS_APART_SEC = 60;
 
-/** More than one receiver has on its way from one wallet; a return that is not matched is kept as an orphan. */
+/** More than one receiver has pending from one wallet. An undelegation without a match is kept as an orphan. */
 const OPEN_DELIVERIES_MAX = 20;
 
-/** The leg whose record of these very bytes says that they were never sent. */
+/** Finds the leg whose record of these exact bytes says that they were never sent. */
 const LEG_BY_TXID = `SELECT t.leg_id FROM open_chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
 
 /**
- * The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after
- * the end, or of an order that is undone or was not delivered yet: we reclaim nothing else. One that has bytes of its
- * own to send comes last: those may be the next act of the same kind on chain.
+ * Finds the oldest leg that waits for this act: no transaction of its purpose is pending or in a block. A reclaim must
+ * come after the rental's end, or belong to an order that is being undone or was not delivered; we reclaim nothing
+ * else. A leg with unsent bytes sorts last, because those may be the next act of the same kind on chain.
  */
 const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
@@ -45,8 +45,8 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON
                     AND t.status IN ('built', 'signed')), (o.ends_at <= $5) IS NOT TRUE, NOT o.undoing, l.id LIMIT 1`;
 
 /**
- * Deliveries that a return may belong to and that are not final by the records: the commit that said so may be among the
- * lost ones, and the follower may get there later than the search.
+ * Deliveries that an undelegation may belong to and that the records don't show as final. The commit of that may be
+ * lost, and the follower may be slower than the search.
  */
 const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'
@@ -54,9 +54,10 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l
   ORDER BY t.id LIMIT ${OPEN_DELIVERIES_MAX.toString()}`;
 
 /**
- * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
- * the search gets to a return of it before a worker makes another one; while the past is being searched nothing is
- * claimed anyhow. A return before all was delivered says that the order is being undone.
+ * Takes the order under a new fence, so the previous claim holder can write nothing more. A delivery keeps a short
+ * lease, so that the search finds its reclaim before a worker sends another one. No lease is needed while the start-up
+ * gate is closed, because nothing is claimed then. A reclaim before the order was delivered shows that the order is
+ * being undone.
  */
 const TAKE_ORDER = `UPDATE open_orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
     undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
@@ -81,14 +82,14 @@ const MOVE_LEG = `UPDATE open_leg SET status = CASE status WHEN 'reserved' THEN 
 
 type SingleSignedAct = UnrecordedAct & { readonly signature: Buffer };
 
-/** An act of our own key that may be the one that an order waits for. */
+/** An act of our own key that may belong to a waiting order. */
 export interface Recallable {
   readonly act: SingleSignedAct;
   readonly expiresAtMs: number;
   readonly ratio: EnergyRatio;
 }
 
-/** An act that stands in the records again. */
+/** An act that is in the records again. */
 export interface Recalled {
   readonly orderId: bigint;
   readonly txid: string;
@@ -106,8 +107,8 @@ export class BackupRecovery {
   ) {}
 
   /**
-   * What is to be known before the act can be recalled; undefined when nobody waits for acts of its kind. Records the
-   * delivery that a return belongs to. Throws ChainUnavailableError.
+   * Reads everything that `recall` needs. Returns undefined if no order can wait for such an act. For an undelegation,
+   * records the delivery that it may belong to. Throws ChainUnavailableError.
    */
   async prepare(found: UnrecordedAct, block: Block): Promise<Recallable | undefined> {
     const { signature } = found;
@@ -118,7 +119,7 @@ export class BackupRecovery {
     return { act: { ...found, signature }, expiresAtMs: parsed.expiresAtMs, ratio };
   }
 
-  /** Gives the act to the order that waits for it; undefined when none does. Changes nothing then. */
+  /** Assigns the act to the order that waits for it. Returns undefined, without changes, if there is none. */
   async recall(tx: Queryable, { act, expiresAtMs, ratio }: Recallable, block: Block): Promise<Recalled | undefined> {
     await tx.query('SAVEPOINT recall');
     try {
@@ -132,8 +133,8 @@ export class BackupRecovery {
   }
 
   /**
-   * Once that is committed. Included and final at once, since the block is: a return in a later block goes with a final
-   * delivery only. What is left undone by a death here the order's own look-up does.
+   * Marks the recalled transaction as included and final, since its block is solid; call it after the commit. A reclaim
+   * in a later block matches only a final delivery. If the process dies here, the order's own look-up completes this.
    */
   async include({ orderId, txid, ratio }: Recalled, block: Block): Promise<void> {
     await this.inclusion.apply(block, [txid], ratio);
@@ -142,7 +143,9 @@ export class BackupRecovery {
     this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
   }
 
-  /** Records the deliveries that a return may belong to as the chain has them. Throws ChainUnavailableError. */
+  /**
+   * Records the deliveries that an undelegation may belong to in their state on chain. Throws ChainUnavailableError.
+   */
   private async followDeliveries({ act, walletId }: UnrecordedAct, block: Block, ratio: EnergyRatio): Promise<void> {
     const pair = [walletId, act.receiver, act.amountSun ?? null];
     const open = await this.database.query<{ txid: Buffer }>(OPEN_DELIVERIES, pair);
@@ -156,13 +159,13 @@ export class BackupRecovery {
   }
 }
 
-/** The solid block in which the transaction succeeded, by this node's word. Throws NodeFault. */
+/** Returns the solid block in which the transaction succeeded, according to this node. Throws NodeError. */
 async function solidBlockOf(node: TronNode, txid: string): Promise<BlockHeader | undefined> {
   const place = await solidPlaceOf(node, txid);
   return place?.succeeded === true ? solidHeaderOf(node, place.blockNumber) : undefined;
 }
 
-/** Undoes what a transaction has changed so far. */
+/** Thrown to roll back to the savepoint. */
 class NothingWaits extends Error {}
 
 async function recall(
@@ -185,7 +188,7 @@ async function recall(
   if (recorded === undefined) {
     const record = [order.id, leg.leg_id, purpose, walletId, txid, rawData, signature, block.number];
     const made = await tx.query(RECORD, [...record, new Date(expiresAtMs)]);
-    // Another worker was quicker between the read and the lock.
+    // Another worker recorded a transaction between the read and the lock.
     if (made.length === 0) throw new NothingWaits();
   } else {
     await tx.query(SIGN, [txid, signature]);

@@ -1,6 +1,6 @@
 /**
- * Ends the legs that foreign undelegations ended: each such act is held against the open legs of its wallet and
- * receiver, and closes those that it explains to the sun. What it does not explain is left to the operator.
+ * Closes legs that foreign undelegations ended. Each such act is compared with the open legs of its wallet and
+ * receiver, and closes those whose sum it matches to the sun. Other acts are left to the operator.
  */
 import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
@@ -14,13 +14,13 @@ import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js
 
 const ACTS_MAX = 200;
 
-/** Acts that may have taken something back: kept as unrecorded, not yet held against legs. */
+/** Unrecorded acts that may have ended a delegation and are not matched with legs yet. */
 const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.block_number, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
   WHERE o.type = $1 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
   ORDER BY o.block_number, o.txid LIMIT $2`;
 
-/** What stood there before the act, those that end first first. `moving`: an undelegation of ours may be on its way. */
+/** Legs delegated before the act, in order of their end. `moving`: an undelegation of ours may be pending. */
 const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
   FROM open_leg l JOIN open_orders o ON o.id = l.order_id
   JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
@@ -56,7 +56,7 @@ export class ForeignUndelegations {
     private readonly log: Log,
   ) {}
 
-  /** One pass over the acts that are not accounted for. Throws ChainUnavailableError. */
+  /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
   async close(): Promise<void> {
     const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
     for (const act of acts) await oneAct(this.log, act.txid, () => this.closeBy(act));
@@ -66,7 +66,7 @@ export class ForeignUndelegations {
     const missing = await shortfallOf(this.database, this.client, {
       wallet: { id: act.wallet_id, address: act.address },
       receiver: act.receive_address,
-      // A node that has not come so far still shows what the act took.
+      // A node below this height may still show the stake that the act ended.
       leastHeight: act.block_number,
     });
     const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
@@ -90,14 +90,14 @@ interface Outcome {
 async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Promise<Outcome | undefined> {
   const { txid, block_at: at } = act;
   if (!(await holdPair(tx, missing))) return undefined;
-  // For good, so only when nothing on its way can hide what is missing.
+  // This mark is permanent, so it requires that no pending transaction can hide a shortfall.
   if (missing.most === 0n) {
     return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };
   }
   const legs = await tx.query<OpenLeg>(LEGS, [act.wallet_id, act.receive_address, act.block_number]);
   const taken = takenBy(act.amount_sun, legs);
   if (taken === undefined || sumOf(taken) > missing.least) return undefined;
-  // Ours may still be included, and what it takes then is another leg's: first learn what becomes of it.
+  // Our own undelegation may still be included and would then end another leg; wait for its outcome.
   if (taken.some(({ moving }) => moving === true)) return undefined;
   const legIds = taken.map(({ id }) => id);
   if ((await tx.query(MARK, [txid, legIds])).length === 0) return undefined;
@@ -106,8 +106,8 @@ async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Pr
 }
 
 /**
- * The legs that an undelegation of `amount` ended: one of just this amount, or those that end first of which the
- * amount is the sum. undefined when it is neither.
+ * Returns the legs that an undelegation of `amount` ended: one leg of exactly this amount, or the legs that end first
+ * and sum to it. Returns undefined if neither matches.
  */
 export function takenBy(amount: bigint, legs: readonly OpenLeg[]): readonly OpenLeg[] | undefined {
   const single = legs.find((leg) => leg.amount_sun === amount);

@@ -1,6 +1,6 @@
 /**
- * Keeps what a look at the records has judged, so that the next one need not judge it again: orders at rest by the very
- * version of their row, the ledger in ranges of entries with what they said. The only writer of `orders.judged`,
+ * Stores the judgements of a reconciliation pass, so that the next pass need not repeat them. Final orders are marked
+ * at the version of their row; ledger entries are stored in ranges with a digest. The only writer of `orders.judged`,
  * judged_entries and judged_credits.
  */
 import { Injectable } from '@nestjs/common';
@@ -9,14 +9,14 @@ import { Database } from '../store/database.js';
 import type { Judged, Report } from '../verify/finding.js';
 import { ENTRIES_DIGEST, ENTRIES_RANGE } from '../verify/ledger-checks.js';
 
-/** Rows marked by one statement, so that nobody waits for it. */
+/** Rows marked per statement, which keeps the locks short. */
 const BATCH = 2000;
-/** Ranges of the ledger kept by one look: what a day of a busy service brings, and history within some minutes. */
+/** Ledger ranges stored per pass: a day's entries of a busy service, or a long history within some minutes. */
 const RANGES_MAX = 200;
-/** No transaction of ours is open that long, so that no entry of a range can still appear. */
+/** Longer than any transaction of ours is open, so that no entry can still appear in a range. */
 const ENTRY_AGE_SEC = 600;
 
-/** A row that changed since, or that is locked, is judged at the next pass. */
+/** Skips rows that changed since or are locked; the next pass judges them. */
 const MARK = {
   name: 'mark_judged',
   text: `UPDATE open_orders o SET judged = true FROM (
@@ -32,7 +32,7 @@ const MOVE_ENTRIES = `UPDATE reconcile_state SET entries_after = $2 WHERE fence 
 
 const RANGE = ENTRIES_RANGE.toString();
 
-/** The next range once there are entries beyond it; with what it says, and added up. */
+/** Stores the next range once entries exist beyond it, with its digest and its sums. */
 const KEEP_RANGE = `WITH next AS (
     SELECT entries_to AS after, entries_to + ${RANGE} AS to_id FROM reconcile_state r
      WHERE fence = $1 AND EXISTS (SELECT FROM credit_entry WHERE id > r.entries_to + ${RANGE})
@@ -50,7 +50,7 @@ const KEEP_RANGE = `WITH next AS (
     ON CONFLICT (project_id) DO UPDATE SET credits = j.credits + excluded.credits)
   UPDATE reconcile_state r SET entries_to = next.to_id FROM next RETURNING r.entries_to`;
 
-/** What the ranges said stays: should they say something else by now, their turn shows it. */
+/** Keeps the digests of the ranges: if a range has changed, its turn of re-checking shows it. */
 const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
   UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
 
@@ -63,12 +63,15 @@ export class JudgedRecords {
     private readonly log: Log,
   ) {}
 
-  /** Keeps what `report` has judged and found right, or explained. `fence`: of the turn; who lost it keeps nothing. */
+  /**
+   * Stores the records that `report` judged as right or explained. `fence` is that of the turn; a process that lost the
+   * turn stores nothing.
+   */
   async keep(fence: number, report: Report): Promise<void> {
     const { judged } = report;
     if (judged === undefined) return;
     const found = new Set(report.checks.flatMap(({ findings }) => findings.map(({ fingerprint }) => fingerprint)));
-    // A check that was not made judged nothing; and where more is wrong than is listed, nobody knows which orders the rest are.
+    // An unmade check judged nothing. If findings exceed the listed ones, the orders of the rest are unknown.
     if (report.unmade.length > 0 || report.checks.some((check) => check.count > check.findings.length)) return;
     await this.mark(report, judged);
     if (![...judged.inTurn].some((fingerprint) => found.has(fingerprint))) {

@@ -1,4 +1,4 @@
-/** What is known of the nodes, as gauges, and logged once: who is asked, who contradicts, who keeps no history. */
+/** Exports the state of the nodes as gauges, and logs changes once: nodes in use, contradictions, missing history. */
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { NodeError } from '../chain/errors.js';
@@ -19,7 +19,7 @@ export class NodeGauges {
     { registry }: Metrics,
   ) {
     const { nodes, agreement } = client.pool;
-    // From what is known of the nodes anyhow: a scrape asks nobody.
+    // Reads only cached state: a scrape sends no node request.
     const each = (name: string, help: string, read: (node: TronNode) => number): Gauge =>
       new Gauge({
         name,
@@ -59,9 +59,9 @@ export class NodeGauges {
     });
   }
 
-  /** Checks whether each witness keeps history, as seen lately or now; logs one that stops or begins to. */
+  /** Checks whether each witness keeps history, from a recent reading or a new one. Logs each change. */
   async look(): Promise<void> {
-    // One that does not answer shows in its other figures.
+    // A node that does not answer shows in its other gauges.
     const asked = this.client.pool.agreement.witnesses.filter((node) => node.isHealthy);
     await Promise.all(
       asked.map(async (node) => {

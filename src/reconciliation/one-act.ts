@@ -1,9 +1,11 @@
-/** What goes wrong with one act of the chain holds up no other. */
 import { ChainUnavailableError } from '../chain/errors.js';
 import type { Log } from '../observability/logger.js';
 import { isDatabaseAway } from '../store/database.js';
 
-/** Does `work` for one act; a fault of it alone is logged, and it comes again. Throws when no node or no database answers. */
+/**
+ * Runs `work` for one act of the chain. An error of this act alone is logged and the act retried later, so it delays no
+ * other. Rethrows if no node or no database answers.
+ */
 export async function oneAct(log: Log, txid: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

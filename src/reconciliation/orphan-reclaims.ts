@@ -1,6 +1,6 @@
 /**
- * Reclaims delegations of our wallets that stand on chain without a record, after a grace time: each as an order of its
- * own, through the very machinery that ends rentals.
+ * Reclaims delegations of our wallets that are on chain without a record, after a grace time. Each becomes an order, so
+ * that the ordinary reclaim of rentals ends it.
  */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -23,7 +23,7 @@ const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_
   WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND o.seen_at <= clock_timestamp() - $2 * interval '1 second'
   ORDER BY o.block_number, o.txid LIMIT $3`;
 
-/** As if it had been sold for nothing to nobody and had ended at once: its return is due at the next look. */
+/** A free order of the recovery project that ended immediately, so its reclaim is due at the next pass. */
 const ADOPT_ORDER = `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec,
     price_sun, credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at)
   VALUES ($1, $2, $3, 'rental', 'delivered', $4, 1, 1, 1, 1, 1, true, 1, clock_timestamp(), $5, $5::timestamptz + interval '1 second')
@@ -37,7 +37,7 @@ const ADOPT_TX = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wall
   VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)
   ON CONFLICT DO NOTHING`;
 
-/** Of bytes that were given up, and stand on chain all the same. */
+/** Revives a record whose bytes were given up although they are on chain. */
 const ADOPT_GIVEN_UP = `UPDATE open_chain_tx SET order_id = $1, leg_id = $2, purpose = 'delegate', attempt = 1, status = 'solid',
     signature = $4, block_number = $5, block_id = $6, block_at = $7
   WHERE txid = $3 AND status IN ('dead', 'dropped') RETURNING id`;
@@ -64,10 +64,10 @@ export class OrphanReclaims {
     private readonly log: Log,
   ) {}
 
-  /** Reclaims what stands longer than its grace, as orders that are due at once. Throws ChainUnavailableError. */
+  /** Turns delegations older than their grace time into orders that are due. Throws ChainUnavailableError. */
   async reclaim(): Promise<void> {
     const due = await this.database.query<DueRow>(DUE, [DELEGATE_TYPE, this.config.pool.orphanGraceSec, ADOPTIONS_MAX]);
-    // One by one: what one takes on is no longer in excess for the next of the same receiver.
+    // Sequentially: a delegation that one order adopts is no longer in excess for the next of the same receiver.
     for (const row of due) await oneAct(this.log, row.txid.toString('hex'), () => this.adopt(row));
   }
 
@@ -77,14 +77,15 @@ export class OrphanReclaims {
       receiver: row.receive_address,
       leastHeight: row.block_number,
     });
-    // For good, so only when nothing that is on its way can hide it.
+    // This mark is permanent, so it requires that no pending transaction can hide an excess.
     if (excess.most <= 0n) {
       await this.database.query(`UPDATE orphan_tx SET gone_at = clock_timestamp() WHERE txid = $1`, [row.txid]);
       return;
     }
     const parsed = parseTransaction(row.raw_data);
     const fields = { txid: row.txid.toString('hex'), wallet: row.address, receiver: row.receive_address };
-    // Reclaiming more than stands in excess would take it from a rental of the same receiver: delegations merge.
+    // Delegations of a pair merge on chain. Reclaiming more than the excess would take stake from a rental of the same
+    // receiver.
     if (excess.least < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
       this.log.warn(
         { ...fields, excess: excess.least.toString() },
@@ -100,7 +101,7 @@ export class OrphanReclaims {
     if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'an orphan is reclaimed');
   }
 
-  /** The order's key makes it happen once, whoever else does the same at the same time. */
+  /** The order's key makes the adoption happen once, also under concurrency. */
   private async insert(row: DueRow, expiresAtMs: number): Promise<bigint | undefined> {
     return this.database.transaction(async (tx) => {
       const key = `orphan:${row.txid.toString('hex')}`;

@@ -1,4 +1,4 @@
-/** What the reconciler and the pool have to show as gauges, sampled in the background, never by a scrape. */
+/** Gauges of the reconciler and the pool, sampled in the background and never by a scrape. */
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
@@ -14,7 +14,7 @@ const POOL = {
     FROM pool_wallet w ORDER BY w.id`,
 };
 
-/** Due work that nobody has taken: the one figure that shows a worker which stands still, whatever it says. */
+/** Age of due work without a lease: the one figure that reveals a stuck worker regardless of its own reports. */
 const DUE = {
   name: 'figures_due',
   text: `SELECT CASE WHEN status = 'delivered' THEN CASE WHEN settled THEN 'reclaim' ELSE 'settle' END ELSE 'deliver' END AS purpose,
@@ -55,7 +55,7 @@ export class ReconcilerGauges {
   private readonly unmade;
   private readonly unsearched;
   private passedAtMs = Number.NEGATIVE_INFINITY;
-  /** When this process ended its last pass, by the database's clock. */
+  /** End of this process's last pass, by the database's clock. */
   private ownPassAt: Date | undefined;
 
   constructor(
@@ -85,7 +85,10 @@ export class ReconcilerGauges {
     });
   }
 
-  /** What a pass found; `blocksLeft` undefined when the chain could not be searched. A pass that made not all of it is none. */
+  /**
+   * Shows the findings of a pass. `blocksLeft` is undefined if the chain could not be searched. An incomplete pass does
+   * not reset the age.
+   */
   report(report: Report, blocksLeft: number | undefined): void {
     const unmade = report.unmade.map(({ check }) => check);
     if (blocksLeft === undefined) unmade.push('orphan-search');
@@ -102,24 +105,24 @@ export class ReconcilerGauges {
     }
   }
 
-  /** How many blocks the search has left, as this worker's look at it has come to. */
+  /** Shows how many blocks this worker's search has left. */
   searched(blocksLeft: number): void {
     this.unsearched.set(blocksLeft);
   }
 
-  /** The pass that was reported ended then, by the database's clock. */
+  /** Stores when the reported pass ended, by the database's clock. */
   ended(at: Date | null): void {
     this.ownPassAt = at ?? undefined;
   }
 
-  /** Another worker has made a younger pass and shows what it found: what this one found is over, or shown there. */
+  /** Another worker made a newer pass and shows its findings, so this process clears its own. */
   private forget(): void {
     for (const gauge of [this.violations, this.unmade, this.orphans, this.mismatches, this.drift, this.unsearched]) {
       gauge.reset();
     }
   }
 
-  /** Reads what every worker shows of the pool and of due work. */
+  /** Samples the pool and the due work; every worker shows these. */
   async sample(): Promise<void> {
     const [wallets, due, [state]] = await Promise.all([
       this.database.query<PoolRow>(POOL),

@@ -1,7 +1,7 @@
 /**
- * Holds the records against their rules and the chain, every minute and when a worker starts, one worker at a time; what
- * disagrees is named, counted and contained: the wallet stops selling, or everything does until the operator has explained
- * it. Never repairs a record: it only stops sales, and has orphans reclaimed.
+ * Compares the records with their rules and the chain, every minute and at a worker's start, one worker at a time. Each
+ * disagreement is named, counted and contained: its wallet stops selling, or all sales stop until the operator explains
+ * it. Repairs no record; it only stops sales and has orphans reclaimed.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
@@ -23,21 +23,26 @@ import { OrphanReclaims } from './orphan-reclaims.js';
 import { ReconcilerGauges } from './reconciler-gauges.js';
 import { UnrecordedSearch } from './unrecorded-search.js';
 
-/** The database gets ten times as long to do its other work as it takes to judge the records. */
+/** Rest after a pass, as a multiple of the database time that judging the records took. */
 const REST_FACTOR = 10;
-/** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
+/** Upper bound of the rest: `ReconcileStale` and a starting worker treat ten minutes without a pass as an outage. */
 const REST_MAX_SEC = 300;
-/** As long, for the same reason, a pass waits for a search that comes no nearer to the head. */
+/** Longest time that a pass waits for a search that makes no progress towards the head; same reason. */
 const SEARCH_WAIT_MAX_SEC = 300;
 const LEASE_SEC = 30;
-/** A pass that takes longer is stuck: its lease runs out, and another worker makes one. */
+/** A longer pass is stuck: its lease expires, and another worker makes one. */
 const TURN_MAX_MS = 600_000;
-/** How soon it is looked again whether a pass is due. */
+/** Interval of checks for a due pass. */
 const LOOK_MS = 5000;
 const FINDINGS_MAX = 10_000;
-/** Blocks of newly final transactions that a pass reads again: what a minute settles, and what it ends, twice over. */
+/**
+ * Blocks of newly final transactions that a pass reads again: twice the blocks that one minute settles and reclaims.
+ */
 const BLOCKS_MAX = 60;
-/** Blocks read at once while the worker's start waits for it; later one by one, so that few are held by what delivers. */
+/**
+ * Blocks read in parallel while the worker's start waits for the pass. Later passes read one at a time, to leave nodes
+ * to deliveries.
+ */
 const FIRST_CONCURRENCY = 4;
 const NAMED_MAX = 3;
 
@@ -49,7 +54,7 @@ const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() 
       OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence`;
 
-/** Only while the turn is still leased: a renewal that comes after its end must not take it back. */
+/** Requires a lease: a renewal that arrives after the turn's end must not revive it. */
 const RENEW_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $2 * interval '1 second'
   WHERE fence = $1 AND lease_until IS NOT NULL`;
 
@@ -60,9 +65,9 @@ const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
 export class Reconciler {
   private isFirst = true;
   private restSec: number;
-  /** Until when this process makes no pass after one that failed; another worker may. By the monotonic clock. */
+  /** Monotonic time until which this process makes no pass after a failed one; another worker may. */
   private restsUntilMs = 0;
-  /** While a pass that is due waits for the search: the fewest blocks that it had left, and since when. */
+  /** While a due pass waits for the search: the fewest blocks left so far, and since when. */
   private waiting: { readonly left: number; readonly sinceMs: number } | undefined;
   /** Fingerprints of the last pass, so that each disagreement is logged once. */
   private reported = new Set<string>();
@@ -83,7 +88,7 @@ export class Reconciler {
     this.restSec = config.worker.reconcileSec;
   }
 
-  /** One look: a pass if one is due, or if this process never made one. Returns ms until the next look. */
+  /** Makes a pass if one is due, or if this process never made one. Returns ms until the next call. */
   async look(): Promise<number> {
     await Promise.all([this.figures.sample(), this.nodes.look()]);
     const isForced = this.isFirst;
@@ -107,7 +112,7 @@ export class Reconciler {
       done.abort();
       const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [turn.fence, isMade]);
       if (isMade) this.isFirst = false;
-      // Of a turn that was lost, another worker shows what it finds.
+      // If the turn was lost, the worker that took it over shows its own findings.
       if (isMade && ended !== undefined) {
         if (report !== undefined) this.figures.report(report, left);
         this.figures.ended(ended.passed_at);
@@ -131,7 +136,7 @@ export class Reconciler {
     await keepLease(options, done);
   }
 
-  /** Returns how many blocks are left; undefined when the chain could not be searched to there. */
+  /** Returns how many blocks are left; undefined if the chain could not be searched up to there. */
   private async search(): Promise<number | undefined> {
     const left = await this.onChain('searching for orphans', () => this.orphans.toHead());
     if (left !== undefined) this.figures.searched(left);
@@ -141,8 +146,8 @@ export class Reconciler {
   }
 
   /**
-   * Records that may lack what stands in blocks which are being searched are not judged yet: they would be found wrong
-   * for what the search puts right. Where it cannot go on, or comes no nearer to the head, they are.
+   * Returns false while the search advances: judging would report errors that the search is about to correct. Returns
+   * true once the search is at the head, cannot continue, or makes no progress.
    */
   private isToBeMade(left: number | undefined): boolean {
     if (left === undefined || left === 0) {
@@ -153,7 +158,7 @@ export class Reconciler {
     return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
   }
 
-  /** One that fails would otherwise be made again at every look. */
+  /** A failing pass would otherwise repeat at every check. */
   private async passOrRest(fence: number, concurrency: number): Promise<Report> {
     try {
       return await this.pass(fence, concurrency);
@@ -180,7 +185,7 @@ export class Reconciler {
     return report;
   }
 
-  /** The records are judged also while no node answers. */
+  /** The records are judged even if no node answers. */
   private async onChain<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -203,7 +208,7 @@ export class Reconciler {
         );
       }
     }
-    // A wallet that could not be compared just now keeps what it was held for.
+    // A wallet that could not be compared in this pass keeps its hold.
     if (report.unmade.some(({ check }) => check === 'open-delegations')) return;
     const changed = await this.hold.holdWallets(walletFaults(report), fence);
     for (const { address, books_fault } of changed) {
@@ -222,7 +227,7 @@ export class Reconciler {
   }
 }
 
-/** Seconds from one pass to the next, where the database took so long to judge the records. */
+/** Returns the seconds from one pass to the next, given the database time that judging took. */
 export function restSec(intervalSec: number, tookSec: number): number {
   return Math.max(intervalSec, Math.min(tookSec * REST_FACTOR, REST_MAX_SEC));
 }
@@ -231,7 +236,7 @@ function isForAll(check: CheckResult, finding: Finding): boolean {
   return check.stops === 'everything' || finding.walletId === undefined;
 }
 
-/** Also when more is wrong than was listed: nobody knows then whose wallets the rest are. */
+/** Also true if the check found more than it listed: the wallets of the rest are unknown. */
 function stopsEverything(check: CheckResult): boolean {
   if (check.count === 0 || check.stops === 'nothing') return false;
   return check.count > check.findings.length || check.findings.some((finding) => isForAll(check, finding));

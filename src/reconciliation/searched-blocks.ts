@@ -1,6 +1,7 @@
 /**
- * Solid blocks as the search takes them: of one node, by the reading that all share; where another node answers it must
- * have the same transactions in them. One that no node can show whole is read in any other way, or is not to be had.
+ * Reads solid blocks for the search: from one node, through the shared reading. Any other node that answers must have
+ * the same transactions in them. If no node can show a whole block, other ways are tried before it counts as
+ * unavailable.
  */
 import { Injectable } from '@nestjs/common';
 import { DeadlineError, withDeadline } from '../base/clock.js';
@@ -14,9 +15,9 @@ import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js
 import { BlockReader } from '../fulfilment/follow/block-reader.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 
-/** How long the transactions of a block that cannot be read are asked after one by one. */
+/** How long the transactions of an unreadable block are read one by one. */
 const ACTS_WAIT_MS = 30_000;
-/** How long a node that answers may take to say what it has in a block, before the search goes on without its word. */
+/** How long a node may take to show its content of a block before the search continues without it. */
 const COMPARE_WAIT_MS = 15_000;
 
 @Injectable()
@@ -28,14 +29,14 @@ export class SearchedBlocks {
     private readonly reader: BlockReader,
   ) {}
 
-  /** How far blocks can be searched, and by whom. Throws ChainUnavailableError. */
+  /** Returns up to which height blocks can be searched, and by which nodes. Throws ChainUnavailableError. */
   async height(): Promise<SolidHeight> {
     return solidHeightOf(this.client.pool);
   }
 
   /**
-   * undefined when what it holds cannot be read in any way: such a block is passed, and read again for a while. Throws
-   * ChainUnavailableError, also while nodes contradict each other.
+   * Returns the block, or undefined if its content cannot be read in any way; such a block is passed and retried for a
+   * while. Throws ChainUnavailableError, also while nodes contradict each other.
    */
   async read(number: number, { node: first, others }: SolidHeight): Promise<Block | undefined> {
     const { node, block } = await this.readSomehow(number, first);
@@ -49,9 +50,11 @@ export class SearchedBlocks {
   }
 
   /**
-   * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
-   * must have these acts there, or one while the others have been away for so long. Throws ChainUnavailableError until
-   * then, and while one that answers contradicts; the block is then searched again.
+   * Confirms acts before they are recorded. One node's word does not suffice, because a block's id does not cover our
+   * reading of its bytes. If two witnesses are configured, two must show these acts, or one if the others have been
+   * away long enough.
+   *
+   * Throws ChainUnavailableError until then, and while an answering node contradicts; the block is then searched again.
    */
   async confirm(block: Block, acts: readonly UnrecordedAct[]): Promise<void> {
     const { agreement } = this.client.pool;
@@ -69,7 +72,8 @@ export class SearchedBlocks {
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
         faults.push(error);
-        // As in settlement: of one that keeps no transactions nothing is to be expected, once it is known since when.
+        // As in settlement: a node without history has no evidence to give, once `history` has recorded since when it
+        // lacks it.
         if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);
       }
       if (agreeing.length === 2) return;
@@ -80,7 +84,7 @@ export class SearchedBlocks {
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
-  /** As all read it who take something from it; only where that fails, in any other way. */
+  /** Reads through the shared reading of solid blocks, and in any other way only if that fails. */
   private async readSomehow(
     number: number,
     first: TronNode,
@@ -95,8 +99,8 @@ export class SearchedBlocks {
   }
 
   /**
-   * What one node leaves out of a block is not missed: another witness has the same transactions in it, or cannot say.
-   * Throws ChainUnavailableError while they contradict each other; then the block is read anew.
+   * Guards against a node that omits transactions: another witness must have the same ones in the block, or be unable
+   * to show it. Throws ChainUnavailableError while they contradict each other; the block is then read again.
    */
   private async compare(node: TronNode, block: Block, others: readonly TronNode[]): Promise<void> {
     const contradicting: TronNode[] = [];
@@ -113,7 +117,7 @@ export class SearchedBlocks {
     throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
   }
 
-  /** How this witness has them; undefined when it has no such block, or does not answer. */
+  /** Returns this witness's transactions of the block; undefined if it lacks the block or does not answer. */
   private async outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
     const read = async (): Promise<Block | undefined> => {
       const whole = await this.solid.block(node, block.number).catch(unlessOfNode);
@@ -138,18 +142,21 @@ export class SearchedBlocks {
   }
 }
 
-/** The transactions of a block with how each ended, in order, as one text. */
+/** Returns the transactions of a block with their outcomes, in order, as one text. */
 function outcomesOf({ transactions }: Block): string {
   return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
 }
 
-/** Whether the node's solid chain has these acts in this very block. Throws NodeFault, also where it is not that high. */
+/**
+ * Returns true if the node's solid chain has these acts in this very block. Throws NodeError, also if the node is not
+ * that high.
+ */
 async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedAct[]): Promise<boolean> {
   const header = await solidHeaderOf(node, block.number);
   if (header === undefined)
     throw new NodeError(node.name, 'unhealthy', `has no solid block ${block.number.toString()}`);
   if (header.id !== block.id) return false;
-  // What it has in the block says more than its index, which a node without history does not keep.
+  // The block's content is better evidence than the node's index, which a node without history does not keep.
   const same = await node.blocks.contentOf('solid', header).catch(unlessOfNode);
   if (same?.isWhole === true) {
     const there = new Set(same.transactions.flatMap((tx) => (tx.succeeded ? tx.txid : [])));

@@ -1,7 +1,7 @@
 /**
- * Searches solid blocks for acts of our wallets that stand on chain without a record, after a restored backup or behind
- * our back: what is found is recorded in the transaction that moves the search past its block. Waits for nothing that
- * deposits wait for: goes on with one node, and past a block that none can show. Nobody else adds to orphan_tx.
+ * Searches solid blocks for acts of our wallets without a record, left by a restored backup or made by a foreign
+ * signer. Findings are recorded in the transaction that moves the search past their block. The search does not wait for
+ * deposits: it continues with one node, and past a block that none can show. The only writer that adds to orphan_tx.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../base/clock.js';
@@ -21,18 +21,21 @@ import {
 import { BackupRecovery, type Recallable, type Recalled } from './backup-recovery.js';
 import { SearchedBlocks } from './searched-blocks.js';
 
-/** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
+/** Where a new service begins, counted back from the solid head. Acts before its existence are not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
-/** Read at once; as JSON a full block is some megabytes. */
+/** Read in parallel; as JSON a full block has some megabytes. */
 const BLOCKS_AT_ONCE = 8;
-/** What a pass of the reconciler brings the search on by itself: more than a service's first search. */
+/** How far a pass of the reconciler advances the search by itself: more than a service's first search. */
 const TO_HEAD_BLOCKS_MAX = 100;
-/** Whoever reads blocks moves the search at each of them; after so long without one another worker takes over. */
+/**
+ * A process that reads blocks moves the search at each of them. After this time without a move another worker takes
+ * over.
+ */
 const SEARCHED_ELSEWHERE_MS = 15_000;
-/** How long a pass of the reconciler waits for another worker's search to come to the head once more. */
+/** How long a pass of the reconciler waits for another worker's search to reach the head again. */
 const ELSEWHERE_WAIT_MS = 10_000;
 const ELSEWHERE_LOOK_MS = 250;
-/** Passes, a minute apart, at which a block that was passed unsearched is tried again; and how many such blocks. */
+/** How often an unsearched block is tried again, at passes a minute apart, and how many such blocks are kept. */
 const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
 const UNSEARCHED_OFFSET = (UNSEARCHED_MAX - 1).toString();
@@ -47,8 +50,8 @@ const KEEP = {
 const SCANNED_TO = `SELECT scanned_to, server_mark() AS mark FROM reconcile_state`;
 
 /**
- * From where it was read to be, and on the server where it was: whoever searches beside, before or after commits were lost,
- * moves past no block whose acts are not in these records.
+ * Moves only from the position that was read, and on the server where it was read. Concurrent searches, and searches
+ * around lost commits, therefore pass no block whose acts are missing in these records.
  */
 const MOVE = {
   name: 'move_search',
@@ -63,14 +66,14 @@ const SEARCHED_SINCE = `SELECT FROM reconcile_state WHERE searched_at > $1::time
 const UNSEARCHED = `SELECT number, tries FROM unsearched_block ORDER BY number`;
 const SEARCHED = `DELETE FROM unsearched_block WHERE number = $1`;
 const TRIED = `UPDATE unsearched_block SET tries = tries + 1 WHERE number = $1`;
-/** The oldest make way: they were tried most. */
+/** Evicts the oldest entries, which were tried most often. */
 const PASS_UNSEARCHED = `WITH old AS (DELETE FROM unsearched_block WHERE number <= (
     SELECT number FROM unsearched_block ORDER BY number DESC OFFSET ${UNSEARCHED_OFFSET} LIMIT 1))
   INSERT INTO unsearched_block (number) VALUES ($1) ON CONFLICT DO NOTHING`;
 
-/** How far the search is moved by one transaction. */
+/** The blocks by which one transaction moves the search. */
 interface Stretch {
-  /** The server by whose records it was searched. */
+  /** Mark of the server whose records were compared. */
   readonly mark: string;
   readonly from: number | undefined;
   readonly to: number | undefined;
@@ -78,16 +81,16 @@ interface Stretch {
   readonly at: Date | undefined;
   /** Blocks in it that no node could show. */
   readonly unsearched: readonly number[];
-  /** Whether it ends at the solid head. */
+  /** True if it ends at the solid head. */
   readonly isAtHead: boolean;
 }
 
 @Injectable()
 export class UnrecordedSearch implements BlockSearch {
-  /** One step at a time in this process, whoever asks for it. */
+  /** Serializes the steps in this process. */
   private last: Promise<unknown> = Promise.resolve();
   private hasTurn = false;
-  /** How far it was at the last look, and when that was another worker's doing. */
+  /** Position at the last read, and when another worker last moved it. */
   private seen: { readonly to: number | undefined } | undefined;
   private movedElsewhereAtMs = Number.NEGATIVE_INFINITY;
 
@@ -100,9 +103,9 @@ export class UnrecordedSearch implements BlockSearch {
   ) {}
 
   /**
-   * Searches the next solid blocks, a few at once. Returns how many are left; undefined when another worker searches.
-   * Without the turn to read blocks it searches only while nobody else does. Throws ChainUnavailableError; what was
-   * searched by then stays searched.
+   * Searches the next solid blocks, a few in parallel. Returns how many are left, or undefined if another worker
+   * searches. Without the turn to read blocks it searches only while no other worker does. Throws
+   * ChainUnavailableError; blocks searched before that count.
    */
   async pass(hasTurn: boolean): Promise<number | undefined> {
     this.hasTurn = hasTurn;
@@ -112,8 +115,8 @@ export class UnrecordedSearch implements BlockSearch {
   }
 
   /**
-   * Brings the search to the head of now, or waits until the worker that searches has. Returns how many blocks are
-   * left, which are more than were searched here. Throws ChainUnavailableError.
+   * Advances the search to the present head, or waits until the searching worker has. Returns how many blocks are left;
+   * 0 at the head. Throws ChainUnavailableError.
    */
   async toHead(): Promise<number> {
     const [begun] = await this.database.query<{ now: string }>(NOW);
@@ -124,7 +127,9 @@ export class UnrecordedSearch implements BlockSearch {
     }
   }
 
-  /** Blocks that were passed unsearched, by whichever worker; a node may have mended meanwhile. Throws as above. */
+  /**
+   * Retries blocks that any worker passed unsearched, since a node may have recovered. Throws ChainUnavailableError.
+   */
   async searchAgain(): Promise<void> {
     const rows = await this.database.query<{ number: bigint; tries: number }>(UNSEARCHED);
     if (rows.length === 0) return;
@@ -161,7 +166,10 @@ export class UnrecordedSearch implements BlockSearch {
     }
   }
 
-  /** Moves the search past each block that holds something of ours. Returns what it has passed since. */
+  /**
+   * Records the acts of each block that has any, together with the move past it. Returns the stretch passed since the
+   * last one.
+   */
   private async searchBlocks(
     { mark, from }: Pick<Stretch, 'mark' | 'from'>,
     numbers: readonly number[],
@@ -171,7 +179,7 @@ export class UnrecordedSearch implements BlockSearch {
     if (numbers.length === 0) return passed;
     const actsIn = await this.judge();
     const blocks = await Promise.all(numbers.map((number) => this.blocks.read(number, height)));
-    // Read side by side, searched in their order: a return is understood only after its delivery.
+    // The blocks were read in parallel but are searched in order: a reclaim matches only after its delivery.
     for (const [index, number] of numbers.entries()) {
       const block = blocks[index];
       if (block === undefined) {
@@ -189,7 +197,7 @@ export class UnrecordedSearch implements BlockSearch {
     return passed;
   }
 
-  /** How far it was searched, and by which server's records; notices where that was not by this process. */
+  /** Returns the position and the mark of the server that holds it. Notices a move by another process. */
   private async scannedTo(): Promise<{ readonly to: number | undefined; readonly mark: string }> {
     const [row] = await this.database.query<{ scanned_to: bigint | null; mark: string }>(SCANNED_TO);
     if (row === undefined) throw new Error('the row of reconcile_state is missing');
@@ -209,7 +217,7 @@ export class UnrecordedSearch implements BlockSearch {
     return Math.max(0, number - ((await this.scannedTo()).to ?? 0));
   }
 
-  /** What finds the acts in a block that are to be recorded. */
+  /** Returns a function that finds the acts to record in a block. */
   private async judge(): Promise<(block: Block) => Promise<readonly UnrecordedAct[]>> {
     const wallets = await this.database.query<OwnWallet>(OWN_WALLETS);
     const signatories = new Signatories(this.database, this.client);
@@ -220,7 +228,7 @@ export class UnrecordedSearch implements BlockSearch {
     };
   }
 
-  /** Records what was found and ends the transaction with `end`: all of it, or nothing. */
+  /** Records the acts and runs `end` in one transaction. */
   private async record(
     block: Block,
     acts: readonly UnrecordedAct[],
@@ -249,7 +257,7 @@ export class UnrecordedSearch implements BlockSearch {
   }
 }
 
-/** The search is not where this process took it to be. */
+/** Thrown if the position is no longer the one that this process read. */
 class MovedElsewhereError extends Error {}
 
 /** Throws MovedElsewhereError. */
@@ -259,7 +267,7 @@ async function move(tx: Transaction, { mark, from, to, at, unsearched, isAtHead 
   if (moved.length === 0) throw new MovedElsewhereError();
 }
 
-/** False when it was kept before. */
+/** Returns false if the act was recorded before. */
 async function keep(
   tx: Transaction,
   { txid, rawData, signature, walletId, byOwnKey, act }: UnrecordedAct,

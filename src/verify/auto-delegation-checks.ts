@@ -1,9 +1,9 @@
-/** Rules of what was bought for auto-delegations: by its key each purchase says whose it is, and the how many-th. */
+/** Rules for purchases of auto-delegations. The key of each purchase names its auto-delegation and its number. */
 import type { OrderCheck } from './record-check.js';
 
 /**
- * Such keys are the service's own, and what is bought under one has it as its request's id too. Callers could take them
- * once, and what they bought then is no purchase of an auto-delegation.
+ * The service makes such keys, and a purchase's request id equals its key. Callers could once use such keys; their
+ * orders have another request id and are not purchases of an auto-delegation.
  */
 const PURCHASES = `(
     SELECT id AS of_order, project_id, key, receive_address, status, false AS is_extension
@@ -14,7 +14,7 @@ const PURCHASES = `(
     SELECT m[1]::bigint AS auto_id, m[2]::bigint AS number
       FROM regexp_matches(p.key, '^auto_([0-9]{1,18})_([0-9]{1,18})$') m) n`;
 
-/** One that was deleted is not there to be asked. */
+/** A deleted auto-delegation has no row to compare with. */
 export const AUTO_DELEGATION_CHECKS: readonly OrderCheck[] = [
   {
     check: 'auto-delegation-purchases',

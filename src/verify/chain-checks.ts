@@ -1,4 +1,4 @@
-/** The rules that only the chain can answer: what is delegated, what is final, what is dead, what nobody recorded. */
+/** Rules that only the chain can decide: delegated amounts, final transactions, dead transactions, unrecorded ones. */
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { Block, BlockHeader } from '../chain/block.js';
 import type { TronNode } from '../chain/node.js';
@@ -13,21 +13,23 @@ import { forEachConcurrently } from '../base/concurrency.js';
 import { OWN_WALLETS, Signatories, unrecordedActsIn, type OwnWallet } from './unrecorded-acts.js';
 
 export interface ChainTerms {
-  /** Pairs of wallet and receiver read one by one: all (the default), or only where sums disagree. */
+  /**
+   * Pairs of wallet and receiver to read one by one: all (the default), or only those in doubt after comparing sums.
+   */
   readonly pairs: PairDepth;
-  /** Of all pairs, at most so many; every wallet's sum and list of receivers are compared in any case. */
+  /** Limits the pairs read one by one. Every wallet's sum and list of receivers are compared regardless. */
   readonly pairsMax: number;
-  /** Blocks with transactions of ours that are read again, newest first. */
+  /** Blocks with transactions of ours to read again, newest first. */
   readonly blocksMax: number;
-  /** Only of the final transactions of these orders, oldest blocks first; undefined: of all, newest first. */
+  /** Limits the check to final transactions of these orders, oldest blocks first; undefined means all, newest first. */
   readonly ofOrders: readonly bigint[] | undefined;
-  /** Blocks read at once: as JSON a full one is some megabytes. */
+  /** Blocks read in parallel: as JSON a full block has some megabytes. */
   readonly concurrency: number;
-  /** Solid blocks, newest first, that are searched for acts of our wallets which nobody recorded. */
+  /** Solid blocks, newest first, to search for unrecorded acts of our wallets. */
   readonly scanBlocks: number;
-  /** How late, by the chain's clock, a rental's end may be, in seconds. */
+  /** Tolerated delay of a reclaim after the rental's end, by the chain's clock, in seconds. */
   readonly lateSec: number;
-  /** How many rows of a broken rule are listed. */
+  /** Rows of a broken rule to list. */
   readonly findingsMax: number;
   /** Called before each check. */
   readonly onProgress: ((check: string, made: number, of: number) => void) | undefined;
@@ -41,7 +43,7 @@ export const CHAIN_CHECK_NAMES = [
   'reclaim-late',
 ] as const;
 
-/** Only where everything is judged: the newest receipts. */
+/** Made only if everything is judged: it reads the newest receipts. */
 const EVERYTHING_CHECK_NAMES = ['chain-costs-receipts'] as const;
 
 type ChainCheckName = (typeof CHAIN_CHECK_NAMES | typeof EVERYTHING_CHECK_NAMES)[number];
@@ -57,16 +59,16 @@ const DEFAULTS: ChainTerms = {
   findingsMax: FINDINGS_MAX,
   onProgress: undefined,
 };
-/** Transactions asked after at once: short answers, unlike blocks. */
+/** Transactions looked up in parallel: the answers are short, unlike blocks. */
 const LOOK_UPS_AT_ONCE = 4;
-/** Whose word a finding takes, where so many nodes are configured. */
+/** Nodes that must confirm a finding, if that many are configured. */
 const WITNESSES = 2;
 const DEAD_MAX = 500;
 
 interface Outcome {
   readonly checks: CheckResult[];
   readonly unmade: { check: string; why: string }[];
-  /** The last block that was read again, when there are more. */
+  /** The last block that was read again, if the limit left out further blocks. */
   blocksTo: bigint | undefined;
 }
 
@@ -114,7 +116,7 @@ function resultOf(rule: Rule, findings: readonly Finding[], max: number, covered
   return { ...rule, count: findings.length, findings: first, ...(covered === undefined ? {} : { covered }) };
 }
 
-/** Lists in one order, as text: a block holds hundreds, and the driver takes kilobytes for each bytea of an array. */
+/** Lists in one common order, as text: a block holds hundreds, and the driver needs kilobytes per bytea of an array. */
 interface SolidRow {
   readonly block_number: bigint;
   readonly block_id: Buffer | null;
@@ -128,7 +130,7 @@ const SOLID_BLOCKS = `SELECT block_number, block_id, string_agg(encode(txid, 'he
 const BLOCKS_OF_ALL = `${SOLID_BLOCKS} GROUP BY block_number, block_id ORDER BY block_number DESC LIMIT $1`;
 const BLOCKS_OF_ORDERS = `${SOLID_BLOCKS} AND order_id = ANY ($2::bigint[]) GROUP BY block_number, block_id ORDER BY block_number LIMIT $1`;
 
-/** Of ours in one block, as the records have it. */
+/** A transaction of ours in a block, according to the records. */
 interface Recorded {
   readonly txid: string;
   readonly walletId: number;
@@ -179,9 +181,9 @@ async function checkSolid(
 }
 
 /**
- * Those of a block's transactions that no node has there; one node that has it is enough. That none is there is the word of
- * two nodes where two are configured: what is found stops all sales, so one that leaves something out must not be enough.
- * Throws ChainUnavailableError while there is only one's.
+ * Returns the block's recorded transactions that no node has there; one node that shows a transaction is enough. If two
+ * nodes are configured, two must confirm an absence: a finding stops all sales, and one node may omit something. Throws
+ * ChainUnavailableError while only one has answered.
  */
 async function missingFrom(
   client: TronClient,
@@ -217,8 +219,8 @@ function lackingIn(block: Block, id: string | undefined, looked: readonly Record
 }
 
 /**
- * What one node says of them; where it cannot give the block so that it can be read, they are looked for one by one.
- * Undefined while its chain is not so high. Throws NodeError.
+ * Returns one node's view. If the node cannot give a readable block, transactions are looked up one by one. Returns
+ * undefined while its chain is not that high. Throws NodeError.
  */
 async function saidBy(
   node: TronNode,
@@ -245,7 +247,7 @@ function notAnswered(error: unknown): undefined {
   if (!(error instanceof NodeError) && !(error instanceof ChainUnavailableError)) throw error;
 }
 
-/** Nothing where a block is there that no node can give; everything else is thrown again. */
+/** Maps a block that exists but no node can give to undefined; rethrows all other errors. */
 function unreadable(error: unknown): undefined {
   const faults: unknown[] =
     error instanceof ChainUnavailableError && error.cause instanceof AggregateError ? error.cause.errors : [];
@@ -267,7 +269,7 @@ const DEAD_RULE: Rule = {
   stops: 'everything',
 };
 
-/** A node that claims to have a dead one must show it in a block, by its bytes. */
+/** A node that reports a dead transaction must show it in a block, by its bytes. */
 async function checkDead(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
   const rows = await database.query<{ txid: Buffer; wallet_id: number; order_id: bigint }>(
     `SELECT txid, wallet_id, order_id FROM chain_tx WHERE status = 'dead' ORDER BY id DESC LIMIT $1`,
@@ -294,7 +296,7 @@ const UNKNOWN_RULE: Rule = {
   stops: 'wallet',
 };
 
-/** Of what the reconciler has found before, `orphan-transactions` reports. */
+/** Skips acts that the reconciler has recorded; `orphan-transactions` reports those. */
 async function checkUnknown(
   database: Database,
   client: TronClient,
@@ -308,7 +310,7 @@ async function checkUnknown(
   const { check, rule } = UNKNOWN_RULE;
   const signatories = new Signatories(database, client);
   await forEachConcurrently(numbers, terms.concurrency, async (number) => {
-    // Of one that cannot be read the worker logs; here it hides no other acts.
+    // The worker logs a block that cannot be read; here it must not hide acts of other blocks.
     const block = await solidBlock(client, number).catch(unreadable);
     if (block === undefined) return;
     for (const { txid, walletId, byOwnKey, act } of await unrecordedActsIn(database, signatories, block, wallets)) {

@@ -1,4 +1,4 @@
-/** Rules of chain costs (I15): what a final transaction burnt is recorded, and is what its receipt says. */
+/** Rules of chain costs (I15): a final transaction has its burnt TRX recorded, and the figure equals its receipt. */
 import { forEachConcurrently } from '../base/concurrency.js';
 import { solidPlaceOf, type TronClient } from '../chain/tron.client.js';
 import type { Database } from '../store/database.js';
@@ -6,8 +6,8 @@ import { findingOf, type CheckResult, type Finding } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
 /**
- * By the chain's time and by the database's, each against itself: neither a chain nor a clock that was set forth makes an
- * hour. What is missing is in an index of its own.
+ * Compares chain time with chain time and database time with database time, so that neither a fast chain nor a clock
+ * set forward makes an hour. Rows without a cost have an index.
  */
 export const COSTS_RECORDED: RecordCheck = {
   check: 'chain-costs',
@@ -27,7 +27,7 @@ const COSTS_ON_CHAIN = {
   stops: 'nothing',
 } as const;
 
-/** Of the last ones made: one question for each. */
+/** Limits the receipts to those of the newest transactions: each needs one node request. */
 const RECEIPTS_MAX = 200;
 const LOOK_UPS_AT_ONCE = 4;
 
@@ -35,14 +35,14 @@ const NEWEST_COSTS = `SELECT encode(txid, 'hex') AS txid, order_id, fee_sun
     FROM (SELECT id, txid, order_id, fee_sun, status FROM chain_tx ORDER BY id DESC LIMIT 5000) t
    WHERE status = 'solid' AND fee_sun IS NOT NULL ORDER BY id DESC LIMIT $1`;
 
-/** Holds the newest costs against the receipts of whichever node answers. Throws ChainUnavailableError. */
+/** Compares the newest costs with the receipts of any node that answers. Throws ChainUnavailableError. */
 export async function checkCosts(database: Database, client: TronClient, findingsMax: number): Promise<CheckResult> {
   const rows = await database.query<{ txid: string; order_id: bigint; fee_sun: bigint }>(NEWEST_COSTS, [RECEIPTS_MAX]);
   const findings: Finding[] = [];
   const { check, rule } = COSTS_ON_CHAIN;
   await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, order_id: orderId, fee_sun: recorded }) => {
     const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
-    // That it is in no block is another rule's finding.
+    // Another rule reports its absence.
     if (place === undefined || place.feeSun === recorded) return;
     const facts = { recorded_sun: recorded, receipt_sun: place.feeSun };
     findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, orderId }));

@@ -1,7 +1,7 @@
 /**
- * Rule I7: what our open legs say is delegated is what the chain says, per wallet and receiver. Held against solid
- * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
- * disagreement is read again and again, books and chain, before it is called one.
+ * Rule I7: the delegations of our open legs equal those on chain, per wallet and receiver. Compares with solid state,
+ * so that a reorg cannot change the result; pending transactions may or may not count. Each disagreement is read
+ * several times, in records and chain, before it is reported.
  */
 import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
 import { sleep } from '../base/clock.js';
@@ -13,10 +13,10 @@ import { findingOf, type CheckResult, type Finding } from './finding.js';
 import { forEachConcurrently } from '../base/concurrency.js';
 import { solidDelegatedSun, solidDelegationSun, solidReceivers } from '../chain/solid-delegations.js';
 
-/** What the records allow the chain to say of one receiver. */
+/** The sums that the records allow the chain to show for one receiver. */
 interface Expected {
   readonly certain: bigint;
-  /** Delegations and undelegations that may or may not have happened on the solid chain by now. */
+  /** Delegations and undelegations that may or may not be in the solid chain yet. */
   readonly moving: bigint;
 }
 
@@ -47,7 +47,7 @@ const CHECK = 'open-delegations';
 const RULE = 'I7';
 const PAIRS_AT_ONCE = 24;
 const WALLETS_AT_ONCE = 8;
-/** Between the readings of what disagrees: a backend behind a node's name may lag by some blocks. */
+/** Pauses between readings of a disagreement: a backend behind a node's name may lag by some blocks. */
 const READING_RESTS_MS = [300, 1000, 3000, 6000];
 
 interface Suspect {
@@ -65,7 +65,7 @@ interface Odd {
   readonly reading: PairReading;
 }
 
-/** `every`: read each pair; otherwise only the pairs of wallets whose sum or list of receivers disagrees. */
+/** `every`: reads each pair. `suspicious`: only pairs of wallets whose sum or list of receivers disagrees. */
 export type PairDepth = 'every' | 'suspicious';
 
 export class DelegationCheck {
@@ -83,7 +83,7 @@ export class DelegationCheck {
     private readonly pairsMax: number,
   ) {}
 
-  /** Throws ChainUnavailableError when no node can answer for a wallet. */
+  /** Throws ChainUnavailableError if no node can answer for a wallet. */
   async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
     const suspects: Suspect[] = [];
@@ -102,7 +102,7 @@ export class DelegationCheck {
     };
   }
 
-  /** The receivers of a wallet that are to be read one by one. */
+  /** Returns the receivers of a wallet that need individual readings. */
   private async suspectsAt(wallet: WalletRow): Promise<readonly Suspect[]> {
     const odd = await this.client.pool.ask('a wallet’s delegations', async (node) => {
       const expected = await expectedOf(this.database, node, wallet.id, { receiver: null, leastHeight: 0n });
@@ -123,7 +123,7 @@ export class DelegationCheck {
     return odd.map((receiver) => ({ wallet, receiver }));
   }
 
-  /** Reports the pairs that disagree at every reading; all rest together, so that many take no longer than one. */
+  /** Reports the pairs that disagree in every reading. All pairs share the pauses, so many take no longer than one. */
   private async checkPairs(suspects: readonly Suspect[]): Promise<void> {
     this.read += suspects.length;
     let odd: readonly Suspect[] = suspects;
@@ -135,7 +135,7 @@ export class DelegationCheck {
     for (const { suspect, reading } of await this.readAgain(odd)) this.report(suspect, reading);
   }
 
-  /** Those that disagree now, records and chain read anew. */
+  /** Returns the pairs that disagree now, after reading records and chain again. */
   private async readAgain(suspects: readonly Suspect[]): Promise<readonly Odd[]> {
     const odd: Odd[] = [];
     await forEachConcurrently(suspects, PAIRS_AT_ONCE, async (suspect) => {
@@ -154,7 +154,7 @@ export class DelegationCheck {
     const isExcess = onChain > certain;
     const amount = isExcess ? onChain - certain - moving : onChain - certain;
     const facts = { chain_sun: onChain, books_sun: certain, moving_sun: moving, excess_sun: amount };
-    // What is on its way may be in the sum or not.
+    // The chain's sum may or may not include pending transactions.
     const amountMost = isExcess ? onChain - certain : onChain - certain - moving;
     const traits = { walletId: wallet.id, amount, amountMost };
     this.findings.push(
@@ -164,9 +164,8 @@ export class DelegationCheck {
 }
 
 /**
- * What the records allow the chain to say of a wallet's receivers (all, or one). Read before the chain, for a node whose
- * solid chain is at least as long as what the records call solid, and as `leastHeight`; throws NodeFault for one that is
- * not.
+ * Returns the sums that the records allow for a wallet's receivers (all, or one). Reads the records before the chain.
+ * Throws NodeError unless the node's solid chain has at least the records' solid height and `leastHeight`.
  */
 async function expectedOf(
   database: Database,
@@ -190,13 +189,13 @@ async function readPairAt(node: TronNode, database: Database, pair: JudgedPair):
   return { expected: all.get(receiver) ?? NOTHING, onChain };
 }
 
-/** What is delegated beyond all that the records know of, or less: two bounds while something of the pair is on its way. */
+/** Sun delegated beyond the records; negative if less. Two bounds while a transaction of the pair is pending. */
 export interface Excess {
   readonly least: bigint;
   readonly most: bigint;
 }
 
-/** The excess of a pair: the least and the most that any node says which answers. Throws ChainUnavailableError. */
+/** Returns the excess of a pair: the least and the most over all nodes that answer. Throws ChainUnavailableError. */
 export async function excessOf(database: Database, client: TronClient, pair: JudgedPair): Promise<Excess> {
   const bounds = await client.pool.askEach('a delegation', async (node) => {
     const { expected, onChain } = await readPairAt(node, database, pair);
@@ -210,14 +209,14 @@ export async function excessOf(database: Database, client: TronClient, pair: Jud
   };
 }
 
-/** All, or `max` neighbours from anywhere: the sum and the list of the rest agree anyhow. */
+/** Returns all pairs, or `max` neighbours from a random start. For the rest, sum and list already agree. */
 function sampleOf(pairs: readonly string[], max: number): readonly string[] {
   if (pairs.length <= max) return pairs;
   const start = Math.floor(Math.random() * pairs.length);
   return [...pairs.slice(start), ...pairs.slice(0, start)].slice(0, max);
 }
 
-/** The receivers to look at one by one, given a wallet's sum and list; none when both agree with the records. */
+/** Returns the receivers to read individually, given a wallet's sum and list; none if both agree with the records. */
 function suspectsOf(
   expected: ReadonlyMap<string, Expected>,
   total: bigint,

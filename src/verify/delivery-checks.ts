@@ -1,12 +1,12 @@
-/** The rule of deliveries to webhooks (I10), as a read: what is due goes out. */
+/** Rule of webhook deliveries (I10), as a read: due deliveries are sent. */
 import type { RecordCheck } from './record-check.js';
 
-/** An endpoint that fails rests for a minute at most; a sender that dies loses its lease within minutes. */
+/** A failing endpoint rests for a minute at most, and a dead sender loses its lease within minutes. */
 const LATE_SEC_MIN = 300;
 
 /**
- * One row for each endpoint: its delivery that has been due for longest. An endpoint that is under lease, or that a sender
- * had within the bound, is served; one whose next turn is later than what is due has been forgotten.
+ * Returns one row per endpoint, with its longest overdue delivery. An endpoint under lease, or with its next turn
+ * within the bound, is being served. One whose turn is further away than that has been forgotten.
  */
 export const DELIVERIES_ATTEMPTED: RecordCheck = {
   check: 'deliveries-attempted',

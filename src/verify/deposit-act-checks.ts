@@ -1,7 +1,7 @@
-/** Rules of what was decided on deposits (I14): what became of each agrees with its events, its acts and the ledger. */
+/** Rules of decisions on deposits (I14): each deposit's outcome agrees with its events, its acts and the ledger. */
 import type { RecordCheck } from './record-check.js';
 
-/** The credits that a return takes off the ledger: the worth of the deposit by itself, rounded down. */
+/** Credits that a return takes off the ledger: the worth of this deposit alone, rounded down. */
 const WORTH = `CASE WHEN d.status = 'credited' AND d.credits IS NOT NULL
       THEN div(d.amount * d.rate_e8 * 10000000, 100000000000000) ELSE 0 END`;
 
@@ -17,7 +17,7 @@ const RETURN_CREDITS: RecordCheck = {
         OR r.entry_key <> 'adjustment:deposit-' || d.id || '-returned'`,
 };
 
-/** An act's reason is that of each deposit which it ignored, the small ones of a held sum included. */
+/** An act's reason is also that of each deposit it ignored, including the small ones of a held sum. */
 const IGNORED: RecordCheck = {
   check: 'deposit-ignored',
   rule: 'I14',
@@ -29,7 +29,7 @@ const IGNORED: RecordCheck = {
      WHERE d.status = 'ignored' AND l.reason IS NULL`,
 };
 
-/** Of a final or held deposit nothing changes but its status; what was pending at the head says nothing yet. */
+/** Only the status of a final or held deposit changes. A deposit still pending at the head is not compared. */
 const SAID: RecordCheck = {
   check: 'deposit-said',
   rule: 'I14',
@@ -48,5 +48,5 @@ const SAID: RecordCheck = {
          OR e.type <> 'deposit.held' AND e.type <> 'deposit.' || d.status)`,
 };
 
-/** Over all deposits. */
+/** Checks over all deposits. */
 export const DEPOSIT_ACT_CHECKS: readonly RecordCheck[] = [RETURN_CREDITS, IGNORED, SAID];

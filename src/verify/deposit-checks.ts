@@ -1,10 +1,15 @@
-/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid; and what leaves goes to ours or is a return. */
+/**
+ * Rules of deposits (I14): credits equal payments and go to the project that was paid. Outflows go to our addresses or
+ * are returns.
+ */
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../store/deposit-outflows.js';
 import { findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
-/** Credits for the sum of amounts times rates of eight digits, both assets having six; rounded down. */
+/**
+ * Credits for the sum of amounts times rates, rounded down. Rates have eight digits, and both assets have six decimals.
+ */
 const WORTH = `div(sum(d.amount * d.rate_e8) * 10000000, 100000000000000)`;
 
 const ENTRY: Omit<RecordCheck, 'text'> = {
@@ -14,7 +19,7 @@ const ENTRY: Omit<RecordCheck, 'text'> = {
   stops: 'everything',
 };
 
-/** With the small ones of a credited sum that have not got its decision yet. */
+/** Includes small deposits of a credited sum that have not received its decision yet. */
 const CREDITED = `(SELECT id, project_id, amount, rate_e8, entry_key FROM deposit WHERE status = 'credited'
   UNION ALL SELECT m.id, m.project_id, m.amount, m.rate_e8, s.entry_key FROM deposit_sum s
     JOIN deposit m ON m.sum_id = s.id AND m.status = 'pending' WHERE s.decision = 'credited' AND NOT s.is_settled)`;
@@ -35,7 +40,7 @@ const ADDRESS: RecordCheck = {
      WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
 };
 
-/** A deposit without a contract is older than that column: it was paid in the first token. */
+/** A deposit without a contract predates that column and was paid in the first token. */
 const TOKEN: RecordCheck = {
   check: 'deposit-token',
   rule: 'I14',
@@ -64,11 +69,11 @@ const SUMS: RecordCheck = {
      WHERE s.entry_key IS NULL AND (s.amount, s.worth) IS DISTINCT FROM (m.amount, m.worth)`,
 };
 
-/** The stored rates that a deposit `d` could be credited at when it was. */
+/** The stored rates at which a deposit `d` could be credited at its time. */
 const ITS_RATES = `FROM asset_rate r WHERE r.asset = d.asset AND r.minute >= date_trunc('minute', d.block_at)
       AND r.minute <= greatest(d.changed_at, d.block_at) AND coalesce(r.kept_at, r.minute) <= d.changed_at`;
 
-/** A dollar token counts as a dollar at most. */
+/** A dollar token counts as one dollar at most. */
 const RATES: RecordCheck = {
   check: 'deposit-rates',
   rule: 'I14',
@@ -82,7 +87,7 @@ const RATES: RecordCheck = {
          AND d.rate_e8 = CASE d.asset WHEN 'USDT' THEN least(r.rate_e8, 100000000) ELSE r.rate_e8 END)`,
 };
 
-/** They are few: an operator makes each by hand. */
+/** Few rows: an operator makes each by hand. */
 const RETURNS: RecordCheck = {
   check: 'deposit-returns',
   rule: 'I14',
@@ -102,7 +107,7 @@ const OUTFLOWS: RecordCheck = {
   text: UNEXPLAINED_OUTFLOWS,
 };
 
-/** Over all deposits. */
+/** Checks over all deposits. */
 export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
   {
@@ -125,7 +130,7 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   OUTFLOWS,
 ];
 
-/** Over those that were credited in the last two days, those that are open, and all that ever left. */
+/** Checks over deposits credited in the last two days, over open ones, and over all outflows. */
 export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   {
     ...ENTRY,
@@ -138,7 +143,7 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   OUTFLOWS,
 ];
 
-/** What an audit of deposit addresses found. */
+/** Result of an audit of deposit addresses. */
 export interface HoldingsReport {
   readonly addresses: number;
   readonly unexplained: readonly {
@@ -152,7 +157,7 @@ export interface HoldingsReport {
 
 export const DEPOSIT_HOLDINGS = 'deposit-holdings';
 
-/** Holdings and what was swept are what was paid in: what the addresses hold on chain, as a check. */
+/** Renders the audit as a check: payments received must equal holdings plus outflows. */
 export function holdingsCheck({ addresses, unexplained }: HoldingsReport, findingsMax: number): CheckResult {
   const findings = unexplained.map(({ address, projectId, asset, onChain, recorded }) =>
     findingOf({

@@ -1,13 +1,13 @@
-/** Rules of the log of events (I10), as reads: nothing that callers read by position is missing from it. */
+/** Rules of the event log (I10), as reads: no position is missing from it. */
 import type { OrderCheck, RecordCheck } from './record-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
-/** A log goes on at least so much higher where commits may have been lost (src/events/numberer.ts). */
+/** Least step of a log's position after commits may have been lost (src/events/numberer.ts). */
 const RESTART_STEP = '1000000';
 
 /**
- * An order without any row here is `order-history`'s. One that was moved before there was a log has moves of no project. One that was accepted before and moved since
- * has no `order.created`, and neither has any order before it.
+ * An order without any row here is judged by `order-history`. An order that moved before the log existed has moves
+ * without a project. An order accepted before and moved since has no `order.created`, and neither has any older order.
  */
 export const ORDER_EVENTS: OrderCheck = {
   check: 'order-events',
@@ -29,14 +29,14 @@ export const ORDER_EVENTS: OrderCheck = {
             SELECT b.type FROM event b WHERE b.order_id < o.id AND b.type = 'order.created' ORDER BY b.order_id DESC LIMIT 1) IS NOT NULL))))`,
 };
 
-/** Over all logs: of each project every position there was, retention or not. */
+/** Checks every position of every project's log, also of pruned events. */
 export const EVENT_POSITIONS: RecordCheck = {
   check: 'event-positions',
   rule: 'I10',
   says: 'The positions of a project’s events rise by one, but for announced restarts, up to the one that was given last.',
   stops: 'nothing',
   identity: ['position'],
-  // Of a test project the rows go too, behind where its log ends.
+  // A test project also loses the rows before its log's start.
   text: `SELECT 'project ' || coalesce(e.project_id, p.project_id) AS subject, e.before, e.position, e.type, p.position AS given
       FROM (SELECT project_id, type, position,
                    coalesce(lag(position) OVER (PARTITION BY project_id ORDER BY position), 0) AS before,

@@ -1,8 +1,10 @@
-/** What the records know to be final, to ask nodes for: one that does not know it keeps no transaction history. */
+/** Transactions that the records know as final. A node that does not know them keeps no transaction history. */
 import { History } from '../chain/history.js';
 import type { Database } from '../store/database.js';
 
-/** The newest of the last ones made: what became final later than it was made does not matter here. */
+/**
+ * The newest solid one among the last rows. A transaction that became final later than newer ones may be missed here.
+ */
 const NEWEST_SOLID = {
   name: 'newest_solid',
   text: `SELECT encode(t.txid, 'hex') AS txid, t.block_number

@@ -1,7 +1,7 @@
-/** What a check of the records is, and what it finds: rules, findings, reports. Pure; nothing here reads anything. */
+/** Types of checks, findings and reports, with their pure functions. Reads nothing. */
 import { fingerprintOf } from '../domain/fingerprint.js';
 
-/** The rules of the records by their number, as they are reported. */
+/** Numbers of the rules of the records, as they are reported. */
 export type RuleId =
   | 'I1'
   | 'I2'
@@ -27,78 +27,78 @@ export type Fact = string | number | boolean | null;
 export interface Finding {
   readonly check: string;
   readonly rule: RuleId;
-  /** What is wrong, e.g. `order 17` or `T… → T…`. */
+  /** The subject of the error, e.g. `order 17` or `T… → T…`. */
   readonly subject: string;
-  /** The wallet whose sales must stop; absent when the records as a whole are in question. */
+  /** The wallet whose sales must stop; absent if the records as a whole are in doubt. */
   readonly walletId?: number;
-  /** The order that it is about, where there is one. */
+  /** The order concerned, if any. */
   readonly orderId?: bigint;
   readonly facts: Readonly<Record<string, Fact>>;
-  /** Names what it is about, whatever the figures are just now. */
+  /** Identifies the disagreement independently of its present figures. */
   readonly fingerprint: string;
-  /** How large it is at least, where it has a size; its sign says which way. */
+  /** Its least size, if it has one; the sign gives the direction. */
   readonly amount?: bigint;
-  /** What it may be at most, where something is on its way; an explanation covers that. */
+  /** Its largest possible size while transactions are pending; an explanation covers up to that. */
   readonly amountMost?: bigint;
 }
 
 /**
- * What must stop while a rule is broken: every sale, the sales of the wallet that a finding names (every sale when it
- * names none), or nothing, when something is late rather than wrong.
+ * Sales to stop while a rule is broken. `wallet` stops those of the wallet that a finding names, or all if it names
+ * none. `nothing` is for rules about lateness.
  */
 export type Stops = 'everything' | 'wallet' | 'nothing';
 
-/** One check and what it found. */
+/** One check with its findings. */
 export interface CheckResult {
   readonly check: string;
   readonly rule: RuleId;
-  /** What must hold, as a sentence. */
+  /** The rule as a sentence. */
   readonly says: string;
-  /** What may not be sold while it is broken. */
+  /** Sales to stop while it is broken. */
   readonly stops: Stops;
-  /** How many rows break it; `findings` holds the first of them. */
+  /** Number of rows that break it; `findings` holds the first of them. */
   readonly count: number;
-  /** How many more the operator has explained. */
+  /** Number of further rows that the operator has explained. */
   readonly explained?: number;
   readonly findings: readonly Finding[];
-  /** What was checked, where a check covers a part only. */
+  /** Coverage of a check that covers only a part. */
   readonly covered?: string;
 }
 
-/** What a look at the newer records alone has judged: whoever keeps that keeps it with the rows as they were. */
+/** The records judged by a pass over newer records. They may be stored as judged only with their row versions. */
 export interface Judged {
-  /** Orders at rest, with the version of the row that was judged. */
+  /** Orders that no longer change by themselves, with the judged row version. */
   readonly orders: readonly { readonly id: bigint; readonly version: string }[];
-  /** Final transactions were read again in their blocks up to this one; all of them when absent. */
+  /** Highest block up to which final transactions were read again; absent means all. */
   readonly blocksTo?: bigint;
-  /** Where the turn through the older records ended. */
+  /** Positions at which the turn through the older records ended. */
   readonly ordersAfter: bigint;
   readonly entriesAfter: bigint;
-  /** What was found in that turn, by its fingerprints. */
+  /** Fingerprints of the findings in that turn. */
   readonly inTurn: ReadonlySet<string>;
-  /** The sums kept of older entries are wrong, and the ledger is not. */
+  /** True if the stored sums of older entries are wrong although the ledger is right. */
   readonly areSumsAstray: boolean;
 }
 
 export interface Report {
   readonly tookMs: number;
-  /** What of it the database judged the records in; the rest went to nodes, or waited. */
+  /** The part in which the database judged records; the rest was spent on nodes and pauses. */
   readonly recordsMs: number;
   readonly checks: CheckResult[];
-  /** Checks that could not be made, and why. */
+  /** Checks that could not be made, with the reason. */
   readonly unmade: { readonly check: string; readonly why: string }[];
-  /** Absent when everything was judged. */
+  /** Absent if everything was judged. */
   readonly judged?: Judged;
 }
 
-/** How many rows of a broken rule are listed. */
+/** Default for the listed rows of a broken rule. */
 export const FINDINGS_MAX = 100;
 
 export function findingsOf(report: Report): Finding[] {
   return report.checks.flatMap((check) => check.findings);
 }
 
-/** How many rows break any rule. */
+/** Returns the number of rows that break any rule. */
 export function countOf(report: Report): number {
   return report.checks.reduce((sum, check) => sum + check.count, 0);
 }
@@ -111,15 +111,15 @@ export interface FoundRow {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly walletId?: number | undefined;
   readonly orderId?: bigint | undefined;
-  /** Facts that make it this disagreement and no other on the same subject; never a sum. */
+  /** Facts that distinguish this disagreement from others on the same subject; never a sum. */
   readonly identity?: readonly string[] | undefined;
   readonly amount?: bigint | undefined;
   readonly amountMost?: bigint | undefined;
 }
 
 /**
- * Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. Its fingerprint is of the
- * check and the subject: sums move while a disagreement stands.
+ * Makes a finding of a row. Bigints become text, because facts are printed and stored as JSON. The fingerprint covers
+ * check, subject and identity only, since sums change while a disagreement persists.
  */
 export function findingOf(found: FoundRow): Finding {
   const { check, rule, subject, facts, walletId, orderId, identity = [], amount, amountMost = amount } = found;
@@ -135,7 +135,7 @@ export function findingOf(found: FoundRow): Finding {
   };
 }
 
-/** Whether an explanation up to `explained` (null: of something without a size) covers a finding. */
+/** Returns true if an explanation up to `explained` (null: it had no size) covers a finding. */
 export function covers(explained: bigint | null, { amount }: Finding): boolean {
   if (amount === undefined || amount === 0n) return true;
   if (explained === null) return false;

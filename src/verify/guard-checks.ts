@@ -1,15 +1,18 @@
 /**
- * Whether the database still refuses what it must (I10): its triggers, functions and unique indexes, as reads. By their
- * definitions and not their names alone: a trigger whose function only returns NEW guards nothing.
+ * Checks that the database still enforces its guards (I10): triggers, functions and unique indexes, as reads. They
+ * compare definitions as well as names, because a trigger whose function only returns NEW guards nothing.
  */
 import { bodyOf, FUNCTIONS, REFEREES, TRIGGERS } from '../store/functions/wanted.js';
 import { MIGRATION_NAMES } from '../store/data-source.js';
 import type { RecordCheck } from './record-check.js';
 
-/** Of these the triggers of open rows are off, for no row there changes; each of their ranges has triggers of its own. */
+/**
+ * Triggers of open rows are off on these tables, because their rows don't change. Each of their ranges has its own
+ * triggers.
+ */
 const ARCHIVES = ['archived_orders', 'archived_leg', 'archived_chain_tx'];
 
-/** A trigger by its table and name, taken from its definition. */
+/** A trigger's table and name, taken from its definition. */
 const TRIGGER = `SELECT def, (regexp_match(def, '^CREATE TRIGGER (\\S+) '))[1] AS name, (regexp_match(def, ' ON (\\S+) (?:REFERENCING|FOR EACH) '))[1] AS tab
         FROM unnest($1::text[]) AS def`;
 
@@ -51,7 +54,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
     says: 'Those triggers, functions and unique indexes say what this version of the code wrote into them.',
     stops: 'everything',
     identity: ['definition'],
-    // While old and new processes share a schema, the functions of one of the two are rightly others.
+    // While two versions share a schema, one of them rightly sees different functions.
     unless: {
       text: `SELECT FROM (SELECT array_agg(name::text ORDER BY name::text) AS names FROM migrations) m
               WHERE m.names IS DISTINCT FROM (SELECT array_agg(name ORDER BY name) FROM unnest($1::text[]) AS name)`,

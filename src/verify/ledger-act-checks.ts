@@ -1,10 +1,10 @@
 /**
- * Rules of why money moved (I2, I8): an entry is of the kind that its other side says, what an operator booked or allowed
- * has an act on record, and what was spent on a day is at least that day's charges.
+ * Rules of the reasons for entries (I2, I8): an entry's kind matches its contra account, the operator's entries and
+ * terms have a recorded act, and a day's spending is at least its charges.
  */
 import type { RecordCheck } from './record-check.js';
 
-/** The other side and the sign of an entry of each kind, as the trigger on its table enforces them. */
+/** Contra account and sign of an entry by kind, as the trigger on its table enforces them. */
 const OTHER_SIDE = `CASE WHEN p.test THEN 'test' ELSE
       CASE e.kind WHEN 'topup' THEN 'funding' WHEN 'adjustment' THEN 'adjustments' ELSE 'revenue' END END`;
 const SIGN = `CASE e.kind WHEN 'charge' THEN -1 WHEN 'adjustment' THEN sign(e.credits)::integer ELSE 1 END`;
@@ -22,10 +22,10 @@ const SHAPE: RecordCheck = {
   params: () => [0],
 };
 
-/** Its return booked an adjustment: `deposit-return-credits` judges that one. */
+/** A return's adjustment is judged by `deposit-return-credits`. */
 const IS_OF_RETURN = `EXISTS (SELECT FROM deposit_return r WHERE r.entry_key = e.entry_key)`;
 
-/** Acts name the reference or number of their entry. Each table is read once, however many entries there are. */
+/** Acts name the reference or number of their entry. Each table is read once, regardless of the number of entries. */
 const ACTS: RecordCheck = {
   check: 'ledger-acts',
   rule: 'I2',
@@ -56,13 +56,13 @@ const REQUESTS: RecordCheck = {
      WHERE r.status = 'approved' AND (e.credits IS DISTINCT FROM r.credits OR a.request IS NULL)`,
 };
 
-/** Charges by their day that were not given back, of each project, key and auto-delegation. */
+/** Charges without a refund, by day, for each project, key and auto-delegation. */
 const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS key_id, (c.created_at AT TIME ZONE 'UTC')::date AS day,
         c.order_id, -c.credits AS credits, c.entry_key
       FROM credit_entry c WHERE c.kind = 'charge' AND NOT EXISTS (
         SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id)`;
 
-/** A charge of a later day says that the clock was ahead: what was spent then began a count of its own. */
+/** A charge of a later day shows that the clock was ahead, and the spending of that day then began a new count. */
 const spentBy = (who: string, table: string, id: string, charges: string): string =>
   [
     `SELECT '`,
@@ -86,7 +86,7 @@ const SPENT_BY_PROJECT = spentBy(
   `SELECT project_id AS id, day, credits FROM charges`,
 );
 const SPENT_BY_KEY = spentBy('key', 'api_key', 'id', `SELECT key_id AS id, day, credits FROM charges`);
-/** A purchase has its key as its request's id too; a caller's own order under such a key is none. */
+/** A purchase's request id equals its key; a caller's own order under such a key is not a purchase. */
 const SPENT_BY_AUTO = spentBy(
   'auto-delegation',
   'auto_delegation',
@@ -106,7 +106,7 @@ const SPENT: RecordCheck = {
     ${SPENT_BY_PROJECT} UNION ALL ${SPENT_BY_KEY} UNION ALL ${SPENT_BY_AUTO}`,
 };
 
-/** The newest act that set something of a project; older accounts have none. */
+/** The newest act that set a term of a project; older accounts have none. */
 const newestAct = (actions: string): string =>
   [
     'SELECT DISTINCT ON (subject) subject, action, detail FROM audit_log WHERE action IN (',
@@ -135,7 +135,7 @@ const TERMS: RecordCheck = {
         OR c.subject IS NOT NULL AND a.daily_cap_credits IS DISTINCT FROM (c.detail ->> 'capCredits')::bigint`,
 };
 
-/** The primary key lives again with its next secret. */
+/** The primary key is excluded, because its next secret reactivates it. */
 const KEYS: RecordCheck = {
   check: 'revoked-keys',
   rule: 'I8',
@@ -146,8 +146,8 @@ const KEYS: RecordCheck = {
      WHERE l.action = 'key.revoke' AND k.revoked_at IS NULL AND k.id <> k.project_id GROUP BY k.id, k.project_id`,
 };
 
-/** Over the whole ledger. */
+/** Checks over the whole ledger. */
 export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [SHAPE, ACTS, REQUESTS, SPENT, TERMS, KEYS];
 
-/** Over the entries after `after`. */
+/** The shape check over the entries after `after`. */
 export const newerLedgerShape = (after: bigint): RecordCheck => ({ ...SHAPE, params: () => [after] });

@@ -1,16 +1,19 @@
 /**
- * Rules of the ledger (I1, I2, I8). Entries are only ever added: those judged before are added up per project, and what
- * each thousand of them said is kept, so that a pass reads the newer ones alone and sees when an older one was changed.
+ * Rules of the ledger (I1, I2, I8). Entries are append-only, so judged ones are kept as sums per project and one digest
+ * per thousand. A pass reads only newer entries, and the digests reveal a changed older one.
  */
 import { newerLedgerShape } from './ledger-act-checks.js';
 import type { RecordCheck } from './record-check.js';
 
-/** Entries are judged once by so many ids. */
+/** Ids per range of judged entries. */
 export const ENTRIES_RANGE = 1000;
-/** Ranges that each pass holds against what they said when they were judged. */
+/** Ranges whose digest each pass verifies. */
 const RANGES_AGAIN = 2;
 
-/** What the entries `e` say, whatever the session prints times in; those of test projects are deleted some day. */
+/**
+ * Digest of the entries `e`, independent of the session's time format. It excludes entries of test projects, which are
+ * deleted at some time.
+ */
 export const ENTRIES_DIGEST = `encode(sha256(convert_to(coalesce(string_agg(concat_ws('|', e.id, e.entry_key, e.project_id, e.contra, e.kind,
   e.credits, e.order_id, e.actor, e.reason, extract(epoch FROM e.created_at)), ',' ORDER BY e.id)
   FILTER (WHERE e.contra <> 'test'), ''), 'UTF8')), 'hex')`;
@@ -23,7 +26,7 @@ const BALANCE = {
   size: 'drift',
 } as const;
 
-/** Every entry added up: also made when what was added up before may be what is wrong. */
+/** Sums every entry; also used if the stored sums may be wrong. */
 export const WHOLE_BALANCE: RecordCheck = {
   ...BALANCE,
   text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
@@ -34,12 +37,12 @@ export const WHOLE_BALANCE: RecordCheck = {
     WHERE a.balance_credits IS DISTINCT FROM coalesce(e.total, 0)`,
 };
 
-/** The deposit that an entry under this key is of: credited with as much, to the same project. */
+/** True if the entry's key names a deposit credited with the same amount to the same project. */
 const HAS_DEPOSIT = `EXISTS (SELECT FROM deposit d WHERE d.txid = decode(split_part(e.entry_key, ':', 2), 'hex')
     AND d.kind = split_part(e.entry_key, ':', 3) AND d.place = split_part(e.entry_key, ':', 4)::integer
     AND d.status = 'credited' AND d.project_id = e.project_id AND d.credits = e.credits)`;
 
-/** The extension that an entry under this key pays for. */
+/** True if the entry's key names the extension that it pays for. */
 const IS_EXTENSION = `EXISTS (SELECT FROM order_extension x WHERE x.order_id = e.order_id
     AND e.entry_key = 'charge:' || x.order_id || ':ext:' || x.number AND x.credits = -e.credits)`;
 
@@ -81,7 +84,7 @@ const OVERDRAFT: RecordCheck = {
   says: 'No debit took a balance below what the project may owe.',
   stops: 'everything',
   size: 'beyond',
-  // The newest debit of each project; a limit that was lowered at the time or since is no overdraft.
+  // Reads the newest debit of each project. A limit lowered at that time or since is no overdraft.
   text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key,
       a.floor_credits - a.balance_credits AS beyond
     FROM credit_account a CROSS JOIN LATERAL (
@@ -91,7 +94,7 @@ const OVERDRAFT: RecordCheck = {
          AND l.at >= e.created_at - interval '1 minute')`,
 };
 
-/** Over all entries. */
+/** Checks over all entries. */
 export const LEDGER_CHECKS: readonly RecordCheck[] = [
   WHOLE_BALANCE,
   ENTRY,
@@ -99,13 +102,13 @@ export const LEDGER_CHECKS: readonly RecordCheck[] = [
   OVERDRAFT,
 ];
 
-/** How far the ledger was judged, and where the turn through what was judged goes on. */
+/** Position up to which the ledger was judged, and position of the turn through judged entries. */
 export interface LedgerCursor {
   readonly entries_to: bigint;
   readonly entries_after: bigint;
 }
 
-/** Over the entries after the judged ones; and of those, the next ranges in turn. */
+/** Returns the checks over entries that are not judged yet, and over the next judged ranges in turn. */
 export function newerLedgerChecks({ entries_to: to, entries_after: after }: LedgerCursor): {
   readonly balance: RecordCheck;
   readonly kept: RecordCheck;
@@ -128,6 +131,6 @@ export function newerLedgerChecks({ entries_to: to, entries_after: after }: Ledg
   return { balance, kept, others: [entry, newerLedgerShape(to), OVERDRAFT] };
 }
 
-/** Up to which id `newerLedgerChecks` held what was judged against what it said; 0 when the turn begins anew. */
+/** Last id whose digest `newerLedgerChecks` verified; 0 if the turn starts over. */
 export const NEXT_ENTRIES_AFTER = `SELECT coalesce(max(to_id), 0)::bigint AS to_id FROM (
   SELECT to_id FROM judged_entries WHERE to_id > $1::bigint ORDER BY to_id LIMIT ${RANGES_AGAIN.toString()}) next`;

@@ -1,4 +1,7 @@
-/** Rules of the logs as callers read them (I10): each event says its place, deliveries are of their events, no log ends early. */
+/**
+ * Rules of the logs as callers read them (I10): events match their rows, deliveries match their events, and no log ends
+ * early.
+ */
 import type { RecordCheck } from './record-check.js';
 
 const keyOf = (row: string): string =>
@@ -19,8 +22,8 @@ const SAYS: RecordCheck = {
 };
 
 /**
- * A log is read from behind the newest event that has lost its payload. That one's row stays in a live project, and a
- * position in between may be an older one that waits for the next step.
+ * A log is readable after the newest event without a payload. In a live project that event's row remains. A position in
+ * between may belong to an older event that the next pruning step will reach.
  */
 const PRUNED: RecordCheck = {
   check: 'event-pruned',
@@ -37,7 +40,7 @@ const PRUNED: RecordCheck = {
      WHERE e.payload IS NULL AND e.type IS NOT NULL GROUP BY p.project_id, p.pruned_to`,
 };
 
-/** The event of a delivery may be gone with the test order that it was of. */
+/** The event of a delivery may be deleted together with its test order. */
 const DELIVERIES: RecordCheck = {
   check: 'delivery-events',
   rule: 'I10',
@@ -51,7 +54,7 @@ const DELIVERIES: RecordCheck = {
         OR d.status = 'delivered' AND (d.attempts < 1 OR d.attempted_at IS NULL OR NOT coalesce(d.answer_status BETWEEN 200 AND 299, false))`,
 };
 
-/** A number is taken with the key of its purchase, or passed over because a caller had taken that key. */
+/** A number is used with the key of its purchase, or skipped because a caller had used that key. */
 const PURCHASES: RecordCheck = {
   check: 'auto-delegation-numbers',
   rule: 'I17',
@@ -63,5 +66,5 @@ const PURCHASES: RecordCheck = {
      WHERE a.purchases > 0 AND (k.key IS NULL OR a.open_order_id <> k.order_id) OR a.purchases = 0 AND a.open_order_id IS NOT NULL`,
 };
 
-/** Over all logs, deliveries and auto-delegations. */
+/** Checks over all logs, deliveries and auto-delegations. */
 export const LOG_CHECKS: readonly RecordCheck[] = [SAYS, PRUNED, DELIVERIES, PURCHASES];

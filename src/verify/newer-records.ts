@@ -1,7 +1,7 @@
 /**
- * The rules over what was not judged yet, as it stands: orders whose row changed since, the ledger's newer entries. And
- * over the next of the older records, in turn, so that what was changed past every guard is found some day. Bounded by
- * what is open or new, never by what there is.
+ * Applies the rules to records that are not judged yet: orders whose row changed, and newer ledger entries. Each pass
+ * also re-judges the next older records in turn, so that a change past every guard is found eventually. The cost
+ * depends on open and new records, not on history.
  */
 import type { Queryable } from '../store/database.js';
 import {
@@ -16,18 +16,18 @@ import type { CheckResult, Judged } from './finding.js';
 import { newerLedgerChecks, NEXT_ENTRIES_AFTER, WHOLE_BALANCE, type LedgerCursor } from './ledger-checks.js';
 import { ORDER_CHECKS } from './order-checks.js';
 
-/** Orders that one look judges at most; the rest comes next, and those at rest come first. */
+/** Limits the orders per pass. Orders at rest come first; the next pass judges the others. */
 const UNJUDGED_MAX = 20_000;
-/** Orders judged by one statement. */
+/** Orders judged per statement. */
 const CHUNK = 1000;
-/** Orders judged before that each look judges again. */
+/** Judged orders that each pass judges again. */
 const AGAIN = 1000;
-/** Beyond every id: the end of a turn also covers what hangs on no order. */
+/** Above every id: the end of a turn also covers rows without an order. */
 const LAST_ID = 9_223_372_036_854_775_807n;
 
 const CURSOR = `SELECT orders_after, entries_to, entries_after FROM reconcile_state`;
 
-/** `version` shows whether a row has changed since it was judged. At rest: nothing of it changes by itself but its end. */
+/** `version` reveals whether a row changed since it was judged. `rests`: only the order's end can still change it. */
 const UNJUDGED = `SELECT id, xmin::text AS version, settled AND next_run_at IS NULL AS rests FROM orders WHERE NOT judged
   ORDER BY settled AND next_run_at IS NULL DESC, id LIMIT ${UNJUDGED_MAX.toString()}`;
 
@@ -73,7 +73,7 @@ export class NewerRecords {
     };
   }
 
-  /** Whether the sums that were kept are wrong, and the ledger is not. */
+  /** Returns true if the stored sums are wrong although the ledger is right. */
   private async judgeLedger(cursor: LedgerCursor): Promise<boolean> {
     const { balance, kept, others } = newerLedgerChecks(cursor);
     const make = async (check: RecordCheck): Promise<CheckResult | undefined> =>
@@ -93,7 +93,7 @@ export class NewerRecords {
     return areSumsAstray;
   }
 
-  /** The next orders in turn, with all that hangs on an id up to theirs. Returns the id up to which it went; 0 at the end. */
+  /** Judges the next orders in turn, with all rows of ids up to theirs. Returns the last id; 0 at the end of a turn. */
   private async judgeAgain(after: bigint): Promise<bigint> {
     const [next] = await this.tx.query<{ id: bigint | null; orders: bigint }>(AGAIN_TO, [after]);
     const isLast = next === undefined || Number(next.orders) < AGAIN || next.id === null;
@@ -113,7 +113,7 @@ export class NewerRecords {
     return results.filter((result) => result !== undefined);
   }
 
-  /** What is late is reported as long as it is; what is wrong must be reported in every turn. */
+  /** Lateness is reported while it lasts; other errors must be reported in every turn. */
   private note(results: readonly CheckResult[]): void {
     for (const { stops, findings } of results) {
       if (stops === 'nothing') continue;

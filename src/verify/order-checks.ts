@@ -1,4 +1,4 @@
-/** Rules of orders, their legs, transactions and charges (I2–I6, I9, I10), as reads over all orders or some. */
+/** Rules of orders, legs, transactions and charges (I2–I6, I9, I10), as reads over all orders or some. */
 import { AUTO_DELEGATION_CHECKS } from './auto-delegation-checks.js';
 import { ORDER_TRANSITIONS } from '../domain/order-state.js';
 import type { RecordCheck, OrderCheck } from './record-check.js';
@@ -7,7 +7,7 @@ import { ORDER_TERMS_CHECKS } from './order-terms-checks.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 import { TEST_ORDERS_APART } from './test-project-checks.js';
 
-/** Twice as many as are made one after another: each may be spread over wallets, or moved from one to another. */
+/** Twice the sequential limit: each top-up may be split over wallets, or moved from one to another. */
 const TOP_UPS_BOUND = '40';
 
 const LEGAL_MOVES = Object.entries(ORDER_TRANSITIONS)
@@ -154,7 +154,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
     rule: 'I6',
     says: 'Nothing is reclaimed before its rental has ended by the chain’s clock.',
     stops: 'everything',
-    // By final blocks: before, it is one node's word what time a block has.
+    // Uses final blocks only: before finality a block's time is one node's word.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, o.ends_at, t.block_at, t.txid
       FROM the_orders o JOIN the_transactions t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status = 'solid'
       WHERE o.status = 'delivered' AND t.block_at < o.ends_at`,
@@ -177,7 +177,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
     rule: 'I10',
     says: 'An order moved only as it may, step by step from `reserved` to where it is.',
     stops: 'everything',
-    // Moves older than what is kept of them are not missed: whoever was taken after the oldest one has all of them.
+    // Moves before the oldest kept one may be missing. An order created after that one must have all of its moves.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
         FROM the_orders o
         CROSS JOIN (SELECT coalesce((SELECT at FROM event WHERE to_status IS NOT NULL ORDER BY id LIMIT 1), now() - interval '1 day') AS since) k
@@ -208,7 +208,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   },
 ];
 
-/** Of an entry of an order: not under the key of an extension. */
+/** True for an entry that is not under the key of an extension. */
 const NOT_EXTENDING = `entry_key NOT LIKE 'charge:%:ext:%'`;
 
 const CHARGE_CHECKS: readonly OrderCheck[] = [
@@ -272,7 +272,9 @@ export const ORDER_CHECKS: readonly OrderCheck[] = [
   TEST_ORDERS_APART,
 ];
 
-/** What unique indexes refuse, which are judged themselves: looked for only where everything is judged. */
+/**
+ * Violations that unique indexes refuse. The guard checks cover the indexes, so these run only if everything is judged.
+ */
 export const DOUBLE_CHECKS: readonly RecordCheck[] = [
   {
     check: 'order-twice',

@@ -1,4 +1,4 @@
-/** Rules of what an order was sold for and when (I2, I3, I10): its price, its request, its events and its blocks agree. */
+/** Rules of the terms and times of orders (I2, I3, I10): price, request, events and blocks agree. */
 import type { OrderCheck } from './record-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
@@ -30,7 +30,7 @@ const EXTENSION_HASH = hashOf(`'"extensions",' || to_json(o.key)::text || ',' ||
 /** An auto-delegation names the order by its id. */
 const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ',' || x.duration_sec`);
 
-/** The hash of a quoted order is of the quote's ref, which is kept nowhere. */
+/** Quoted orders are excluded: their hash covers the quote's ref, which is not stored. */
 const REQUEST: OrderCheck = {
   check: 'order-request',
   rule: 'I9',
@@ -48,17 +48,17 @@ const REQUEST: OrderCheck = {
        WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH})`,
 };
 
-/** The status that an order has in an event of each type. */
+/** The order's status in an event of each type. */
 const STATUS_SAID = `CASE e.type WHEN 'order.created' THEN 'reserved' WHEN 'order.reverted' THEN p.said ->> 'status'
         WHEN 'order.refunded' THEN 'refunded' WHEN 'order.unresolved' THEN 'unresolved' WHEN 'order.compensated' THEN p.said ->> 'status'
         ELSE 'delivered' END`;
 
-/** Milliseconds, as events show times. */
+/** Events show times in milliseconds. */
 const shownAs = (time: string): string => `date_trunc('milliseconds', ${time})`;
 const CREATED_SHOWN = shownAs('o.created_at');
 const DELIVERED_SHOWN = shownAs('o.delivered_at');
 
-/** An event that was pruned says nothing any more, nor does one that could not be shown. */
+/** Skips events without a payload: those that were pruned or could not be rendered. */
 const EVENTS_SAY: OrderCheck = {
   check: 'order-said',
   rule: 'I10',

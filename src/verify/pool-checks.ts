@@ -1,4 +1,4 @@
-/** Rules of the pool's capacity (I13) and of what stands on chain without a record (I4), as reads. */
+/** Rules of the pool's capacity (I13) and of acts on chain without a record (I4), as reads. */
 import type { RecordCheck } from './record-check.js';
 
 export const POOL_CHECKS: readonly RecordCheck[] = [
@@ -28,7 +28,8 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
     rule: 'I13',
     says: 'Transactions that are free and those that open legs still need never exceed what a wallet’s bandwidth and TRX pay for.',
     stops: 'wallet',
-    // At least what each leg needs, so that one that moves on, or is adopted, between two readings is no finding. 282: TRANSACTION_BYTES.
+    // A lower bound of each leg's need, so that a leg that advances or is adopted between two readings causes no
+    // finding. 282 is TRANSACTION_BYTES.
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.transactions_seen, s.free AS free_transactions,
           l.needed AS needed_transactions
       FROM pool_wallet w
@@ -47,7 +48,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
     check: 'orphan-transactions',
     rule: 'I4',
     says: 'No act of our wallets stands on chain without a record, but for those that the operator has explained, or an ended order.',
-    // One made with the service's own key means that records are missing or the key is known to others: every sale stops.
+    // An act by the service's own key means lost records or a leaked key: every sale stops.
     stops: 'wallet',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,
         type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id

@@ -1,14 +1,15 @@
 /**
- * Runs checks of the records inside one snapshot. A check is one read over whole tables, or over some orders with all that
- * hangs on them, whose rows are what breaks its rule: a column `subject`, a column `wallet_id` where one wallet answers for it, and the figures.
+ * Runs checks of the records inside one snapshot. A check is one read, over whole tables or over some orders with their
+ * dependent rows. Its rows are the violations: a column `subject`, a column `wallet_id` if one wallet is affected, and
+ * the figures.
  */
 import type { Queryable } from '../store/database.js';
 import { findingOf, type CheckResult, type RuleId, type Stops } from './finding.js';
 
 export interface RecordTerms {
-  /** How long an order may take until it is settled or refunded, in seconds; 0 = everything must be over by now. */
+  /** Time within which an order must be settled or refunded, in seconds; 0 means that everything must be final. */
   readonly settleWithinSec: number;
-  /** How many rows of a broken rule are listed. */
+  /** Rows of a broken rule to list. */
   readonly findingsMax: number;
 }
 
@@ -17,28 +18,29 @@ export interface RecordCheck {
   readonly rule: RuleId;
   readonly says: string;
   readonly stops: Stops;
-  /** The columns that distinguish this disagreement from another on the same subject; never a sum. None unless said. */
+  /** Columns that distinguish this disagreement from others on the same subject; never a sum. Default: none. */
   readonly identity?: readonly string[];
-  /** The column that says how large it is; an explanation holds up to that. */
+  /** Column with the size of the disagreement; an explanation covers up to that. */
   readonly size?: string;
-  /** When this read has a row, the check cannot be made, for the reason given. */
+  /** If this read returns a row, the check cannot be made, for the given reason. */
   readonly unless?: { readonly text: string; readonly params: readonly unknown[]; readonly why: string };
   readonly text: string;
   readonly params?: (terms: RecordTerms) => readonly unknown[];
 }
 
-/** Makes one check inside a snapshot, and keeps what it found or why it could not be made. */
+/** Makes one check inside a snapshot, and stores its result or the reason why it could not be made. */
 export type TryCheck = (check: string, run: () => Promise<CheckResult>) => Promise<CheckResult | undefined>;
 
-/** Which orders a check reads: all of them, some, or those between two ids, each with all that hangs on it. */
+/** The orders that a check reads, each with its dependent rows. */
 export type OrderScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'some'; readonly ids: readonly bigint[] }
   | { readonly kind: 'between'; readonly after: bigint; readonly upTo: bigint };
 
 /**
- * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves`, `the_events`,
- * `the_extensions`, `the_entries` (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
+ * A check of individual orders. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves`, `the_events`,
+ * `the_extensions` and `the_entries` (charges, refunds and compensations), which hold the rows of a scope. The column
+ * `of_order` names the order.
  */
 export type OrderCheck = RecordCheck;
 
@@ -52,7 +54,10 @@ const ALL_ROWS = {
   the_entries: 'SELECT * FROM credit_entry',
 };
 
-/** An entry of an order is found by its key, or by the index of compensations; one that has another key is found as an entry. */
+/**
+ * Finds an order's entries by key, or by the index of compensations. Entries under another key are found by the ledger
+ * checks.
+ */
 const ENTRIES_BEGIN = 'SELECT e.* FROM (SELECT id FROM orders WHERE ';
 const ENTRIES_END = `) i CROSS JOIN LATERAL (
       SELECT * FROM credit_entry WHERE entry_key IN ('charge:' || i.id, 'refund:' || i.id) AND order_id = i.id
@@ -60,7 +65,7 @@ const ENTRIES_END = `) i CROSS JOIN LATERAL (
       UNION ALL SELECT c.* FROM order_extension x JOIN credit_entry c ON c.entry_key = 'charge:' || x.order_id || ':ext:' || x.number
        WHERE x.order_id = i.id AND c.order_id = i.id) e`;
 
-/** What makes the rows of `scope` known to a statement by their names; its parameters follow the first `given` ones. */
+/** Returns the CTEs that define the rows of `scope` for a statement. Their parameters follow the first `given` ones. */
 export function rowsOf(
   scope: OrderScope,
   given: number,
@@ -73,14 +78,14 @@ export function rowsOf(
     const where = scope.kind === 'all' ? [] : [' WHERE ', chosen(name === 'the_orders' ? 'id' : 'order_id')];
     const text =
       name === 'the_entries' && scope.kind !== 'all' ? [ENTRIES_BEGIN, chosen('id'), ENTRIES_END] : [all, ...where];
-    // Read where it is used, by the indexes there are, and never as a whole first.
+    // Not materialized, so that each use goes through the indexes instead of reading the whole table first.
     return [name, ' AS NOT MATERIALIZED (', ...text, ')'].join('');
   });
   const params = scope.kind === 'all' ? [] : scope.kind === 'some' ? [scope.ids] : [scope.after, scope.upTo];
   return { prefix: ['WITH ', named.join(', '), ' '].join(''), params };
 }
 
-/** Makes one check of orders within `scope`. Throws when it cannot be made. */
+/** Makes one check of the orders within `scope`. Throws if it cannot be made. */
 export async function runOrderCheck(
   tx: Queryable,
   check: OrderCheck,
@@ -93,16 +98,16 @@ export async function runOrderCheck(
   return runRecordCheck(tx, { ...check, text, params: () => [...own, ...params] }, terms);
 }
 
-// A check's own text is a constant of this module; only values ever come from outside.
+// A check's text is a constant of this module; only values come from outside.
 const FIRST_ROWS = 'SELECT v.*, count(*) OVER () AS rows_found FROM (';
 const ROWS_END = ') v LIMIT ';
 
-/** A read over whole tables takes longer than a connection otherwise waits for an answer. */
+/** A read over whole tables takes longer than the connection's usual timeout. */
 export const CHECK_LIMIT_MS = 300_000;
 
 type CheckRow = Readonly<Record<string, unknown>>;
 
-/** Makes one check. Throws when it cannot be made. */
+/** Makes one check. Throws if it cannot be made. */
 export async function runRecordCheck(tx: Queryable, check: RecordCheck, terms: RecordTerms): Promise<CheckResult> {
   if (check.unless !== undefined && (await tx.query(check.unless.text, check.unless.params)).length > 0) {
     throw new Error(check.unless.why);
@@ -131,7 +136,7 @@ export async function runRecordCheck(tx: Queryable, check: RecordCheck, terms: R
   };
 }
 
-/** A sum comes as a bigint, or as a text where it is a numeric. */
+/** A sum is a bigint, or text if its type is numeric. */
 function sizeOf(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value;
   return typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : undefined;

@@ -1,8 +1,7 @@
 /**
- * Orders that nobody bought: a delegation of a pool wallet that stood on chain without a record is reclaimed through
- * the same machinery as a rental's end, as an order of this project, which no caller can be. Such an order is not
- * charged, and begins delivered.
+ * The project of recovery orders. A delegation of a pool wallet without a record is reclaimed like an ended rental, as
+ * an order of this project. No caller can have its id. Such an order is free and starts as delivered.
  */
 
-/** Owns the orders that take orphans back; the nil UUID, which no project has. */
+/** Owner of the orders that reclaim orphans: the nil UUID, which no project has. */
 export const RECOVERY_PROJECT = '00000000-0000-0000-0000-000000000000';

@@ -1,7 +1,10 @@
-/** Rules of monthly statements (I16): each holds exactly the entries of its month, one follows upon the other, none is missing. */
+/**
+ * Rules of monthly statements (I16): each holds exactly its month's entries, they follow each other, and none is
+ * missing.
+ */
 import type { RecordCheck } from './record-check.js';
 
-/** What is closed lately, over some passes. */
+/** Covers recently closed statements, over several passes. */
 const LATELY = ` WHERE closed_at >= clock_timestamp() - interval '10 minutes'`;
 
 const SUMS: Omit<RecordCheck, 'text'> = {
@@ -11,7 +14,7 @@ const SUMS: Omit<RecordCheck, 'text'> = {
   stops: 'nothing',
 };
 
-/** An entry is asked which statement it is in, and not a statement which entries it has. */
+/** Finds the statement of each entry, rather than the entries of each statement. */
 const SUMS_BEGIN = `SELECT 'statement ' || r.number || ' of ' || r.project_id AS subject, r.lines, e.entries,
       r.closing_credits - r.opening_credits AS moved, e.credits
     FROM (SELECT * FROM statement`;
@@ -41,7 +44,10 @@ const NUMBERS: RecordCheck = {
      WHERE number <> coalesce(before, 0) + 1 OR opening_credits <> coalesce(closed_with, 0) OR ends_at <= ended_at OR entries_to < went_to`,
 };
 
-/** What statements go up to is what the entries come to: with their number, so that one lost for one doubled shows. */
+/**
+ * Compares statements with all entries by sum and number, so that a lost entry is noticed even if another was counted
+ * twice.
+ */
 const COMPLETE: RecordCheck = {
   check: 'statement-complete',
   rule: 'I16',
@@ -59,14 +65,14 @@ const COMPLETE: RecordCheck = {
      WHERE (e.entries, e.credits) IS DISTINCT FROM (s.lines, s.closing_credits)`,
 };
 
-/** Over all statements and entries. */
+/** Checks over all statements and entries. */
 export const STATEMENT_CHECKS: readonly RecordCheck[] = [
   { ...SUMS, text: [SUMS_BEGIN, SUMS_END].join('') },
   NUMBERS,
   COMPLETE,
 ];
 
-/** Over those that were closed a moment ago. */
+/** Checks over recently closed statements. */
 export const NEWER_STATEMENT_CHECKS: readonly RecordCheck[] = [
   { ...SUMS, text: [SUMS_BEGIN, LATELY, SUMS_END].join('') },
 ];

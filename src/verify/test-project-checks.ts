@@ -1,7 +1,7 @@
-/** Rules of test projects (I18): nothing of the pool, no money and no address is theirs, and nothing of theirs is sold. */
+/** Rules of test projects (I18): they use no pool capacity, money or address, and nothing of theirs is sold. */
 import type { OrderCheck, RecordCheck } from './record-check.js';
 
-/** As the guards of the rows have it, and as the play of an order leaves it. */
+/** As the row guards require, and as the simulation leaves an order. */
 export const TEST_ORDERS_APART: OrderCheck = {
   check: 'test-orders',
   rule: 'I18',

@@ -1,6 +1,6 @@
 /**
- * Whether recorded transaction bytes say exactly what their leg says: owner, receiver, amount, resource, type. Ours are
- * laid out one way, so nearly all are judged by comparing bytes (3 µs each); whatever differs is decoded (100 µs).
+ * Checks that recorded transaction bytes match their leg: owner, receiver, amount, resource, type. Our builder uses one
+ * layout, so nearly all are judged by comparing bytes (3 µs each); others are decoded (100 µs).
  */
 import { addressBytes } from '../chain/address.js';
 import { parseTransaction, sameAction, type ChainAction } from '../chain/signed-transaction.js';
@@ -22,7 +22,7 @@ interface ContentRow {
   readonly amount_sun: bigint;
 }
 
-/** Dropped ones never left; dead ones are proven to have no effect, and stay what they are. */
+/** Excludes dropped transactions, which were never sent. Dead ones had no effect but must keep their content. */
 const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
   FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
   WHERE t.status <> 'dropped'`;
@@ -32,7 +32,7 @@ const NEXT_PAGE = ' AND t.id > $1 ORDER BY t.id LIMIT 1000';
 const CHECK = 'transaction-content';
 const RULE = 'I3';
 
-/** Judges the bytes of all transactions, or of those of some orders. `onProgress`: how many were judged so far. */
+/** Judges the bytes of all transactions, or of those of some orders. `onProgress` receives the number judged so far. */
 export async function checkContents(
   tx: Queryable,
   findingsMax: number,
@@ -62,7 +62,7 @@ export async function checkContents(
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 
-/** Page by page by their ids; those of some orders, which are bounded, at once. */
+/** Pages by id over all transactions; a scope of some orders is bounded and read in one statement. */
 async function* pagesOf(tx: Queryable, scope: OrderScope): AsyncGenerator<readonly ContentRow[]> {
   const all = scope.kind === 'all';
   const { prefix, params } = rowsOf(scope, all ? 1 : 0);
@@ -83,7 +83,7 @@ async function* pagesOf(tx: Queryable, scope: OrderScope): AsyncGenerator<readon
   }
 }
 
-/** The contract's number, then the beginning of its parameter: the type's URL with its tag and length. Hex. */
+/** The contract's number, then the start of its parameter: the type's URL with tag and length. Hex. */
 const BEGINNINGS = {
   delegate: { number: '39', url: urlOf('DelegateResourceContract') },
   undelegate: { number: '3a', url: urlOf('UnDelegateResourceContract') },
@@ -93,7 +93,7 @@ function urlOf(type: string): string {
   return lengthed('0a', Buffer.from(`type.googleapis.com/protocol.${type}`).toString('hex'));
 }
 
-/** A field of bytes, fewer than 128 of them; all in hex. */
+/** Encodes a field of fewer than 128 bytes; all in hex. */
 function lengthed(tag: string, hex: string): string {
   return tag + (hex.length / 2).toString(16).padStart(2, '0') + hex;
 }
@@ -103,7 +103,7 @@ const LAYOUT = /^0a02[0-9a-f]{4}2208[0-9a-f]{16}40(?:[89a-f][0-9a-f])*[0-7][0-9a
 const TIMESTAMP = /^70(?:[89a-f][0-9a-f]){0,8}[0-7][0-9a-f]$/;
 const PERMISSION = /^(?:280[2-9])?$/;
 
-/** Receivers come and go; wallets are few. */
+/** Bounds the cache: receivers are many, wallets few. */
 const ADDRESSES_KEPT = 2000;
 
 export class ContentJudge {
@@ -116,14 +116,14 @@ export class ContentJudge {
     return { type, ...parties, amountSun: row.amount_sun as Sun };
   }
 
-  /** Whether `rawData` is a transaction of exactly this action. */
+  /** Returns true if `rawData` is a transaction of exactly this action. */
   isOf(rawData: Buffer, action: ChainAction): boolean {
     if (this.isLaidOutAs(rawData, action)) return true;
     const parsed = parseTransaction(rawData);
     return parsed !== undefined && sameAction(parsed.action, action);
   }
 
-  /** Sure of a yes only: the bytes are, in our builder's layout, nothing but this action. */
+  /** Returns true only if the bytes, in our builder's layout, hold nothing but this action; false means undecided. */
   private isLaidOutAs(rawData: Buffer, action: ChainAction): boolean {
     if (action.type === 'activate') return false;
     const hex = rawData.toString('hex');

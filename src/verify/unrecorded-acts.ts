@@ -1,4 +1,4 @@
-/** Acts of our wallets on chain that touch what we sell and that our records do not know. */
+/** Finds acts of our wallets on chain that concern sold resources and that our records lack. */
 import type { Block, SignedAct } from '../chain/block.js';
 import { signersOf } from '../chain/keys.js';
 import type { TronClient } from '../chain/tron.client.js';
@@ -13,7 +13,7 @@ export interface OwnWallet {
 
 export const OWN_WALLETS = `SELECT id, address, permission_id FROM pool_wallet ORDER BY id`;
 
-/** Of the wallets now and before: an old act was signed by the key of its time. */
+/** Keys of wallets at present and earlier: an old act was signed by the key of its time. */
 const OWN_KEYS = `SELECT key_address FROM pool_wallet
   UNION SELECT detail ->> 'key_address' FROM audit_log
     WHERE action IN ('pool.add', 'pool.set-key') AND detail ->> 'key_address' IS NOT NULL`;
@@ -23,15 +23,15 @@ const SIGNATURE_BYTES = 65;
 export interface UnrecordedAct {
   readonly txid: string;
   readonly rawData: Buffer;
-  /** Where there is a single one, in the form of ours. */
+  /** The signature, if there is exactly one and it has the form of ours. */
   readonly signature: Buffer | undefined;
   readonly walletId: number;
-  /** Signed by a key of the service's, not only by the wallet's owner. */
+  /** True if signed by a key of the service, false if by the wallet's owner. */
   readonly byOwnKey: boolean;
   readonly act: OwnedAct;
 }
 
-/** Whose keys may have signed for a wallet: ours, and those of its permissions as the chain has them. Read once each. */
+/** The keys that may sign for a wallet: ours, and those of its permissions on chain. Each set is read once. */
 export class Signatories {
   private ours: Promise<ReadonlySet<string>> | undefined;
   private readonly permitted = new Map<string, Promise<ReadonlySet<string>>>();
@@ -41,7 +41,9 @@ export class Signatories {
     private readonly client: TronClient,
   ) {}
 
-  /** Whose act for `wallet` these signatures make it; undefined when nobody's. Throws ChainUnavailableError. */
+  /**
+   * Returns `own` or `owner` by the key that signed, or undefined if no valid key did. Throws ChainUnavailableError.
+   */
   async judge(wallet: OwnWallet, tx: SignedAct): Promise<'own' | 'owner' | undefined> {
     const signers = signersOf(tx.rawData, tx.signatures);
     if (signers.size === 0) return undefined;
@@ -60,16 +62,18 @@ export class Signatories {
   private async readPermitted(address: string): Promise<ReadonlySet<string>> {
     const account = await this.client.account(address);
     const keys = (account?.permissions ?? []).flatMap((permission) => permission.keys.map((key) => key.address));
-    // TRON: an account that never changed its permissions is printed without any, and is its own key's.
+    // TRON: an account that never changed its permissions is printed without any; its own key then holds them.
     return new Set(keys.length === 0 ? [address] : keys);
   }
 }
 
 /**
- * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record that
- * they were sent and which were not found before. What an owner does beside (staking, voting, moving TRX, permissions)
- * is judged by what it changes, not as a foreign one. What its bytes say proves nothing: the chain takes an act for a
- * wallet's only by its signatures, and so do we. Throws ChainUnavailableError.
+ * Returns energy delegations, undelegations and activations by `wallets` in `block` that were neither recorded as sent
+ * nor found before. Other acts of an owner (staking, voting, moving TRX, permissions) are judged by their effects
+ * instead.
+ *
+ * An act's bytes prove nothing about its author. Like the chain, this function accepts an act as a wallet's only by its
+ * signatures. Throws ChainUnavailableError.
  */
 export async function unrecordedActsIn(
   database: Database,
@@ -84,7 +88,7 @@ export async function unrecordedActsIn(
       ? [{ txid, signed, wallet }]
       : [];
   });
-  // Most are recorded: whose an act is costs more to find out than whether it is known.
+  // Checks the records first: most acts are recorded, and verifying signatures costs more.
   const known = await knownAmong(
     database,
     found.map(({ txid }) => txid),
@@ -102,7 +106,10 @@ export async function unrecordedActsIn(
   return acts;
 }
 
-/** Recorded as sent before it is: what stands in a block and not so in the records was never ours, or they forgot it. */
+/**
+ * A transaction is recorded as sent before it is sent. One in a block without that status is foreign, or the records
+ * lost it.
+ */
 async function knownAmong(database: Database, txids: readonly string[]): Promise<ReadonlySet<string>> {
   if (txids.length === 0) return new Set();
   const known = await database.query<{ txid: Buffer }>(

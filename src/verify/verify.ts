@@ -1,8 +1,7 @@
 /**
- * The proof that the records are true, as one call: the rules over the live tables in one snapshot, then the chain's own
- * word against it. Over everything, or over what was not judged yet and the next of what was, in turn, so that its cost
- * does not grow with history. Reads only; serves the command line, the tests, the crash and chaos programmes and the
- * reconciler.
+ * Proves the records in one call: the rules over the live tables in one snapshot, then a comparison with the chain.
+ * Covers everything, or only unjudged records plus the next judged ones in turn, so that its cost does not grow with
+ * history. Reads only. Used by the command line, the tests, the crash and chaos programmes and the reconciler.
  */
 import { monotonicMs, sleep } from '../base/clock.js';
 import { ChainUnavailableError } from '../chain/errors.js';
@@ -36,17 +35,20 @@ import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.j
 
 export interface VerifyTerms
   extends Partial<RecordTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
-  /** The chain to hold the records against; without it the records are judged alone. */
+  /** The chain to compare with; without it only the records are judged. */
   readonly chain?: TronClient | undefined;
-  /** Reads what deposit addresses hold; undefined where deposits are not in use. Without it that is not judged. */
+  /**
+   * Reads the holdings of deposit addresses; returns undefined if deposits are not in use. Without it they are not
+   * judged.
+   */
   readonly holdings?: (() => Promise<HoldingsReport | undefined>) | undefined;
-  /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
+  /** `newer`: unjudged records, and some judged ones in turn. Default: everything. */
   readonly depth?: 'everything' | 'newer';
-  /** Called before each check and, where one goes on for long, of how many rows it has judged. */
+  /** Called before each check, and during a long one with the number of judged rows. */
   readonly onProgress?: (step: Progress) => void;
 }
 
-/** How far a look has come. */
+/** Progress of a verification. */
 export interface Progress {
   readonly check: string;
   readonly made: number;
@@ -54,9 +56,9 @@ export interface Progress {
   readonly rows?: number;
 }
 
-/** An order takes a minute or two, a refund some five; longer than this it is stuck. */
+/** An order takes a minute or two, a refund about five; beyond this limit it is stuck. */
 const SETTLE_WITHIN_SEC = 900;
-/** The snapshot's reads go over whole tables; the connection's own limit is for requests. */
+/** The snapshot's reads cover whole tables; the connection's usual limits are for requests. */
 const SNAPSHOT = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL statement_timeout = '300s'`,
@@ -64,8 +66,8 @@ const SNAPSHOT = [
   `SET LOCAL jit = off`,
 ];
 /**
- * What the pool's next pass over the chain sets right is no finding: read again after it. Definitions are printed
- * as they are now, not as of the snapshot: a migration that commits in between would look like a change by hand.
+ * The pool's next pass corrects some disagreements, so these checks are read again after it. Definitions are printed in
+ * their present form, not as of the snapshot: a migration that commits in between would look like a manual change.
  */
 const TRANSIENT = new Set(['capacity', 'guard-definitions']);
 const TRANSIENT_READS = 5;
@@ -89,7 +91,10 @@ const WHOLE_CHECKS: readonly RecordCheck[] = [
 const CONTENTS = 'transaction-content';
 const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 
-/** Judges the records, and with `terms.chain` the chain against them. Throws only when the database is away. */
+/**
+ * Judges the records, and compares them with the chain if `terms.chain` is given. Throws only if the database is
+ * unavailable.
+ */
 export async function verifyRecords(database: Database, terms: VerifyTerms = {}): Promise<Report> {
   const startedMs = monotonicMs();
   const { checks, unmade, judged, recordsMs } = await readRecords(database, terms);
@@ -123,7 +128,7 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
   };
 }
 
-/** What the operator has explained is counted apart. */
+/** Counts explained findings separately. */
 async function withoutExplained(database: Database, checks: readonly CheckResult[]): Promise<CheckResult[]> {
   const found = checks.flatMap((check) => check.findings.map(({ fingerprint }) => fingerprint));
   if (found.length === 0) return [...checks];
@@ -188,7 +193,7 @@ async function readEverything(
   };
   for (const check of WHOLE_CHECKS) await next(check.check, () => runRecordCheck(tx, check, terms));
   for (const check of ORDER_CHECKS) await next(check.check, () => runOrderCheck(tx, check, terms, { kind: 'all' }));
-  // Loaded here: it brings all of tronweb, which no other command of the CLI needs.
+  // Imported lazily: it loads all of tronweb, which no other CLI command needs.
   const { checkContents } = await import('./transaction-content.js');
   await next(CONTENTS, () =>
     checkContents(tx, terms.findingsMax, { kind: 'all' }, (rows) =>
@@ -219,7 +224,7 @@ async function inSnapshot(
         result = await run();
         add(outcome.checks, result);
       } catch (error) {
-        // Data so broken that a check cannot read it must not hide what the other checks see.
+        // Data too broken for one check must not hide the findings of the others.
         await tx.query('ROLLBACK TO SAVEPOINT one_check');
         if (!outcome.unmade.some((each) => each.check === check)) outcome.unmade.push({ check, why: messageOf(error) });
       }
@@ -232,7 +237,7 @@ async function inSnapshot(
   });
 }
 
-/** A check that is made piece by piece is one check; what two pieces find is found once. */
+/** Merges the pieces of one check; a finding of two pieces counts once. */
 function add(checks: CheckResult[], piece: CheckResult): void {
   const index = checks.findIndex(({ check }) => check === piece.check);
   const before = checks[index];
