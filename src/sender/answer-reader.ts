@@ -1,8 +1,11 @@
-/** Reads the answer of a webhook's receiver from raw bytes, as leniently as a status line allows, within fixed bounds. */
+/**
+ * Reads the answer of a webhook's receiver from raw bytes, within fixed bounds. It is as lenient as a status line
+ * allows.
+ */
 
-/** Status lines and headers, also those of interim answers. */
+/** Total of status lines and headers, including those of interim answers. */
 const HEAD_BYTES_MAX = 262_144;
-/** Of one line; the rest of a longer line is skipped. */
+/** Limit per line; the rest of a longer line is skipped. */
 const LINE_BYTES_MAX = 4096;
 const BODY_BYTES_MAX = 4096;
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)?[ \t]+([1-9]\d\d)(?:[ \t].*)?$/;
@@ -12,19 +15,19 @@ const SWITCHING_PROTOCOLS = 101;
 export interface ReadAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** The beginning of the body. */
+  /** The first bytes of the body. */
   readonly bytes: Buffer;
 }
 
 type Part = 'status' | 'headers' | 'body' | 'chunk size' | 'chunk' | 'chunk end';
 
 /**
- * A parser of its own, because the status line alone decides. Node's parser (llhttp) refuses whole answers for faults
- * behind that line (headers over its limit, `Content-Length` beside `chunked`, a body cut short), also with
- * `insecureHTTPParser`. Nothing can be smuggled: one request is sent, and the connection is closed after it.
+ * A separate parser, because the status line alone decides. Node's parser (llhttp) refuses whole answers for errors
+ * after that line, even with `insecureHTTPParser`: headers over its limit, `Content-Length` beside `chunked`, a
+ * truncated body. Request smuggling is impossible: one request is sent, and the connection is closed after it.
  */
 export class AnswerReader {
-  /** Whether more bytes can add anything to the answer. */
+  /** True if further bytes cannot change the answer. */
   isDone = false;
   private part: Part = 'status';
   private status: number | undefined;
@@ -33,12 +36,12 @@ export class AnswerReader {
   private retryAfter: string | undefined;
   private isChunked = false;
   private lengths: string[] = [];
-  /** Of the body or the chunk, what is still to come. */
+  /** Bytes of the body or chunk that are still to come. */
   private leftBytes = Number.POSITIVE_INFINITY;
   private readonly body: Buffer[] = [];
   private bodyBytes = 0;
 
-  /** Undefined until the status line of a final answer was read to its end. */
+  /** Undefined until the status line of a final answer is complete. */
   get answer(): ReadAnswer | undefined {
     const { status, retryAfter, body } = this;
     return status === undefined ? undefined : { status, retryAfter, bytes: Buffer.concat(body) };
@@ -51,7 +54,7 @@ export class AnswerReader {
     }
   }
 
-  /** Returns how many bytes were taken. */
+  /** Returns the number of consumed bytes. */
   private takeData(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.leftBytes);
     const kept = bytes.subarray(0, Math.min(taken, BODY_BYTES_MAX - this.bodyBytes));
@@ -66,7 +69,7 @@ export class AnswerReader {
     return taken;
   }
 
-  /** A line ends with LF, with or without CR before it. */
+  /** Returns the number of consumed bytes. A line ends with LF, with or without CR before it. */
   private takeLine(bytes: Buffer): number {
     const end = bytes.indexOf(0x0a);
     const taken = end < 0 ? bytes.length : end + 1;
@@ -102,7 +105,7 @@ export class AnswerReader {
       return;
     }
     const code = Number(status);
-    // Of an interim answer only the headers are read; the final one follows.
+    // An interim answer's headers are skipped; the final answer follows.
     if (code >= 200 || code === SWITCHING_PROTOCOLS) this.status = code;
     this.part = 'headers';
   }
@@ -132,7 +135,7 @@ export class AnswerReader {
     const [length, ...others] = new Set(lengths);
     if (isChunked) this.part = 'chunk size';
     else this.part = 'body';
-    // Lengths that disagree, or are none, say nothing: the body ends with the connection.
+    // Without one valid length, the body ends with the connection.
     if (!isChunked && length !== undefined && others.length === 0 && /^\d{1,15}$/.test(length)) {
       this.leftBytes = Number(length);
     }

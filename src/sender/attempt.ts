@@ -1,7 +1,7 @@
 /**
- * One attempt: the name is resolved once, every address of it must be allowed, and the connection goes to one that was
- * judged, under the name's certificate. Nothing is followed, reused or read without bound, and one deadline is over all
- * of it. The status line decides: whatever goes wrong after it changes nothing.
+ * Makes one delivery attempt. The name is resolved once, every address must be allowed, and the connection goes to a
+ * checked address under the name's certificate. Nothing is followed, reused or read without bound, and one deadline
+ * covers all steps. The status line decides: an error after it changes nothing.
  */
 import { promises as dns } from 'node:dns';
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -17,7 +17,7 @@ const DNS_TRY_MS = 2500;
 const DNS_TRIES = 2;
 const USER_AGENT = 'energy-rental-webhooks/1';
 
-/** Why an attempt failed; the owner of the webhook reads it, and nothing more. */
+/** Reason of a failed attempt. The owner of the webhook sees this and no further detail. */
 export type Fault =
   | 'ADDRESS_NOT_ALLOWED'
   | 'NAME_NOT_FOUND'
@@ -30,10 +30,10 @@ export type Fault =
   | 'GONE';
 
 export interface Answered {
-  /** Undefined: delivered. */
+  /** Undefined if delivered. */
   readonly fault: Fault | undefined;
   readonly status: number | undefined;
-  /** The beginning of the answer. */
+  /** The first bytes of the answer's body. */
   readonly answer: string | undefined;
   readonly retryAfterSec: number | undefined;
   readonly durationMs: number;
@@ -42,15 +42,15 @@ export interface Answered {
 export interface Message {
   readonly url: string;
   readonly body: string;
-  /** Made when it is sent, since they hold the time. */
+  /** Called at sending time, because the headers contain the time. */
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
-/** What is decided elsewhere in the middle of an attempt. */
+/** Decisions of the caller during an attempt. */
 export interface Turns {
-  /** Resolves when a request may go to the address; throws what ends the attempt otherwise. */
+  /** Resolves when a request may go to the address. Rejects to end the attempt. */
   readonly onAddress: (address: string) => Promise<void>;
-  /** Resolves when it may be written. */
+  /** Resolves when the request may be written. */
   readonly beforeWriting: () => Promise<void>;
   readonly onWritten: () => void;
 }
@@ -64,21 +64,21 @@ class AttemptFault extends Error {
 interface AttemptOptions {
   readonly rules: AddressRules;
   readonly timeoutMs: number;
-  /** `address:port`; empty: those of the system. */
+  /** `address:port`; empty means the system's servers. */
   readonly dnsServers: readonly string[];
-  /** Certificates of one's own authority, beside those that everybody trusts. */
+  /** Certificate of a private authority, in addition to the public ones. */
   readonly ca: string | undefined;
 }
 
 interface Exchange {
   readonly deadline: AbortSignal;
-  /** Every connection that was opened, to be ended with the attempt. */
+  /** Every opened connection; all are closed at the end of the attempt. */
   readonly sockets: Socket[];
   readonly reader: AnswerReader;
 }
 
 export class Attempts {
-  /** Of all attempts: reading the certificates takes milliseconds and a megabyte outside the heap. */
+  /** Shared by all attempts: reading the certificates takes milliseconds and a megabyte outside the heap. */
   private readonly secureContext: SecureContext;
 
   constructor(private readonly options: AttemptOptions) {
@@ -89,7 +89,7 @@ export class Attempts {
     });
   }
 
-  /** Never rejects but with what `turns` throws. */
+  /** Rejects only with an error that `turns` threw. */
   async send(message: Message, turns: Turns): Promise<Answered> {
     const startedMs = monotonicMs();
     const deadline = AbortSignal.timeout(this.options.timeoutMs);
@@ -103,7 +103,7 @@ export class Attempts {
       if (!(error instanceof AttemptFault)) throw error;
       return { ...judge(reader.answer, error.fault), durationMs: tookMs() };
     } finally {
-      // The last first: a TLS connection whose socket is destroyed under it as it opens crashes Node 20.
+      // Newest first: destroying the TCP socket under a TLS connection that is being opened crashes Node 20.
       for (const socket of sockets.reverse()) socket.destroy();
     }
   }
@@ -121,7 +121,10 @@ export class Attempts {
     await readAnswer(socket, reader);
   }
 
-  /** One of the name's addresses, when all of them are allowed. Asked once: what is connected to is what was judged. */
+  /**
+   * Returns one of the name's addresses if all are allowed. The single query ensures that the connection goes to an
+   * address that was checked.
+   */
   private async addressOf({ host, isLiteral }: Destination, deadline: AbortSignal): Promise<string> {
     if (isLiteral) return host;
     const addresses = await this.resolve(host, deadline);
@@ -135,7 +138,7 @@ export class Attempts {
     return chosen;
   }
 
-  /** By c-ares: no file of hosts, no search domains, and no thread of the pool that a slow server would hold. */
+  /** Resolves with c-ares: no hosts file, no search domains, and no pool thread that a slow server could block. */
   private async resolve(host: string, deadline: AbortSignal): Promise<readonly string[]> {
     const resolver = new dns.Resolver({ timeout: DNS_TRY_MS, tries: DNS_TRIES });
     if (this.options.dnsServers.length > 0) resolver.setServers(this.options.dnsServers);
@@ -157,7 +160,7 @@ export class Attempts {
     const tls = connectTls({
       socket: tcp,
       secureContext: this.secureContext,
-      // An address has no name to ask for; its certificate must name the address.
+      // For an address literal there is no SNI; its certificate must name the address.
       ...(host === address ? { host } : { servername: host }),
       ALPNProtocols: ['http/1.1'],
     });
@@ -167,7 +170,7 @@ export class Attempts {
   }
 }
 
-/** What is late begins nothing more: nobody would end it. */
+/** No step may start after the deadline, because nothing would end it. */
 function requireTime(deadline: AbortSignal): void {
   if (deadline.aborted) throw new AttemptFault('TIMEOUT');
 }
@@ -176,13 +179,13 @@ async function opened(socket: Socket, event: 'connect' | 'secureConnect', fault:
   await new Promise<void>((resolve, reject) => {
     socket.once(event, resolve);
     const fail = (): void => reject(new AttemptFault(fault));
-    // Stays: a late error of a connection that was given up must not end the process.
+    // This listener is never removed: a late error of an abandoned connection must not end the process.
     socket.on('error', fail);
     socket.once('close', fail);
   });
 }
 
-/** The work, or TIMEOUT when the time is over first; a late failure of it is nobody's. */
+/** Returns the result of the work, or throws TIMEOUT at the deadline. Ignores a later failure of the work. */
 async function limited<T>(work: Promise<T>, deadline: AbortSignal): Promise<T> {
   work.catch(() => undefined);
   const over = new Promise<never>((_, reject) => {
@@ -191,7 +194,7 @@ async function limited<T>(work: Promise<T>, deadline: AbortSignal): Promise<T> {
   return Promise.race([work, over]);
 }
 
-/** The whole request. Throws for a header that would end its line: none of ours does. */
+/** Returns the whole request as text. Throws if a header contains a line break; none of ours does. */
 function requestText({ host, port, isTls, path }: Destination, { body, headers }: Message): string {
   const name = host.includes(':') ? `[${host}]` : host;
   const isUsual = port === (isTls ? 443 : 80);
@@ -211,7 +214,7 @@ function requestText({ host, port, isTls, path }: Destination, { body, headers }
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Resolves when the answer has been read as far as it is kept; BAD_ANSWER when the connection ends before. */
+/** Resolves when the kept part of the answer has been read. Throws BAD_ANSWER if the connection ends before. */
 async function readAnswer(socket: Socket, reader: AnswerReader): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const fail = (): void => reject(new AttemptFault('BAD_ANSWER'));
@@ -225,7 +228,7 @@ async function readAnswer(socket: Socket, reader: AnswerReader): Promise<void> {
   });
 }
 
-/** An answer with a status goes by it; without one the attempt failed by `fault`. */
+/** Judges an answer by its status if it has one; otherwise the attempt failed with `fault`. */
 function judge(read: ReadAnswer | undefined, fault: Fault = 'BAD_ANSWER'): Omit<Answered, 'durationMs'> {
   if (read === undefined) return { fault, status: undefined, answer: undefined, retryAfterSec: undefined };
   const { status, retryAfter, bytes } = read;
@@ -240,7 +243,7 @@ function faultOf(status: number): Fault | undefined {
   return status >= 300 && status < 400 ? 'REDIRECT' : 'STATUS';
 }
 
-/** As text that a terminal and Postgres can hold. */
+/** Replaces control characters that terminals or Postgres cannot hold. */
 function textOf(bytes: Buffer): string {
   return (
     bytes

@@ -1,4 +1,4 @@
-/** Where each crash point of the sender lies: around the statements and the requests of its parts. */
+/** Maps each crash point of the sender to the statement or method around which it is placed. */
 import type { SenderPoint } from '../base/crash-point.js';
 import { method, statement, type Place } from '../store/crash-places.js';
 import { DeliveryAttempts } from './delivery-attempts.js';

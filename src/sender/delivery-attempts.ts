@@ -1,4 +1,4 @@
-/** Sends one delivery and records what became of it: signed for its endpoint, in its turn, under the fence it was claimed by. */
+/** Sends one delivery and records its outcome: signed for its endpoint, in order, under the fence of its claim. */
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
 import { nowMs, sleep } from '../base/clock.js';
@@ -13,10 +13,10 @@ import type { EndpointSender } from './endpoint-sender.js';
 import { delayAfterMs } from './schedule.js';
 import { signedHeaders } from '../webhooks/webhook-signature.js';
 
-/** Over name, connection, certificate, request and answer. */
+/** Covers DNS, connection, TLS, request and answer. */
 const ATTEMPT_MS = 15_000;
 
-/** So much goes to the host or the address that this attempt comes later; it counts as none. */
+/** Thrown if the host or address has too many requests. The attempt is postponed and not counted. */
 export class DestinationBusy extends Error {
   override readonly name = 'DestinationBusy';
 }
@@ -57,9 +57,9 @@ export class DeliveryAttempts {
     });
   }
 
-  /** Throws DestinationBusy, and what the database throws; then nothing is recorded. */
+  /** Throws DestinationBusy or a database error; nothing is recorded then. */
   async attempt(sender: EndpointSender, endpoint: HeldEndpoint, delivery: DueDelivery): Promise<void> {
-    // Replays have their places behind what is new. One that was requested waits for no other.
+    // Only first attempts are ordered, replays behind new events. A requested delivery waits for no other.
     const isInOrder = delivery.attempts === 0 && delivery.cause !== 'test' && !delivery.isRequested;
     const place = isInOrder ? sender.nextPlace() : undefined;
     try {
@@ -81,7 +81,7 @@ export class DeliveryAttempts {
         },
       );
       this.counted.inc({ outcome: answered.fault ?? 'DELIVERED' });
-      // First, so that a crash between the two has it said again.
+      // Disables before it records: after a crash in between, the receiver answers 410 again.
       const isGone = answered.fault === 'GONE' && (await this.claims.disableGone(endpoint));
       await this.claims.record(sender, delivery, outcomeOf(delivery, answered, isGone));
     } catch (error) {

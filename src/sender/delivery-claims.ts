@@ -1,7 +1,7 @@
 /**
- * Which endpoints this sender holds, and what it may send to them: under a lease and a fence on the endpoint's row, so that
- * the order of its first attempts and its limit of requests at once are one process's business. Postgres has the whole
- * state; whatever happens to a sender, the next one goes on from it.
+ * Claims endpoints for this sender, under a lease and fence on the endpoint's row. One process therefore controls the
+ * order of first attempts and the limit of concurrent requests. Postgres holds all state, so another sender can
+ * continue at any time.
  */
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -15,19 +15,19 @@ import { SLOWING_STATUSES, verdictOf } from './schedule.js';
 
 const FRESH_BATCH = 1000;
 const DROP_BATCH = 1000;
-/** Between two requests to one host or address: twenty a second. */
+/** Spacing of requests to one host or address: twenty a second. */
 const SPACING = `interval '50 milliseconds'`;
 
-/** How long an endpoint that is slowed down rests after a probe: one that is down is spared, one that is back soon found out. */
+/** Rest of a slowed endpoint after a probe. It spares a receiver that is down, and detects recovery quickly. */
 const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
     ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
 
 const OLDEST_FIRST = `(d.cause = 'replay'), d.position, d.id`;
 
 /**
- * What waits for an endpoint, in three parts, each in an index of its own: a first attempt is due from when it is written;
- * what comes again is found by its time; what its owner asked for again goes before both. A receiver that refuses much has
- * tens of thousands that come again in hours.
+ * The waiting deliveries of an endpoint in three parts, each with an index. First attempts are due when they are
+ * written, retries are found by their time, and deliveries that the owner requested precede both. A receiver that
+ * refuses often has tens of thousands of retries that are due only in hours.
  */
 const FIRST = `d.status = 'pending' AND d.attempts = 0`;
 const AGAIN = `d.status = 'pending' AND d.attempts > 0 AND (d.cause = 'replay') = part.is_replay`;
@@ -35,8 +35,8 @@ const REQUESTED = `d.status = 'pending' AND d.is_requested`;
 const PARTS = `(VALUES (false), (true)) part(is_replay)`;
 
 /**
- * Makes the endpoints due of deliveries that were written since the last look: one that is slowed down when it has rested, or
- * immediately for a request of the owner. Rows are locked in one order, so that senders never cross.
+ * Makes endpoints due that have deliveries written since the last pass. A slowed endpoint is due after its rest, or
+ * immediately for the owner's request. Rows are locked in one order, so that senders cannot deadlock.
  */
 const TAKE_FRESH = {
   name: 'take_fresh_deliveries',
@@ -53,14 +53,17 @@ const TAKE_FRESH = {
      WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
 };
 
-/** The longest rest of an endpoint: until its last attempt, with its jitter. */
+/** Longest rest of an endpoint: the longest retry delay with its jitter. */
 const LONGEST_REST_SEC = 30 * 3600;
 
 const IS_DUE = isDue('due_at', LONGEST_REST_SEC, 'statement_timestamp()');
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$2', 'statement_timestamp()');
 const LEASE_IS_FROM_LATER_CLOCK = isFromLaterClock('lease_until', '$2', 'statement_timestamp()');
 
-/** $1 holder, $2 lease, $3 most, $4 whether those that did not answer last. One of ours that is due again keeps its fence. */
+/**
+ * $1 holder, $2 lease, $3 limit, $4 true for endpoints whose last attempts failed. An endpoint of ours that is due
+ * again keeps its fence.
+ */
 const CLAIM = {
   name: 'claim_endpoints',
   text: `WITH due AS (
@@ -97,10 +100,11 @@ const ENDPOINTS = {
 const SENT = `d.id, d.event_key, d.event_id, d.cause, d.attempts, d.payload, d.next_at, d.position, d.is_requested`;
 
 /**
- * $1 endpoints, $2 fences, $3 the most each, $4 whether it is slowed down, $5 the deliveries under way, $6 whether it rests. Requested
- * ones come first, then first attempts and due retries in order of position, replays last. An endpoint that is slowed down is
- * probed with an event that was never tried, and only without one by the retry that has been due for longest: an event that
- * cannot be delivered would else hold up all others.
+ * $1 endpoints, $2 fences, $3 limit per endpoint, $4 slowed down, $5 deliveries in progress, $6 resting. Requested
+ * deliveries come first, then first attempts and due retries by position, then replays.
+ *
+ * A slowed endpoint is probed with an event that was never tried, or else with its oldest due retry. Otherwise one
+ * undeliverable event would hold up all others.
  */
 const DUE = {
   name: 'due_deliveries',
@@ -136,15 +140,15 @@ const DUE = {
     ORDER BY v.id, NOT d.is_requested, ${OLDEST_FIRST}`,
 };
 
-/** Whether the last attempt at a delivery was refused by an answer about its event (`verdictOf`). */
+/** True if the receiver refused the last attempt because of its event (`verdictOf`). */
 const WAS_REFUSED = `(d.answer_status BETWEEN 400 AND 499 AND d.answer_status NOT IN (${SLOWING_STATUSES.join(', ')}))`;
 
-/** How long after a success a refusal is taken for a refusal of its own event alone. */
+/** For this long after a success, a refusal counts against its own event only. */
 const TAKING = `interval '1 hour'`;
 
 /**
- * Since when an endpoint that refuses has taken nothing: the first refusal of a type that was last taken before, or never.
- * A type that was refused already when another was taken is refused for its own sake, and says nothing of the endpoint.
+ * Start of the time in which a refusing endpoint accepted nothing: the first refusal of a type that was accepted
+ * before, or never. A type already refused while another was accepted says nothing about the endpoint.
  */
 const REFUSING_SINCE = `CASE WHEN s.taken_at BETWEEN clock_timestamp() - ${TAKING} AND clock_timestamp() THEN NULL
     ELSE (SELECT min(r.since::timestamptz) FROM
@@ -152,9 +156,9 @@ const REFUSING_SINCE = `CASE WHEN s.taken_at BETWEEN clock_timestamp() - ${TAKIN
        WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END`;
 
 /**
- * Records an attempt and its verdict ($5) on the endpoint. The delivery's row is locked first, as by every statement that
- * locks both. One that was requested meanwhile stays due: $11 since when it was due. An event that fails again and again is one
- * failure in a row, so that it alone never slows its endpoint down.
+ * Records an attempt and its verdict ($5) on the endpoint. Locks the delivery's row first, like every statement that
+ * locks both. $11 is the due time that the attempt started with: a delivery requested since then stays due. An event
+ * that fails repeatedly counts as one consecutive failure, so that it cannot slow its endpoint alone.
  */
 const RECORD = {
   name: 'record_attempt',
@@ -182,8 +186,9 @@ const RECORD = {
 };
 
 /**
- * Releases endpoints with the time when they are due next: immediately where something new came meanwhile, by which due_at is
- * earlier than the lease's end, but not before it has rested. A request of the owner waits for no rest. $3 how long nothing may be sent.
+ * Releases endpoints with their next due time. A `due_at` before the lease's end means a new delivery: the endpoint is
+ * due immediately, but not before its rest. A request of the owner skips that rest. $3 is the time for which nothing
+ * may be sent.
  */
 const RELEASE = {
   name: 'release_endpoints',
@@ -221,10 +226,10 @@ const DISABLE_GONE = {
     WHERE id = $1 AND url = $2 AND deleted_at IS NULL RETURNING id`,
 };
 
-/** A turn further ahead than turns are given was written by a later clock. */
+/** A turn beyond the usual distance was written by a later clock. */
 const IS_STALE_TURN = isFromLaterClock('d.free_at', 1);
 
-/** When the next request may go there, in ms; no row when a second's worth of them waits already. */
+/** Returns the ms until the next request may go there; no row if a second's worth of requests already waits. */
 const TAKE_TURN = {
   name: 'take_turn',
   text: `INSERT INTO webhook_destination AS d (name, free_at) VALUES ($1, clock_timestamp() + ${SPACING})
@@ -255,34 +260,34 @@ export interface DueDelivery {
   readonly eventKey: string;
   readonly cause: DeliveryCause;
   readonly attempts: number;
-  /** Null: the event is too old to be read. */
+  /** Null if the event was pruned. */
   readonly payload: string | null;
-  /** Asked for by the owner: sent immediately, before and beside everything else. */
+  /** Requested by the owner: sent immediately, before and beside all others. */
   readonly isRequested: boolean;
   readonly lateSec: number;
-  /** Since when it is due, as the database writes it; null where it ended meanwhile. */
+  /** Due time in the database's text format; null if the delivery ended meanwhile. */
   readonly dueAt: string | null;
 }
 
-/** How many deliveries of an endpoint are wanted. */
+/** Request for the due deliveries of an endpoint. */
 export interface Wanted extends Claimed {
   readonly room: number;
-  /** Slowed down: one at most, beside requested ones. */
+  /** Slowed down: one at most, in addition to requested ones. */
   readonly isFailing: boolean;
-  /** Nothing but requested ones. */
+  /** Only requested ones. */
   readonly isResting?: boolean;
 }
 
 export interface Outcome {
   readonly status: DeliveryStatus;
-  /** Of one that stays pending. */
+  /** Delay until the next attempt of a pending delivery. */
   readonly delayMs: number;
   readonly answered: Omit<Answered, 'retryAfterSec' | 'fault'> & { readonly fault: string | undefined };
 }
 
 @Injectable()
 export class DeliveryClaims {
-  /** This process, for as long as it lives. */
+  /** Id of this process during its lifetime. */
   private readonly holder = randomUUID();
 
   private readonly leaseSec: number;
@@ -294,7 +299,7 @@ export class DeliveryClaims {
     this.leaseSec = sender.leaseSec;
   }
 
-  /** Makes what is new due. Returns how many endpoints have something new. */
+  /** Makes endpoints with new deliveries due. Returns their number. */
   async takeFresh(): Promise<number> {
     return (await this.database.query(TAKE_FRESH)).length;
   }
@@ -304,7 +309,7 @@ export class DeliveryClaims {
     return this.database.query<Claimed>(CLAIM, [this.holder, this.leaseSec, most, areFailing]);
   }
 
-  /** The ids of those that are still ours. */
+  /** Returns the ids that this process still holds. */
   async renew(held: readonly Claimed[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ id: string }>(RENEW, [...columns(held), this.leaseSec]);
     return new Set(rows.map(({ id }) => id));
@@ -324,7 +329,7 @@ export class DeliveryClaims {
     ]);
   }
 
-  /** False when the endpoint is another sender's by now, which attempts the delivery again. */
+  /** Returns false if another sender holds the endpoint by now; that sender attempts the delivery again. */
   async record(held: Claimed, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
     const { fault, status: answerStatus, answer, durationMs } = answered;
     const isOfEndpoint = delivery.cause !== 'test' && status !== 'dropped';
@@ -339,17 +344,17 @@ export class DeliveryClaims {
     await this.database.query(RELEASE, [...columns(held), held.map(({ restMs }) => restMs)]);
   }
 
-  /** Ends what waits for an endpoint that was deleted, a part of it at a time. Returns how many. */
+  /** Ends a batch of deliveries that wait for a deleted endpoint. Returns their number. */
   async drop(endpointId: string): Promise<number> {
     return (await this.database.query(DROP, [endpointId])).length;
   }
 
-  /** False when the endpoint has another URL by now than the one that answered, or is deleted. */
+  /** Returns false if the endpoint is deleted or has another URL than the one that answered. */
   async disableGone({ id, url }: HeldEndpoint): Promise<boolean> {
     return (await this.database.query(DISABLE_GONE, [id, url])).length > 0;
   }
 
-  /** How long until the next request may go to a host or an address; undefined when it is busy for a second. */
+  /** Returns the ms until the next request may go to a host or address; undefined if it is busy for a second. */
   async takeTurn(name: string): Promise<number | undefined> {
     const [turn] = await this.database.query<{ waitMs: number }>(TAKE_TURN, [name]);
     return turn?.waitMs;

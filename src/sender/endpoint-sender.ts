@@ -1,22 +1,22 @@
-/** One endpoint while this process holds it: what is under way to it, in which order it is written, and when it rests. */
+/** An endpoint held by this process: its deliveries in progress, their write order, and its rest. */
 import { sleep } from '../base/clock.js';
 import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import type { Claimed, Wanted } from './delivery-claims.js';
 
-/** Of one endpoint at once. */
+/** Concurrent requests per endpoint. */
 const AT_ONCE_MAX = 10;
-/** How long a first attempt waits for the one before it to be written: beyond that they may overtake each other. */
+/** How long a first attempt waits for the previous one to be written. After that they may be out of order. */
 const ORDER_WAIT_MS = 5000;
 
 export class EndpointSender implements Claimed {
   readonly underWay = new Map<bigint, Promise<void>>();
-  /** Whether the database must be asked what is due. */
+  /** True if due deliveries must be read from the database. */
   isWanting = true;
-  /** By the monotonic clock: nothing is sent before. */
+  /** Nothing is sent before this monotonic time. */
   restUntilMs = 0;
-  /** Of the last place: whether the next may be written. */
+  /** Result of the last place: true if the next may be written. */
   private lastEnd: Promise<boolean> = Promise.resolve(true);
-  /** Of the places that are neither written nor postponed yet: their ends. */
+  /** Ends of the places that are neither written nor postponed. */
   private readonly open = new Set<Promise<boolean>>();
   private isPostponed = false;
   private hasProbed = false;
@@ -32,14 +32,17 @@ export class EndpointSender implements Claimed {
   }
 
   /**
-   * What was postponed comes again when all that were queued with it are written or postponed too: those before it are not
-   * overtaken by it, and those behind it come again with it.
+   * Postponed deliveries are read again once all places queued with them are written or postponed. They then overtake
+   * none before them, and those behind them are read together with them.
    */
   get mayBegin(): boolean {
     return !this.isPostponed || this.open.size === 0;
   }
 
-  /** What to ask for. Of an endpoint that is slowed down one, once, beside requested ones: it rests when it is released. */
+  /**
+   * Returns the request for due deliveries. A slowed endpoint gets one probe per claim, besides requested deliveries,
+   * and rests after its release.
+   */
   wanted(failures: number): Wanted {
     const { id, fence, room } = this;
     if (failures < FAILURES_MAX) return { id, fence, room, isFailing: false };
@@ -48,9 +51,9 @@ export class EndpointSender implements Claimed {
     return { id, fence, room, isFailing: true, isResting: !mayProbe };
   }
 
-  /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */
+  /** Returns a place for a first attempt; it is written after all places queued before it. */
   nextPlace(): Place {
-    // The last one of those that were postponed says no.
+    // After a postponement the last place would answer false.
     const before = this.isPostponed ? Promise.resolve(true) : this.lastEnd;
     this.isPostponed = false;
     let resolveEnd: (mayFollow: boolean) => void = () => undefined;
@@ -77,12 +80,14 @@ export class EndpointSender implements Claimed {
   }
 }
 
-/** Of the calls that end it the first counts. */
+/** The first call that ends the place counts. */
 export interface Place {
-  /** Resolves when it is its turn: true, or false when the one before it comes again later, so that this one must too. */
+  /**
+   * Resolves when it is its turn: true, or false if the place before it was postponed, so that this one must be too.
+   */
   readonly turn: () => Promise<boolean>;
-  /** It was written, or never will be: the next one may. */
+  /** It was written or never will be; the next may be. */
   readonly written: () => void;
-  /** It comes again later. */
+  /** It is attempted again later. */
   readonly postponed: () => void;
 }

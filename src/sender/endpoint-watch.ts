@@ -1,4 +1,4 @@
-/** Says of endpoints that they changed or fail, disables those that have failed for days, and deletes what was delivered long ago. */
+/** Writes events for endpoints that changed or fail, disables those that failed for days, and prunes old deliveries. */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
@@ -11,19 +11,22 @@ import { Database, isDatabaseAway } from '../store/database.js';
 
 const EVERY_MS = 5000;
 const BATCH = 1000;
-/** Of one look, so that the others of it come again in time. */
+/** Batches per pass, so that the other tasks run again in time. */
 const BATCHES_MAX = 50;
 
 const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_timestamp() FROM webhook_state s
   WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '1 hour'
     AND e.failing_told_at IS NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
-/** Writes the event of changes within seconds of another one (webhooks/webhooks.ts), as the endpoint is now. */
+/**
+ * Writes one event for changes that followed another one within seconds (webhooks/webhooks.ts), with the endpoint's
+ * present state.
+ */
 const SAY_CHANGED = `UPDATE webhook_endpoint SET change_reported_at = clock_timestamp()
   WHERE changed_at > change_reported_at AND deleted_at IS NULL
     AND change_reported_at NOT BETWEEN clock_timestamp() - interval '20 seconds' AND clock_timestamp()`;
 
-/** So that the next time is said again. */
+/** Resets the mark, so that the next failure is reported again. */
 const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FROM webhook_state s
   WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
 
@@ -31,7 +34,7 @@ const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), 
   WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '5 days'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
-/** From the oldest, where all that is old lies together; what waits that long is for an event that cannot be read. */
+/** Scans from the oldest id. A delivery still waiting at that age belongs to an event that can no longer be read. */
 const PRUNE = `DELETE FROM webhook_delivery WHERE id IN (
     SELECT id FROM (SELECT id, created_at FROM webhook_delivery ORDER BY id LIMIT $2) oldest
      WHERE created_at < $3::timestamptz - $1 * interval '1 day') RETURNING id`;
@@ -77,7 +80,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
     void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
   onModuleDestroy(): void {
     this.isStopping = true;
     this.repeater.end();
@@ -87,7 +90,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
     await this.repeater.stop();
   }
 
-  /** All of it, whatever fails. Throws the last failure, and at once when the database is away. */
+  /** Runs all tasks even if one fails. Throws the last error, or immediately if the database is unavailable. */
   async look(): Promise<void> {
     const parts = [
       ...[SAY_CHANGED, FORGET_FAILING, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
@@ -107,13 +110,13 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Judges ages only while the database's clock is confirmed: a jump must neither disable nor delete. */
+  /** Judges ages only while the database's clock is confirmed: a clock jump must neither disable nor delete. */
   private async atConfirmedTime(work: (now: Date) => Promise<unknown>): Promise<void> {
     const now = await confirmedNow(this.database);
     if (now !== undefined) await work(now);
   }
 
-  /** Goes on at once while there is more, for as long as others can wait. */
+  /** Repeats while there are more rows, up to the limit of batches. */
   private async prune(now: Date): Promise<void> {
     const { deliveriesDays } = this.config;
     if (deliveriesDays <= 0) return;

@@ -1,8 +1,8 @@
-/** What an attempt says of its endpoint, and when a failed delivery is attempted again (docs/interface.md §27). Pure. */
+/** Judges attempts and schedules retries (docs/interface.md §27). Pure. */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-/** After the first attempt, the second, …; after the twelfth it is given up. */
+/** Delay after the first attempt, the second, and so on; after the twelfth the delivery has failed. */
 const DELAYS_SEC = [
   ...[5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
 ] as const;
@@ -10,13 +10,13 @@ export const ATTEMPTS_MAX = DELAYS_SEC.length + 1;
 const JITTER = 0.2;
 const RETRY_AFTER_SEC_MAX = 24 * HOUR;
 
-/** Statuses below 500 by which a receiver asks for less, and says nothing of the event. */
+/** Statuses below 500 with which a receiver asks for fewer requests; they don't concern the event. */
 export const SLOWING_STATUSES: readonly number[] = [408, 425, 429];
 
-/** `refused`: the receiver is reachable and refuses this event. `slowing`: it should get less until it takes something. */
+/** `refused`: the receiver works and refuses this event. `slowing`: it should get less until it accepts something. */
 export type Verdict = 'taken' | 'refused' | 'slowing';
 
-/** Returns what an attempt says of its endpoint. */
+/** Returns the meaning of an attempt for its endpoint. */
 export function verdictOf({
   fault,
   status = 0,
@@ -29,8 +29,8 @@ export function verdictOf({
 }
 
 /**
- * Milliseconds until the next attempt when `attempts` have failed; undefined when there is none. What the receiver asks
- * for is heeded where it is later, up to a day. `random` is from 0 to 1.
+ * Returns the ms until the next attempt after `attempts` failures, or undefined if there is none. A later time from the
+ * receiver's Retry-After is respected, up to a day. `random` is from 0 to 1.
  */
 export function delayAfterMs(attempts: number, retryAfterSec: number | undefined, random: number): number | undefined {
   const planned = DELAYS_SEC[attempts - 1];
@@ -39,7 +39,7 @@ export function delayAfterMs(attempts: number, retryAfterSec: number | undefined
   return Math.round(Math.max(jittered, Math.min(retryAfterSec ?? 0, RETRY_AFTER_SEC_MAX)) * 1000);
 }
 
-/** The seconds that a Retry-After header asks for, as a number or a date; undefined when it is neither. */
+/** Returns the seconds of a Retry-After header, given as a number or a date; undefined if it is neither. */
 export function retryAfterSecOf(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header.trim());

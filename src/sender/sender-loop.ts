@@ -1,6 +1,6 @@
 /**
- * What the sender does again and again: makes what is new due, claims endpoints, sends what they are due, and gives them
- * back. Endpoints that fail have half of the requests at most, so that those that answer always find room.
+ * The sender's loop: makes new deliveries due, claims endpoints, sends due deliveries, and releases the endpoints.
+ * Failing endpoints get at most half of the requests, so that working ones always have capacity.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
@@ -16,11 +16,11 @@ import { EndpointSender } from './endpoint-sender.js';
 const IDLE_MS = 100;
 const BUSY_MS = 20;
 const RETRY_MS = 1000;
-/** How long an endpoint rests whose host or address is busy: its turns are a second ahead by then. */
+/** Rest of an endpoint whose host or address is busy: its turns are a second ahead then. */
 const BUSY_REST_MS = 500;
-/** How long an endpoint rests of which it could not be read what is due, whatever is new. */
+/** Rest of an endpoint whose due deliveries could not be read, regardless of new ones. */
 const UNREAD_REST_MS = 30_000;
-/** Of those that are asked for one by one: where so many fail it is not theirs. */
+/** Failures of individual reads after which the cause is not the endpoint. */
 const UNREAD_MAX = 3;
 
 @Injectable()
@@ -30,9 +30,11 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
   private renewedMs = monotonicMs();
   private lookedMs = Number.NEGATIVE_INFINITY;
   private isStopping = false;
-  /** Whether the last look could read what is due: while it cannot, nothing more is claimed, so that others may have it. */
+  /**
+   * True if the last pass could read due deliveries. While false, nothing more is claimed, so that other senders can.
+   */
   private isReading = true;
-  /** Endpoints of which it could not be read, and until when they rest. */
+  /** Endpoints whose due deliveries could not be read, with the end of their rest. */
   private readonly unread = new Map<string, number>();
   private readonly renewEveryMs: number;
 
@@ -56,30 +58,33 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     void this.repeater.start();
   }
 
-  /** Seconds since it last read what is due. */
+  /** Seconds since it last read the due deliveries. */
   get lookAgeSec(): number {
     return (monotonicMs() - this.lookedMs) / 1000;
   }
 
-  /** Requests under way. */
+  /** Requests in progress. */
   get underWay(): number {
     return [...this.held.values()].reduce((sum, { underWay }) => sum + underWay.size, 0);
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
   onModuleDestroy(): void {
     this.isStopping = true;
     this.repeater.end();
   }
 
-  /** Takes nothing new, and waits for what is under way; what the process's end cuts off is attempted again by another. */
+  /**
+   * Starts nothing new and waits for requests in progress. Another sender repeats those that the process's end cuts
+   * off.
+   */
   async beforeApplicationShutdown(): Promise<void> {
     await this.repeater.stop();
     await Promise.all([...this.held.values()].flatMap(({ underWay }) => [...underWay.values()]));
     await this.release([...this.held.values()]);
   }
 
-  /** One look; returns when the next is due, in ms. */
+  /** Makes one pass. Returns the ms until the next. */
   async step(): Promise<number> {
     const fresh = await this.claims.takeFresh();
     await this.renew();
@@ -119,7 +124,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     this.held.set(sender.id, sender);
   }
 
-  /** Returns how many attempts began. */
+  /** Returns how many attempts started. */
   private async sendDue(): Promise<number> {
     const now = monotonicMs();
     const wanting = [...this.held.values()].filter((each) => each.isWanting && each.room > 0 && each.mayBegin);
@@ -148,7 +153,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     }
   }
 
-  /** Asks for all at once, and where that fails for one at a time, so that one of them cannot hold up the others. */
+  /** Reads for all endpoints together, and one by one if that fails, so that one endpoint cannot hold up the others. */
   private async together<T extends Claimed>(
     endpoints: readonly T[],
     ask: (some: readonly T[]) => Promise<void>,
@@ -163,7 +168,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     let failed = 0;
     for (const endpoint of endpoints) {
       try {
-        // As long as a statement may take all of them together have waited already.
+        // The failed statement may have used its full timeout while the leases ran.
         await this.renew();
         await ask([endpoint]);
       } catch (error) {
@@ -195,7 +200,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
       .attempt(sender, endpoint, delivery)
       .catch((error: unknown) => {
         sender.restUntilMs = monotonicMs() + BUSY_REST_MS;
-        // What was not recorded is attempted again.
+        // An unrecorded attempt is repeated.
         if (!(error instanceof DestinationBusy)) {
           this.log.warn({ fault: messageOf(error) }, 'an attempt could not be recorded');
         }

@@ -1,6 +1,7 @@
 /**
- * Where webhooks may go (docs/interface.md §27): judged of the URL when it is taken and again before each attempt, and of
- * every address that its name leads to. A refusal gives no reason, so that nobody maps a network by asking.
+ * Decides where webhooks may be sent (docs/interface.md §27). The URL is judged when it is stored and before each
+ * attempt, and so is every address that its name resolves to. A refusal gives no reason, so that callers cannot map a
+ * network with it.
  */
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -11,7 +12,7 @@ import { reasonOf, StartError } from '../domain/errors.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
 
-/** Where machines in clouds read their secrets, and what is local to a link: never, whatever an operator allows. */
+/** Metadata services of clouds and link-local addresses: denied even if an operator allows them. */
 const NEVER = [
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128', '100.100.100.200/32'],
   ...['192.0.0.192/32', '168.63.129.16/32'],
@@ -21,24 +22,24 @@ const GLOBAL_IPV6 = rangeOf('2000::/3');
 const NAME = /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
 const LOCAL_NAME = /(?:^|\.)(?:local|internal|localhost|localdomain|lan|home|corp|intranet|private|onion)$/;
 
-/** A place that a request may be sent to, once its addresses are known. */
+/** The target of a request; its addresses are checked separately. */
 export interface Destination {
   readonly isTls: boolean;
-  /** Without a trailing dot; an address where `isLiteral`. */
+  /** Without a trailing dot; an IP address if `isLiteral`. */
   readonly host: string;
   readonly isLiteral: boolean;
   readonly port: number;
-  /** With its query. */
+  /** Path with query. */
   readonly path: string;
 }
 
 export class AddressRules {
   private readonly allowed: readonly Range[];
   private readonly denied: readonly Range[];
-  /** Of this machine, in their shortest form. */
+  /** Addresses of this machine, in their shortest form. */
   private readonly own: ReadonlySet<string>;
 
-  /** Throws StartError where the process may not list the addresses of its machine. */
+  /** Throws StartError if the process has no permission to list the addresses of its machine. */
   constructor(
     private readonly rules: Config['webhooks'],
     interfaces: typeof networkInterfaces = networkInterfaces,
@@ -50,11 +51,11 @@ export class AddressRules {
     );
   }
 
-  /** Where the URL leads; undefined when webhooks may not name it. Asks nobody. */
+  /** Returns the target of the URL, or undefined if webhooks must not use it. Makes no DNS query. */
   destinationOf(text: string): Destination | undefined {
-    // The parser leaves out line breaks and tabs, and trims: what is kept would be another text than what is called.
+    // The parser drops line breaks and tabs, and trims: the stored text would differ from the requested URL.
     if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return undefined;
-    // Its parser writes every form of an IPv4 address, decimal and octal ones too, as four numbers.
+    // The parser writes every form of an IPv4 address as four numbers, including decimal and octal ones.
     const url = new URL(text);
     const isTls = url.protocol === 'https:';
     if (!isTls && !(this.rules.allowHttp && url.protocol === 'http:')) return undefined;
@@ -64,7 +65,7 @@ export class AddressRules {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
     const path = `${url.pathname}${url.search}`;
     if (isIP(host) !== 0) {
-      // A literal is for hosts of one's own alone: whoever is public has a name.
+      // Literals are only for the operator's own hosts: a public host has a name.
       return this.isOneOf(this.allowed, host) && this.mayConnect(host)
         ? { isTls, host, isLiteral: true, port, path }
         : undefined;
@@ -73,11 +74,11 @@ export class AddressRules {
     return { isTls, host, isLiteral: false, port, path };
   }
 
-  /** Whether a connection may be made to this address, in any of its forms. */
+  /** Returns true if a connection may be made to this address, in any of its forms. */
   mayConnect(address: string): boolean {
-    // The library reads `::1.2.3.4`, which is no IPv4 address, as one.
+    // The library wrongly reads `::1.2.3.4` as an IPv4 address.
     if (isIP(address) === 0 || COMPATIBLE_IPV4.test(address)) return false;
-    // An IPv4 address that is written as IPv6 is that IPv4 address.
+    // Treats an IPv4-mapped IPv6 address as IPv4.
     const parsed = ipaddr.process(address);
     if (matches(this.denied, parsed)) return false;
     if (matches(this.allowed, parsed)) return true;

@@ -1,12 +1,12 @@
-/** The bounds on what a project asks of its webhooks in 24 hours: each act writes rows, and costs it nothing. */
+/** Limits of a project's webhook acts in 24 hours: each act writes rows and is free for the project. */
 import { ApiError } from '../domain/errors.js';
 import type { Transaction } from '../store/database.js';
 import type { WebhookActKind } from '../store/entities/webhook-act.entity.js';
 
-/** The first number of the advisory locks by which a project's webhooks and acts are counted. */
+/** First key of the advisory locks that serialize counting a project's webhooks and acts. */
 const COUNTING = 4202;
 
-/** In 24 hours, over all webhooks of a project; of replays their events. */
+/** Limits in 24 hours over all webhooks of a project; for replays, of their events. */
 export const ACTS_PER_DAY: Readonly<Record<WebhookActKind, number>> = {
   change: 100,
   rotate: 100,
@@ -27,7 +27,7 @@ const COUNTED = `SELECT coalesce(sum(count), 0)::int AS count,
     greatest(1, ceil(extract(epoch FROM min(created_at) + interval '24 hours' - clock_timestamp())))::int AS wait_sec
   FROM webhook_act WHERE project_id = $1 AND act = $2 AND created_at >= clock_timestamp() - interval '24 hours'`;
 
-/** So many changes of a project in a minute are an event each, immediately; those after them are one event together. */
+/** Changes per minute and project that become one event each, immediately. Further changes share one event. */
 const REPORTED_PER_MINUTE = 5;
 
 const CHANGED = `SELECT count(*)::int AS count FROM webhook_act WHERE project_id = $1 AND act IN ('change', 'rotate')
@@ -35,12 +35,12 @@ const CHANGED = `SELECT count(*)::int AS count FROM webhook_act WHERE project_id
 
 const COUNT = `INSERT INTO webhook_act (project_id, act, count) VALUES ($1, $2, $3)`;
 
-/** Takes turns with everything else of the project that is counted, until the transaction ends. */
+/** Serializes with all other counted acts of the project until the transaction ends. */
 export async function lockCounts(tx: Transaction, projectId: string): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
 }
 
-/** Returns how much of an act the project may still ask for. Throws 409 LIMIT_REACHED when that is nothing. */
+/** Returns how much of an act the project has left. Throws 409 LIMIT_REACHED if that is nothing. */
 export async function requireAct(tx: Transaction, projectId: string, act: WebhookActKind): Promise<number> {
   await lockCounts(tx, projectId);
   await tx.query(FORGET, [projectId]);
@@ -62,7 +62,7 @@ export async function countChange(tx: Transaction, projectId: string, act: 'chan
   await countAct(tx, projectId, act);
 }
 
-/** Whether a change that was just counted is an event of its own. */
+/** Returns true if the change just counted becomes a separate event. */
 export async function isReportedNow(tx: Transaction, projectId: string): Promise<boolean> {
   const [changed] = await tx.query<{ count: number }>(CHANGED, [projectId]);
   return (changed?.count ?? 0) <= REPORTED_PER_MINUTE;

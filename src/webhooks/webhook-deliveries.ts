@@ -1,4 +1,4 @@
-/** What was and is sent to an endpoint, and what is asked to be sent again. Writes new deliveries; the sender does the rest. */
+/** Deliveries of an endpoint: lists them, and writes new ones for tests, replays and resends. The sender sends them. */
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { nowMs } from '../base/clock.js';
@@ -34,14 +34,16 @@ export interface DeliveryView {
 
 export interface Replay {
   readonly events: number;
-  /** Up to where; what is later may be replayed next. */
+  /** Last replayed position; a next replay can continue after it. */
   readonly lastPosition: bigint;
 }
 
 const VIEW = `SELECT id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
     answer_status, answer, fault, duration_ms FROM webhook_delivery WHERE endpoint_id = $1`;
 
-/** $1 endpoint, $2 before which id, $3 the most. The status in words, so that the index of those in it serves. */
+/**
+ * $1 endpoint, $2 exclusive upper id, $3 limit. The status is a literal, so that the planner uses its partial index.
+ */
 const listOf = (name: string, where: string): Statement => ({
   name: `webhook_deliveries_${name}`,
   text: `${VIEW} AND id < $2 ${where} ORDER BY id DESC LIMIT $3`,
@@ -64,15 +66,18 @@ const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM m
 const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause = 'replay' AND status = 'pending' LIMIT 1`;
 
 /**
- * What waited for an endpoint that was deleted or disabled is ended by the sender, a row at a time: who makes it over and over
- * keeps the sender from everybody else's.
+ * The sender ends waiting deliveries of a deleted or disabled endpoint row by row. A project that caused this
+ * repeatedly would delay the deliveries of all others.
  */
 const BROKEN_OFF = `SELECT ceil(extract(epoch FROM max(b.at) + interval '1 minute' - clock_timestamp()))::int AS wait_sec FROM (
     SELECT greatest(e.deleted_at, e.disabled_at) AS at FROM webhook_endpoint e WHERE e.project_id = $1
     UNION ALL (SELECT d.created_at FROM webhook_delivery d WHERE d.endpoint_id = $2 AND d.status = 'dropped' ORDER BY d.id DESC LIMIT 1)) b
   WHERE b.at > clock_timestamp() - interval '1 minute'`;
 
-/** Of the types that the endpoint wants, in order; where there are more, the next replay goes on after the last. */
+/**
+ * Events of the types that the endpoint subscribes to, in order. Beyond the limit, the next replay continues after the
+ * last.
+ */
 const REPLAY = `WITH wanted AS (
     SELECT e.id AS event_id, e.payload::json ->> 'id' AS event_key, e.type, e.position
       FROM webhook_endpoint w JOIN event e ON e.project_id = w.project_id AND e.payload IS NOT NULL AND e.position > $2
@@ -81,7 +86,7 @@ const REPLAY = `WITH wanted AS (
     SELECT $1, 'replay', event_id, event_key, type, position FROM wanted RETURNING position)
   SELECT count(*)::int AS events, coalesce(max(position), $2) AS "lastPosition" FROM made`;
 
-/** One that still waits is due now; one that ended comes again as a new one. */
+/** A pending delivery becomes due now; an ended one is sent as a new delivery. */
 const RESEND_PENDING = `UPDATE webhook_delivery SET next_at = clock_timestamp(), is_fresh = true, is_requested = true
   WHERE id = $2 AND endpoint_id = $1 AND status = 'pending' RETURNING id`;
 const CAUSE = `SELECT cause FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1`;
@@ -89,14 +94,17 @@ const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id
   SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload, true
     FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1 AND status <> 'pending' RETURNING id`;
 
-/** By a statement of its own, after the lock was had. */
+/** A separate statement, so that it reads the state after the lock was taken. */
 const IS_FROZEN = `SELECT frozen FROM credit_account WHERE project_id = $1`;
 
 @Injectable()
 export class WebhookDeliveries {
   constructor(private readonly database: Database) {}
 
-  /** Newest first, up to `limit`, before the id named. The caller has shown that the endpoint is its own. */
+  /**
+   * Returns deliveries before the given id, newest first, up to `limit`. The caller must have checked that the endpoint
+   * belongs to the project.
+   */
   async list(
     webhookId: string,
     status: DeliveryStatus | undefined,
@@ -107,7 +115,7 @@ export class WebhookDeliveries {
     return this.database.query<DeliveryView>(statement, [webhookId, beforeId ?? ID_MAX, limit]);
   }
 
-  /** Sends an event that says what it is, once. Throws 404, 403, 400 for a disabled endpoint, and 429 for a seventh a minute. */
+  /** Sends one test event. Throws 404, 403, 400 for a disabled endpoint, and 429 for a seventh test within a minute. */
   async test(projectId: string, webhookId: string, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx, url) => {
       await requireTest(tx, webhookId);
@@ -122,8 +130,8 @@ export class WebhookDeliveries {
   }
 
   /**
-   * Sends what came after a position again, behind what is new. Throws 404, 403, 400, 409 while one is under way or when the
-   * project had as many events replayed as it may in a day, and 429 within a minute after a webhook of the project was deleted
+   * Sends events after a position again, behind new ones. Throws 404, 403, 400, and 409 while a replay is in progress
+   * or if the project's daily limit is used up. Throws 429 within a minute after a webhook of the project was deleted
    * or disabled.
    */
   async replay(projectId: string, webhookId: string, after: bigint, witness: Witness): Promise<Replay> {
@@ -149,8 +157,8 @@ export class WebhookDeliveries {
   }
 
   /**
-   * Sends one delivery again, or now if it waits, also while its endpoint is slowed down. Throws 404, 403, 400, 409 for too
-   * many in a day, and 429 for a seventh test a minute.
+   * Sends one delivery again, or now if it is pending, even while its endpoint is slowed down. Throws 404, 403, 400,
+   * 409 beyond the daily limit, and 429 for a seventh test within a minute.
    */
   async resend(projectId: string, webhookId: string, deliveryId: bigint, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx) => {
@@ -165,7 +173,7 @@ export class WebhookDeliveries {
     });
   }
 
-  /** Acts on an endpoint that is enabled; the delivery whose id `work` returns. */
+  /** Runs `work` on an enabled endpoint and returns the delivery whose id it returns. */
   private async act(
     projectId: string,
     webhookId: string,
@@ -190,8 +198,9 @@ async function requireTest(tx: Transaction, webhookId: string): Promise<void> {
 }
 
 /**
- * Locks the endpoint; its URL. Throws 404, 403 when the project is frozen, and 400 when the endpoint is disabled. Who freezes
- * the project waits for the lock, and ends what was written under it (store/functions/webhook-functions.ts).
+ * Locks the endpoint and returns its URL. Throws 404, 403 if the project is frozen, and 400 if the endpoint is
+ * disabled. A freeze waits for this lock and then ends deliveries written under it
+ * (store/functions/webhook-functions.ts).
  */
 async function lockEnabled(tx: Transaction, projectId: string, webhookId: string): Promise<string> {
   const { url, isDisabled } = await lockEndpoint(tx, projectId, webhookId);

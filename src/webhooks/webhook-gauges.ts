@@ -1,4 +1,7 @@
-/** How long what is due to webhooks has waited for a sender, as a gauge: read by every worker, so that it shows that no sender runs. */
+/**
+ * Gauge of how long due deliveries have waited for a sender. Every worker reads it, so it also shows that no sender
+ * runs.
+ */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { Repeater } from '../base/repeat.js';
@@ -10,8 +13,8 @@ import { Database } from '../store/database.js';
 const SAMPLE_MS = 10_000;
 
 /**
- * What no sender has seen yet, by its oldest, and what is due again; an endpoint that a sender holds is due when its lease
- * ends. Where no sender runs, one that takes nothing any more stays due.
+ * The oldest delivery that no sender has seen, and the oldest endpoint that is due again. A held endpoint is due when
+ * its lease ends. Without a running sender, even an endpoint that no longer accepts events stays due.
  */
 const SAMPLE = {
   name: 'gauges_webhooks',
@@ -57,7 +60,7 @@ export class WebhookGauges implements BeforeApplicationShutdown {
     await this.repeater.stop();
   }
 
-  /** Reads it once. */
+  /** Reads the gauge once. */
   async sample(): Promise<void> {
     const [row] = await this.database.query<{ late_sec: number }>(SAMPLE);
     this.late.set(row?.late_sec ?? 0);

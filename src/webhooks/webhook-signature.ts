@@ -3,7 +3,10 @@ import { createHmac } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** One signature for each secret, so that a receiver may hold either during a rotation. `id` holds no dot. */
+/**
+ * Returns the headers with one signature per secret, so that a receiver may hold either one during a rotation. `id`
+ * must not contain a dot.
+ */
 export function signedHeaders(
   id: string,
   timestampSec: number,

@@ -1,4 +1,3 @@
-/** The paths of webhooks. No logic: reads the request, asks the services, shapes the answer. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { nonceOf } from '../auth/nonces.js';
 import { cursorAt, idIn } from '../domain/cursor.js';
@@ -41,7 +40,7 @@ import {
 import { ROTATION_SEC_MAX, Webhooks } from './webhooks.js';
 
 const MANAGE = { scope: 'manage', budget: 'general' } as const;
-/** What has no member that must be there may be sent without a body. */
+/** Routes without a mandatory member accept a missing body. */
 const ACT = { ...MANAGE, mayBeEmpty: true } as const;
 
 @Controller('v1/webhooks')

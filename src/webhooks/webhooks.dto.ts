@@ -1,4 +1,4 @@
-/** Requests and answers of webhooks (docs/interface.md §27). Strict: an unknown member is refused. */
+/** Requests and answers of webhooks (docs/interface.md §27). An unknown member is refused. */
 import { EVENT_TYPES } from '../events/payload.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery } from '../http/body/page-query.js';
@@ -49,7 +49,7 @@ export class WebhookChangeRequest {
   declare readonly enabled?: boolean;
 }
 
-/** Nothing is asked for; sent as an object without members, or not at all. */
+/** A request without members: an empty object, or no body. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
 export class WebhookActRequest {}
 
@@ -77,7 +77,7 @@ export class DeliveryListQuery extends PageQuery {
 export interface WebhookBody {
   readonly id: string;
   readonly url: string;
-  /** Absent: all. */
+  /** Absent means all types. */
   readonly types?: readonly string[];
   readonly description: string;
   readonly enabled: boolean;
@@ -88,7 +88,7 @@ export interface WebhookBody {
   readonly previous_secret_until?: string;
   readonly created_at: string;
   readonly changed_at: string;
-  /** Once, in the answer that made it. */
+  /** Only in the answer of the request that made it. */
   readonly secret?: string;
 }
 
@@ -129,7 +129,7 @@ export interface ReplayBody {
   readonly last_position: number;
 }
 
-/** Without what is null. */
+/** Removes members that are null. */
 function withoutNull<T extends object>(members: { readonly [K in keyof T]: T[K] | null }): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as T;
 }

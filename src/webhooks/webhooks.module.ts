@@ -1,4 +1,4 @@
-/** Wires the endpoints of webhooks for who configures them: the API and the operator's commands. */
+/** Wires the endpoints of webhooks for the API and the operator's commands. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { WebhookEndpoint } from '../store/entities/webhook-endpoint.entity.js';

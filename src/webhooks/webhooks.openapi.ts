@@ -1,4 +1,4 @@
-/** What the paths of webhooks take and give, for the documentation (docs/interface.md §27). */
+/** OpenAPI descriptions of the webhook routes (docs/interface.md §27). */
 import {
   always,
   answerSchema,

@@ -1,6 +1,6 @@
 /**
- * The endpoints of a project: made, changed, deleted, and their secrets rotated. A secret leaves this file here alone,
- * when it is made; at rest it is sealed. What is sent to them is the sender's.
+ * Creates, changes and deletes a project's webhook endpoints, and rotates their secrets. A secret is returned once,
+ * when it is made, and sealed at rest. The sender makes the deliveries.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,18 +21,18 @@ import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } f
 import { AddressRules } from './address-rules.js';
 import { countChange, isReportedNow, lockCounts } from './webhook-acts.js';
 
-/** Of one project at once. */
+/** Per project at the same time. */
 const WEBHOOKS_MAX = 10;
-/** In 24 hours: deleted ones are kept for ever. */
+/** Creations in 24 hours: rows of deleted webhooks are kept for ever. */
 export const WEBHOOKS_PER_DAY = 100;
 export const ROTATION_SEC_MAX = 86_400;
 const DAY_MS = 86_400_000;
-/** What waits is counted up to this: so many, or more. */
+/** Waiting deliveries are counted up to this number, which then means "or more". */
 const PENDING_MAX = 10_000;
-/** As Standard Webhooks wants it: 24 to 64. */
+/** Standard Webhooks requires 24 to 64. */
 const SECRET_BYTES = 32;
 
-/** An endpoint as its owner sees it: everything but its secrets. */
+/** An endpoint as its owner sees it, without its secrets. */
 export interface WebhookView {
   readonly id: string;
   readonly project_id: string;
@@ -44,23 +44,23 @@ export interface WebhookView {
   readonly changed_at: Date;
   readonly disabled_at: Date | null;
   readonly disabled_reason: DisabledReason | null;
-  /** Since when it takes nothing; null while it takes events, or got none. */
+  /** Start of the present failures; null if the endpoint accepts events or has received none. */
   readonly failing_since: Date | null;
-  /** Until when the secret before the last rotation still signs; null when it does not. */
+  /** Until when the secret before the last rotation also signs; null if it does not. */
   readonly previous_until: Date | null;
   /** At most PENDING_MAX. */
   readonly pending: number;
 }
 
-/** How many deliveries wait, in words: beyond what is counted, so many or more. */
+/** Returns the number of waiting deliveries as text, with "or more" at the counting limit. */
 export function pendingText({ pending }: WebhookView): string {
   return pending < PENDING_MAX ? pending.toString() : `${PENDING_MAX.toString()} or more`;
 }
 
-/** Absent members stay as they are. */
+/** Absent members are not changed. */
 export interface WebhookOptions {
   readonly url?: string;
-  /** Empty: every type. */
+  /** Empty means every type. */
   readonly types?: readonly string[];
   readonly description?: string;
   readonly isEnabled?: boolean;
@@ -71,17 +71,20 @@ const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_b
     webhook_pending(e.id, ${PENDING_MAX.toString()}) AS pending
   FROM webhook_endpoint e JOIN webhook_state s ON s.endpoint_id = e.id WHERE e.project_id = $1 AND e.deleted_at IS NULL`;
 
-/** Forgets how the endpoint has answered: its owner enables it, or gives it another URL. */
+/** Clears the record of failures: the owner enabled the endpoint or gave it another URL. */
 const FORGET_ANSWERS = `UPDATE webhook_state SET failures = 0, failing_since = NULL, taken_at = NULL, refused_since = '{}',
     due_at = clock_timestamp() WHERE endpoint_id = $1`;
 
-/** Marks an endpoint as changed. Without `isReported` the sender writes the event, of this and further changes (sender/endpoint-watch.ts). */
+/**
+ * Marks an endpoint as changed. Without `isReported` the sender later writes one event for this and further changes
+ * (sender/endpoint-watch.ts).
+ */
 const changedColumns = (isReported: boolean) => ({
   changedAt: () => 'statement_timestamp()',
   changeReportedAt: () => (isReported ? 'statement_timestamp()' : `coalesce(change_reported_at, created_at)`),
 });
 
-/** A trigger keeps the secret in use as the one before (store/functions/previous-secrets.ts). */
+/** A trigger stores the present secret as the previous one (store/functions/previous-secrets.ts). */
 const KEEP_PREVIOUS = `UPDATE webhook_endpoint
     SET previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
   WHERE id = $1`;
@@ -115,7 +118,7 @@ export class Webhooks {
     return found;
   }
 
-  /** The project that an endpoint is of, for those who act for any. Throws 404. */
+  /** Returns the endpoint's project, for an operator who acts on any project. Throws 404. */
   async projectOf(id: string): Promise<string> {
     const found = await this.endpoints.findOneBy({ id: requireId(id), deletedAt: IsNull() });
     if (found === null) throw noSuchWebhook();
@@ -123,8 +126,8 @@ export class Webhooks {
   }
 
   /**
-   * Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh, and for
-   * too many in a day.
+   * Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for an unknown type, and 409 LIMIT_REACHED for an eleventh
+   * webhook or beyond the daily limit.
    */
   async create(
     projectId: string,
@@ -159,7 +162,10 @@ export class Webhooks {
     return { id, secret };
   }
 
-  /** What changes nothing is no event. Throws as `create` does, 404, and 409 LIMIT_REACHED; disabling is always possible. */
+  /**
+   * Changes an endpoint; no event is written if nothing changes. Throws as `create` does, 404, and 409 LIMIT_REACHED.
+   * Disabling is always possible.
+   */
   async change(projectId: string, id: string, options: WebhookOptions, witness: Witness): Promise<void> {
     const columns = this.columnsOf(options);
     await this.act(projectId, id, async (tx, before) => {
@@ -167,26 +173,26 @@ export class Webhooks {
       const isMoved = options.url !== undefined && options.url !== before.url;
       if (options.isEnabled === true || isMoved) await tx.query(FORGET_ANSWERS, [id]);
       if (!isChange(before, options)) return;
-      // Each disabling needs an enabling before it, which is counted.
+      // Disabling needs no count, because the enabling before it was counted.
       if (!isDeepStrictEqual(options, { isEnabled: false })) await countChange(tx, projectId, 'change');
       const changed = changedColumns(await isReportedNow(tx, projectId));
       await tx.repository(WebhookEndpoint).update({ id }, { ...columns, ...changed });
     });
   }
 
-  /** Nothing is sent to it any more, also of what waits. Throws 404. */
+  /** Deletes an endpoint; nothing more is sent to it, not even waiting deliveries. Throws 404. */
   async delete(projectId: string, id: string, witness: Witness): Promise<void> {
     await this.act(projectId, id, async (tx) => {
       await witness(tx, 'webhook.delete', projectId, { webhook: id });
       const now = () => 'clock_timestamp()';
       const secrets = { secretSealed: null, previousSecretSealed: null, previousUntil: null };
       await tx.repository(WebhookEndpoint).update({ id }, { ...secrets, deletedAt: now, changedAt: now });
-      // Its deliveries are ended by who sends them, a few at a time.
+      // The sender ends its deliveries in batches.
       await tx.query(LOOK_NOW, [id]);
     });
   }
 
-  /** A new secret; the one before signs beside it for `expireSec` more. Throws 404, and 409 LIMIT_REACHED. */
+  /** Returns a new secret; the previous one also signs for `expireSec` more. Throws 404, and 409 LIMIT_REACHED. */
   async rotate(projectId: string, id: string, expireSec: number, witness: Witness): Promise<string> {
     const secret = newSecret();
     const secretSealed = await this.seal(id, secret);
@@ -201,7 +207,7 @@ export class Webhooks {
     return secret;
   }
 
-  /** Seals every secret anew under the newest key; unless it `isReplacing`, only counts them. */
+  /** Reseals every secret under the newest key. Only counts them unless `isReplacing`. */
   async resealSecrets(isReplacing: boolean): Promise<ResealCount> {
     return addCounts([
       await reseal(this.secretsOf('secretSealed'), this.sealers.webhookSecret, isReplacing),
@@ -226,7 +232,7 @@ export class Webhooks {
     };
   }
 
-  /** Acts on an endpoint under its row's lock. */
+  /** Runs `work` under the lock of the endpoint's row. */
   private async act(
     projectId: string,
     id: string,
@@ -262,7 +268,7 @@ interface LockedEndpoint {
   readonly disabledReason: DisabledReason | null;
 }
 
-/** Holds the endpoint's row until the transaction ends. Throws 404. */
+/** Locks the endpoint's row until the transaction ends. Throws 404. */
 export async function lockEndpoint(tx: Transaction, projectId: string, id: string): Promise<LockedEndpoint> {
   const [found] = await tx.query<LockedEndpoint>(
     `SELECT url, types, description, disabled_at IS NOT NULL AS "isDisabled", disabled_reason AS "disabledReason"
@@ -273,7 +279,7 @@ export async function lockEndpoint(tx: Transaction, projectId: string, id: strin
   return found;
 }
 
-/** Whether the endpoint is another one afterwards. Its owner's word replaces any other reason that it is disabled for. */
+/** Returns true if the options change the endpoint. Disabling by the owner replaces any other reason. */
 function isChange(before: LockedEndpoint, { url, types, description, isEnabled }: WebhookOptions): boolean {
   return (
     (url !== undefined && url !== before.url) ||
@@ -286,18 +292,18 @@ function isChange(before: LockedEndpoint, { url, types, description, isEnabled }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The id, if it is of the form of one. Throws 404. */
+/** Returns the id if it is a UUID. Throws 404. */
 export function requireId(id: string): string {
   if (!UUID.test(id)) throw noSuchWebhook();
   return id;
 }
 
-/** `whsec_` and base64, as every library of Standard Webhooks reads it. */
+/** `whsec_` and base64, the format of the Standard Webhooks libraries. */
 function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** What the audit log keeps of a change. */
+/** Returns the part of a change that the audit log stores. */
 function shown({ url, ...rest }: WebhookOptions): Readonly<Record<string, unknown>> {
   return { ...(url !== undefined && { url: maskedUrl(url) }), ...rest };
 }
