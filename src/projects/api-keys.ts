@@ -1,6 +1,6 @@
 /**
- * The keys of projects beside their primary ones: made, shown once, rotated, narrowed and revoked; at rest they are sealed.
- * The primary's secret is made with its project (projects.ts); all else of it is here too.
+ * API keys of projects: creates, rotates, restricts and revokes them. A secret is shown once and sealed at rest. The
+ * primary key's secret is made with its project (projects.ts); its other operations are here too.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -15,17 +15,17 @@ import { Database, type Queryable, type Transaction } from '../store/database.js
 import { ApiKey } from '../store/entities/api-key.entity.js';
 import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
 
-/** 192 random bits; the interface asks for 128 at least, since a signature by MD5 can be searched offline. */
+/** 192 random bits. The interface requires at least 128, since an MD5 signature permits an offline search. */
 const API_KEY_BYTES = 24;
 
-/** What the keys of test projects begin with; those of others are hex digits, and never do. */
+/** Prefix of test projects' keys. Other keys are hex digits and never start with it. */
 const TEST_PREFIX = 'test_';
 
 export function newApiKey(isTest: boolean): string {
   return `${isTest ? TEST_PREFIX : ''}${randomBytes(API_KEY_BYTES).toString('hex')}`;
 }
 
-/** A key as an operator sees it: everything but its secret. */
+/** A key as an operator sees it, without its secret. */
 export interface KeyView {
   readonly id: string;
   readonly project_id: string;
@@ -34,22 +34,22 @@ export interface KeyView {
   readonly scopes: Scope[];
   readonly allowed_sources: string[];
   readonly daily_cap_credits: Credits | null;
-  /** Of the present UTC day. */
+  /** Spent in the present UTC day. */
   readonly spent_credits: Credits;
   readonly created_at: Date;
   readonly last_used_at: Date | null;
-  /** Until when the secret before the last rotation still verifies; null when it does not. */
+  /** Until when the secret before the last rotation still verifies; null if it does not. */
   readonly previous_until: Date | null;
   readonly revoked_at: Date | null;
 }
 
-/** What a key may do; absent members stay as they are. */
+/** Permissions of a key; absent members are not changed. */
 export interface KeyOptions {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
-  /** Addresses and CIDR ranges that may call with it; empty = any. */
+  /** Addresses and CIDR ranges that may call with it; empty means any. */
   readonly allowedSources?: readonly string[];
-  /** Null: no cap. */
+  /** Null means no cap. */
   readonly dailyCapCredits?: Credits | null;
 }
 
@@ -66,10 +66,10 @@ const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes
     created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
   FROM api_key`;
 
-/** The project's row stands between two who make its keys at once. */
+/** The lock on the project's row serializes concurrent creations of its keys. */
 export const LOCK_PROJECT = `SELECT test FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
-/** How many keys were made in 24 hours, those revoked since included. */
+/** Counts the keys made in 24 hours, including those revoked since. */
 const MADE_LATELY = `SELECT count(*)::int AS made FROM api_key
   WHERE project_id = $1 AND id <> project_id AND created_at > clock_timestamp() - interval '1 day'`;
 
@@ -77,15 +77,15 @@ const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.proj
   WHERE k.id = $1 AND k.revoked_at IS NULL FOR NO KEY UPDATE`;
 
 /**
- * The secret in use becomes the one before, for as long as both verify: a trigger keeps it (functions/previous-secrets.ts),
- * so that nobody who rotates needs to read it.
+ * Makes the present secret the previous one for as long as both verify. A trigger stores it
+ * (functions/previous-secrets.ts), so that a rotation needs no read access to it.
  */
 export const KEEP_PREVIOUS = `UPDATE api_key
     SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
         revoked_at = NULL
   WHERE id = $1 RETURNING id`;
 
-/** What happened to a key goes into its project's log, with the key as it is by then. Nothing of its secrets is in it. */
+/** Writes a key's event into its project's log, with the key's present state and without its secrets. */
 const INSERT_EVENT = `INSERT INTO event (project_id, type, snapshot)
   SELECT project_id, $2, json_build_object('key', json_build_object('id', id, 'name', name, 'is_primary', id = project_id,
            'scopes', scopes, 'previous_until', previous_until)) FROM api_key WHERE id = $1`;
@@ -106,7 +106,7 @@ export class ApiKeys {
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
   ) {}
 
-  /** The project's keys that verify, the primary first; all that ever were with `isAll`. */
+  /** Returns the project's active keys, the primary first; with `isAll` also the revoked ones. */
   async list(projectId: string, isAll = false): Promise<KeyView[]> {
     return this.database.query<KeyView>(
       [VIEW, `WHERE project_id = $1 AND ($2 OR revoked_at IS NULL) ORDER BY id <> project_id, created_at, id`].join(
@@ -116,7 +116,7 @@ export class ApiKeys {
     );
   }
 
-  /** From where keys that verify were used lately: the newest first, some twenty of each. */
+  /** Returns recent source addresses of active keys, newest first, about twenty per key. */
   async recentSources(projectId: string): Promise<RecentSource[]> {
     return this.database.query<RecentSource>(
       `SELECT k.id AS key_id, k.name AS key_name, s.key AS address, s.value AS at
@@ -126,14 +126,17 @@ export class ApiKeys {
     );
   }
 
-  /** Throws OperatorError when there is no such key. */
+  /** Throws OperatorError if the key does not exist. */
   async get(id: string): Promise<KeyView> {
     const [found] = await this.database.query<KeyView>([VIEW, 'WHERE id = $1'].join(' '), [id]);
     if (found === undefined) throw noSuchKey(id);
     return found;
   }
 
-  /** Makes a key; its secret leaves this file here alone. Throws OperatorError for an eleventh, and for too many in a day. */
+  /**
+   * Creates a key and returns its secret, this once. Throws OperatorError beyond ten active keys, and beyond the daily
+   * limit.
+   */
   async create(
     projectId: string,
     options: KeyOptions & { readonly name: string; readonly scopes: readonly Scope[] },
@@ -160,13 +163,13 @@ export class ApiKeys {
     return { id, apiKey };
   }
 
-  /** Gives a key that is not the primary a new secret; the one before verifies for `overlapSec` more. */
+  /** Replaces the secret of a key other than the primary. The previous one also verifies for `overlapSec` more. */
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary) throw new OperatorError('This is the primary key; `project rotate-key` makes a new one.', 2);
     const seals = await this.sealers.sealing('api-key');
     return this.database.transaction(async (tx) => {
-      // Under the row's lock: a revocation under way must not be undone.
+      // Locks the row, so that a concurrent revocation is not undone.
       const [key] = await tx.query<{ test: boolean }>(LOCK_UNREVOKED, [id]);
       if (key === undefined) throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
       const apiKey = newApiKey(key.test);
@@ -178,7 +181,7 @@ export class ApiKeys {
     });
   }
 
-  /** The key, and the secret before it, verify nothing from now on. Of one that is revoked nothing changes. */
+  /** Revokes a key: neither its secret nor the previous one verifies from now on. A revoked key is not changed. */
   async revoke(id: string, act: Author): Promise<void> {
     const { project_id: projectId } = await this.get(id);
     await this.database.transaction(async (tx) => {
@@ -203,7 +206,7 @@ export class ApiKeys {
     });
   }
 
-  /** Seals every key but the primaries anew, and the secrets before all of them; unless it `isReplacing`, only counts them. */
+  /** Reseals every key except the primaries, and the previous secrets of all. Only counts them unless `isReplacing`. */
   async resealKeys(isReplacing: boolean): Promise<ResealCount> {
     return addCounts([
       await reseal(this.secretsOf('sealed'), this.sealers.apiKey, isReplacing),

@@ -1,6 +1,7 @@
 /**
- * Finds projects in a cache that is at most 30 s old (docs/interface.md §2) and that changes invalidate at once. An
- * unknown project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
+ * Finds projects in a cache that is at most 30 s old (docs/interface.md §2); a change invalidates its entry
+ * immediately. An unknown project is cached, read and answered exactly like a known one. Opened API keys exist only
+ * here.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
@@ -16,27 +17,29 @@ import { Sealers } from '../base/sealers.js';
 import { Database } from '../store/database.js';
 import { ProjectFeed, type KeyRow, type ProjectRow } from './project-feed.js';
 
-/** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
+/**
+ * Entries per process and kind (known, unknown). The oldest one is evicted; a flood of unknown ids evicts no project.
+ */
 const ENTRIES_MAX = 10_000;
 /** Ids of projects, 36 characters each. */
 const KNOWN_IDS_MAX = 100_000;
-/** Reads that callers cause who have not proven anything: per project, and per process and kind of id. */
+/** Limits of reads caused by unauthenticated callers: per project, and per process and kind of id. */
 const PROJECT_REREADS_PER_SEC = 10;
 const READS_PER_SEC = 100;
 
-/** An API key, by what it may do. */
+/** An API key with its permissions. */
 export interface KnownKey {
   readonly id: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** undefined = any source may call with it. */
+  /** Undefined means that any source may call with it. */
   readonly sources: AddressList | undefined;
 }
 
-/** What a signature is checked with, in the forms that the two of them take. */
+/** A secret that signatures are checked with, in the form that each scheme needs. */
 export interface Secret {
   readonly text: string;
   readonly hmac: KeyObject;
-  /** Whose secret it is; undefined for one that nobody has. */
+  /** The key that has this secret; undefined for a dummy secret. */
   readonly key: KnownKey | undefined;
   /** By this process's monotonic clock. */
   readonly expiresMs: number;
@@ -44,20 +47,20 @@ export interface Secret {
 
 export interface KnownProject {
   readonly record: ProjectRecord;
-  /** undefined = any source may call. */
+  /** Undefined means that any source may call. */
   readonly sources: AddressList | undefined;
 }
 
-/** What the directory knows of one id; `project` is undefined for an id that nobody has. */
+/** The cached state of one id; `project` is undefined for an id without a project. */
 export interface Entry {
   readonly id: string;
   readonly project: KnownProject | undefined;
-  /** Always as many, whatever the project has: what nobody has stands in for the rest. The last to match comes first. */
+  /** Has a fixed length for every project, padded with dummy secrets. The one that matched last is first. */
   readonly secrets: Secret[];
-  /** The primary key's secret and the one before it, which alone verify MD5. */
+  /** The primary key's secret and its previous one; only these verify MD5. */
   readonly primary: readonly Secret[];
   readonly readMs: number;
-  /** How often it may be read because it verified nothing; of all entries that follow each other so. */
+  /** Budget of re-reads after a failed verification; entries that replace each other share it. */
   readonly rereads: ReadBudget;
 }
 
@@ -68,14 +71,14 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly loads = new Map<string, Promise<Entry>>();
   private readonly feed: ProjectFeed;
   private readonly maxAgeMs: number;
-  /** Opened in the place of a key that is not there, so that both ways do the same work. */
+  /** Opened in place of a missing key, so that both cases do the same work. */
   private readonly sealedDummy: Buffer;
-  /** Ids of projects, the longest known first; they outlive what is cached of them. */
+  /** Ids of projects, longest known first; they outlive their cached entries. */
   private readonly knownIds = new Set<string>();
-  /** Counts announcements, so that a read which one overtook is not cached. */
+  /** Counts announcements: a read that started before one is not cached. */
   private changes = 0;
   private readonly listeners: ((projectId: string | undefined) => void)[] = [];
-  /** Apart: whoever makes up ids takes no read from the projects there are. */
+  /** Separate budgets, so that made-up ids take no reads from existing projects. */
   private readonly reads = { known: new ReadBudget(READS_PER_SEC), unknown: new ReadBudget(READS_PER_SEC) };
 
   constructor(
@@ -106,26 +109,27 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.dropAll();
   }
 
-  /** Calls `listener` with each project that changes, and with undefined where any of them may have. */
+  /** Calls `listener` with each changed project, or with undefined if any of them may have changed. */
   onChange(listener: (projectId: string | undefined) => void): void {
     this.listeners.push(listener);
   }
 
-  /** The cached entry if it is young enough; no I/O. */
+  /** Returns the cached entry if it is fresh enough, without I/O. */
   cached(id: string, ageMs = this.maxAgeMs): Entry | undefined {
     const entry = this.known.get(id) ?? this.unknown.get(id);
     return entry !== undefined && monotonicMs() - entry.readMs < Math.min(ageMs, this.maxAgeMs) ? entry : undefined;
   }
 
-  /** Reads the entry, once for all who ask at the same time. Throws 503 AUTH_UNAVAILABLE. */
+  /** Reads the entry, once for all concurrent callers. Throws 503 AUTH_UNAVAILABLE. */
   async load(id: string): Promise<Entry> {
     return this.loads.get(id) ?? this.begin(id, new ReadBudget(PROJECT_REREADS_PER_SEC));
   }
 
   /**
-   * Reads the entry again after it did not verify a signature; undefined when this was done too often within a second,
-   * for it or for others of its kind. However lately it was read, a key may be newer.
-   * Throws 503 AUTH_UNAVAILABLE while the database is away, whether or not there is a budget: an unknown project, which
+   * Re-reads the entry after a failed verification, because a key may be newer than even a recent read. Returns
+   * undefined if this entry, or its kind, has used up its reads of this second.
+   *
+   * Throws 503 AUTH_UNAVAILABLE while the database is unavailable, regardless of the budget. An unknown project, which
    * cannot be read then either, must look the same.
    */
   async reread(entry: Entry): Promise<Entry | undefined> {
@@ -136,14 +140,14 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return entry.rereads.take() && budget.take() ? this.begin(entry.id, entry.rereads) : undefined;
   }
 
-  /** Whether this id is known to be a project’s; no I/O. */
+  /** Returns true if this id is known to be a project's; no I/O. */
   isKnown(id: string): boolean {
     return this.knownIds.has(id);
   }
 
   /**
-   * Whether reading this id is within what callers may cause who have not proven anything. An id that is known to be
-   * a project's costs nothing of it: it is read at most once per age of the cache, whoever asks.
+   * Returns true if reading this id is within the budget of unauthenticated callers. A known project's id is exempt: it
+   * is read at most once per cache lifetime.
    */
   mayLoad(id: string): boolean {
     return this.knownIds.has(id) || this.reads.unknown.take();
@@ -151,7 +155,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   private begin(id: string, rereads: ReadBudget): Promise<Entry> {
     const load = this.read(id, rereads).finally(() => {
-      // A change may have put a newer read in this one's place.
+      // A change may have started a newer read in the meantime.
       if (this.loads.get(id) === load) this.loads.delete(id);
     });
     this.loads.set(id, load);
@@ -160,7 +164,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   private async read(id: string, rereads: ReadBudget): Promise<Entry> {
     const changes = this.changes;
-    // The age counts from before the read: the row may have changed right after it was read.
+    // The age counts from before the read, because the row may change right after it.
     const readMs = monotonicMs();
     let row: ProjectRow | undefined;
     try {
@@ -175,7 +179,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   private open(row: ProjectRow | undefined, readMs: number): Pick<Entry, 'project' | 'secrets' | 'primary'> {
     const keys = row?.keys ?? [];
-    // Two places for each key that a project could have: as many secrets are opened for each project, known or not.
+    // Two places for each key that a project can have, so that every project, known or not, has as many secrets opened.
     const secrets = Array.from({ length: KEYS_MAX }, (_, index) => {
       const found = keys[index];
       const key = found === undefined ? undefined : this.knownKey(found);
@@ -198,7 +202,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return { id, scopes: new Set(scopes), sources: this.sourcesOf(id, sources) };
   }
 
-  /** Opens a secret, or in its absence one that nobody has; the same work. */
+  /** Opens a secret, or does the same work for a dummy secret. */
   private secretOf(sealed: string | null | undefined, key: KnownKey | undefined, expiresMs: number): Secret {
     if (typeof sealed !== 'string' || key === undefined) {
       this.sealers.apiKey.open(this.sealedDummy, DUMMY_ID);
@@ -212,13 +216,13 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return secretFor(opened.toString('utf8'), key, expiresMs);
   }
 
-  /** `id` is whose list it is: the project's or the key's. */
+  /** `id` is that of the project or the key to which the list belongs. */
   private sourcesOf(id: string, sources: readonly string[]): AddressList | undefined {
     if (sources.length === 0) return undefined;
     try {
       return new AddressList(sources);
     } catch (error) {
-      // Closed rather than open: a list with a typing error lets nobody in.
+      // Fails closed: an unreadable list admits no source.
       this.log.error({ id, err: error }, 'The allowed sources of a project cannot be read.');
       return new AddressList([]);
     }
@@ -228,7 +232,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.known.delete(entry.id);
     this.unknown.delete(entry.id);
     const entries = entry.project === undefined ? this.unknown : this.known;
-    // Insertion order is the order of reading, so the first is the oldest.
+    // Insertion order is read order, so the first entry is the oldest.
     if (entry.project !== undefined) this.noteKnown(entry.id);
     if (entries.size >= ENTRIES_MAX) entries.delete(entries.keys().next().value ?? '');
     entries.set(entry.id, entry);
@@ -243,7 +247,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private drop(projectId: string): void {
     this.changes += 1;
     this.noteKnown(projectId);
-    // Whoever asks from now on must not be given what was read before the change.
+    // Later callers must not receive a read that started before the change.
     this.loads.delete(projectId);
     this.known.delete(projectId);
     this.unknown.delete(projectId);
@@ -259,7 +263,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** So many reads in each second, which begins with the first of them. */
+/** Allows a number of reads per second, counted from the first read of that second. */
 class ReadBudget {
   private sinceMs = Number.NEGATIVE_INFINITY;
   private count = 0;
@@ -278,9 +282,11 @@ class ReadBudget {
 }
 
 const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
-/** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
+/** Signatures of unknown projects are checked against this, and always rejected. It has the length of real keys. */
 export const DUMMY_KEY = randomBytes(24).toString('hex');
-/** So many that those of one entry are as seldom at hand as keys that are there: one for all would be checked faster. */
+/**
+ * Enough copies that dummy secrets are as rarely in the CPU cache as real ones; a single one would be checked faster.
+ */
 const NOBODYS_SECRETS = Array.from({ length: 1000 }, () => secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY));
 const nobodysSecrets = inTurns(NOBODYS_SECRETS);
 

@@ -1,6 +1,6 @@
 /**
- * The directory's own connection to Postgres: it reads projects and receives their changes. Apart from the pool, so
- * that a flood of unknown callers can never take a connection from an order, and reconnecting by itself.
+ * The directory's own Postgres connection, for project reads and change notifications. It is separate from the pool, so
+ * that a flood of unknown callers cannot take connections from orders. Reconnects automatically.
  */
 import type pg from 'pg';
 import { sleep } from '../base/clock.js';
@@ -13,11 +13,11 @@ const CHANNEL = 'project_changed';
 const CONNECT_LIMIT_MS = 2000;
 const QUERY_LIMIT_MS = 2000;
 /**
- * More than this waiting on one connection is a flood; the rest is refused at once. Of ids that nobody is known to
- * have, fewer: made up by the thousand, they leave the line to the projects there are.
+ * Reads that may wait for the one connection; further ones are refused immediately. Unknown ids have a lower limit, so
+ * that thousands of made-up ids leave capacity to existing projects.
  */
 const PENDING_MAX = { known: 256, unknown: 64 } as const;
-/** The newest projects, read when the connection is made; the ids of older ones are learnt as they call. */
+/** Ids read on connecting, newest projects first; older ones are learnt when they call. */
 const IDS_READ_MAX = 100_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2000;
@@ -29,7 +29,7 @@ export interface KeyRow {
   readonly sources: readonly string[];
   /** Hex. */
   readonly sealed: string;
-  /** The secret before, in hex, and for how long it verifies. */
+  /** The previous secret in hex, and how long it still verifies. */
   readonly previous: string | null;
   readonly previous_ms: number | null;
 }
@@ -43,14 +43,14 @@ export interface ProjectRow {
   readonly require_quote: boolean;
   readonly allowed_sources: readonly string[];
   readonly is_postpaid: boolean;
-  /** bigint columns come as text on this connection. */
+  /** bigint columns are text on this connection. */
   readonly floor_credits: string | null;
   readonly daily_cap_credits: string | null;
   readonly frozen: boolean;
   readonly test: boolean;
 }
 
-/** Of keys that are revoked, and never deleted, it reads none: by the index api_key_unrevoked. */
+/** Skips revoked keys, which are never deleted, by the index api_key_unrevoked. */
 export const PROJECT_BY_ID = {
   name: 'project_by_id',
   text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
@@ -67,7 +67,7 @@ export const PROJECT_BY_ID = {
 
 const NEWEST_IDS = `SELECT id FROM project ORDER BY created_at DESC LIMIT ${IDS_READ_MAX.toString()}`;
 
-/** One connection; `lose` gives it up and settles `lost`, however the other side behaves. */
+/** A connection. `lose` abandons it and settles `lost`, even if the other side does not respond. */
 interface Link {
   readonly client: pg.Client;
   readonly lost: Promise<void>;
@@ -79,14 +79,14 @@ interface FeedEvents {
   readonly onChange: (projectId: string) => void;
   /** Announcements may have been missed. */
   readonly onGap: () => void;
-  /** These ids are projects'. */
+  /** These ids belong to projects. */
   readonly onIds: (projectIds: readonly string[]) => void;
 }
 
 export class ProjectFeed {
   private link: Link | undefined;
   private readonly pending = { known: 0, unknown: 0 };
-  /** The read before the next one: a connection serves one query at a time. Never rejects. */
+  /** The previous read: a connection serves one query at a time. Never rejects. */
   private last: Promise<unknown> = Promise.resolve();
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
@@ -101,7 +101,7 @@ export class ProjectFeed {
     return this.link !== undefined;
   }
 
-  /** Connects once and then stays connected; resolves after the first attempt, whatever came of it. */
+  /** Connects, and stays connected in the background. Resolves after the first attempt, also if it failed. */
   async start(): Promise<void> {
     await this.connect();
     this.running = this.stayConnected();
@@ -113,7 +113,7 @@ export class ProjectFeed {
     await this.running;
   }
 
-  /** The row of one project; undefined when there is none. Throws when the database does not answer just now. */
+  /** Returns the row of a project; undefined if there is none. Throws if the database does not answer. */
   async read(projectId: string, kind: 'known' | 'unknown'): Promise<ProjectRow | undefined> {
     const link = this.link;
     if (link === undefined) throw new Error('the database is away');
@@ -125,13 +125,13 @@ export class ProjectFeed {
   }
 
   private async readOver(link: Link, projectId: string): Promise<ProjectRow | undefined> {
-    // Those who waited behind a read that lost the connection are refused at once, not one time limit after another.
+    // Reads queued behind a lost connection fail immediately instead of each waiting for its timeout.
     if (this.link !== link) throw new Error('the database is away');
     try {
       const { rows } = await link.client.query<ProjectRow>({ ...PROJECT_BY_ID, values: [projectId] });
       return rows[0];
     } catch (error) {
-      // A connection that failed once is not trusted to deliver announcements either.
+      // A connection that failed once may also miss announcements.
       link.lose();
       throw error;
     }
@@ -146,7 +146,7 @@ export class ProjectFeed {
       }
       if (this.isStopping()) return;
       this.log.warn({}, 'There is no connection that announces project changes.');
-      // Jitter: the processes of one service lose their database together and should not return together.
+      // Jitter: the processes of one service lose their database together and should not reconnect together.
       await sleep(backoffMs * (0.5 + Math.random()), this.stopping.signal);
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
       if (this.isStopping()) return;
@@ -175,7 +175,7 @@ export class ProjectFeed {
       link.lose();
       return;
     }
-    // Only now, listening: what changed while nobody listened is dropped, what changes from here on is heard.
+    // Only now, while listening: this drops entries that changed before, and later changes arrive as announcements.
     this.events.onGap();
     this.link = link;
   }

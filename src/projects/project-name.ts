@@ -1,11 +1,11 @@
-/** What a project may be called: a line of its own in lists, mails and audit entries. */
+/** Rules for project names: one line, as lists, mails and audit entries show it. */
 
 import { nameFault } from '../domain/printable.js';
 
 export const PROJECT_NAME_MAX = 200;
 export const PROJECT_NAME_RULE = `takes 1 to ${PROJECT_NAME_MAX.toString()} characters on one line, none that control a screen or turn the direction of text`;
 
-/** The name without blanks around it; undefined if it is none. */
+/** Returns the trimmed name; undefined if it is invalid. */
 export function projectNameOf(text: string): string | undefined {
   const name = text.trim();
   return name === '' || name.length > PROJECT_NAME_MAX || nameFault(name) !== undefined ? undefined : name;

@@ -1,4 +1,4 @@
-/** Wires the projects for who changes them; requests find theirs in the directory. */
+/** Wires the changes of projects; requests find theirs in the directory. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';

@@ -1,6 +1,6 @@
 /**
- * The only writer of the project table: new projects, their keys and options. Money and terms
- * belong to the ledger. An API key leaves this file once, when it is made; at rest it is sealed.
+ * The only writer of the project table: new projects, their keys and options. The ledger owns money and terms. An API
+ * key is returned once, when it is made, and sealed at rest.
  */
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -30,7 +30,7 @@ export interface ProjectView {
   /** Null: postpaid without a limit. */
   readonly floor_credits: Credits | null;
   readonly daily_cap_credits: Credits | null;
-  /** Below it there is the event `balance.low`; null: never. */
+  /** Threshold of the event `balance.low`; null means never. */
   readonly low_balance_credits: Credits | null;
   readonly require_idempotency_key: boolean;
   readonly signature_schemes: SignatureSchemes;
@@ -40,28 +40,28 @@ export interface ProjectView {
   readonly updated_at: Date;
 }
 
-/** Which projects an operator is shown. */
+/** Filters of the operator's project list. */
 export const PROJECT_STATES = ['live', 'test', 'frozen'] as const;
 export type ProjectState = (typeof PROJECT_STATES)[number];
 
 interface ProjectFilter {
-  /** What the name begins with, in letters of either case. */
+  /** Prefix of the name, case-insensitive. */
   readonly name?: string | undefined;
   readonly state?: ProjectState | undefined;
-  /** The last project of the page before. */
+  /** The last project of the previous page. */
   readonly after?: string | undefined;
 }
 
-/** The options of a project; absent members stay as they are. */
+/** The options of a project; absent members are not changed. */
 export interface ProjectOptions {
   readonly signatureSchemes?: SignatureSchemes;
   readonly requireIdempotencyKey?: boolean;
   readonly requireQuote?: boolean;
-  /** Addresses and CIDR ranges that may call; empty = any. */
+  /** Addresses and CIDR ranges that may call; empty means any. */
   readonly allowedSources?: string[];
 }
 
-/** Options and terms of one moment: two tables in one statement. */
+/** Reads options and terms, from two tables, in one statement. */
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
@@ -77,7 +77,7 @@ export class Projects {
     @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
-  /** Makes a project under a new key, with its empty account, in one transaction; a test project for ever, or never. */
+  /** Creates a project with a new key and an empty account in one transaction. `isTest` can never change. */
   async create(
     name: string,
     terms: BillingTerms,
@@ -105,8 +105,8 @@ export class Projects {
   }
 
   /**
-   * Up to `limit` of a filter, newest first. What is answered is bounded; what is read is not: no index has projects by time, so
-   * each page passes over their table, which has one short row for each customer.
+   * Returns up to `limit` projects of a filter, newest first. Only the answer is bounded: no index has projects by
+   * time, so each page scans the table, which has one short row per customer.
    */
   async page({ name, state, after }: ProjectFilter, limit: number): Promise<ProjectView[]> {
     return this.database.query<ProjectView>(
@@ -119,7 +119,7 @@ export class Projects {
     );
   }
 
-  /** Throws OperatorError when there is no such project. */
+  /** Throws OperatorError if the project does not exist. */
   async get(id: string): Promise<ProjectView> {
     const [found] = await this.database.query<ProjectView>(
       `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id WHERE p.id = $1`,
@@ -130,8 +130,8 @@ export class Projects {
   }
 
   /**
-   * Replaces the primary API key; the old one stops verifying at once, within 30 s at worst (docs/interface.md §2), or after
-   * `overlapSec`. A primary that was revoked is one again, unless ten others were made since: OperatorError.
+   * Replaces the primary API key. The old one stops verifying immediately, within 30 s at worst (docs/interface.md §2),
+   * or after `overlapSec`. A revoked primary becomes active again. Throws OperatorError if ten other keys are active.
    */
   async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
     const seals = await this.sealers.sealing('api-key');
@@ -142,7 +142,7 @@ export class Projects {
       if (others >= KEYS_MAX) throw tooManyKeys();
       const apiKey = newApiKey(project.test);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
-      // The row of the primary follows its project's.
+      // A trigger updates the primary's row from its project's.
       await change(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
@@ -150,7 +150,7 @@ export class Projects {
     });
   }
 
-  /** Gives it another name. One that it has already leaves no trace. */
+  /** Renames the project. Does nothing if it has this name. */
   async rename(id: string, name: string, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [project] = await tx.query<{ name: string }>(LOCK_NAME, [id]);
@@ -168,7 +168,7 @@ export class Projects {
     });
   }
 
-  /** Seals every API key anew under the newest key; unless it `isReplacing`, only counts them. */
+  /** Reseals every API key under the newest key. Only counts them unless `isReplacing`. */
   async resealKeys(isReplacing: boolean): Promise<ResealCount> {
     const store: SecretStore<string> = {
       next: async (after) => {

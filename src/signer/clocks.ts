@@ -1,13 +1,13 @@
 /**
- * The signer's clocks. Ages across processes need two: the wall clock survives a reboot but can be set, the
- * monotonic clock of the machine cannot be set but begins anew at a reboot. The shorter age holds, so that neither
- * a restart nor a clock that was set opens a limit early. What one process counted ages by the monotonic clock alone:
- * the wall clock, set back, would stand still.
+ * The signer's clocks. Ages across processes need two: the wall clock survives a reboot but can be set; the machine's
+ * monotonic clock cannot be set but restarts at a reboot. The shorter age counts, so that neither a restart nor a set
+ * clock lifts a limit early. Entries of the present process age by the monotonic clock alone, because a wall clock set
+ * back would stop their ageing.
  */
 import { nowMs } from '../base/clock.js';
 
 export interface SignerClocks {
-  /** Milliseconds since the machine was started (Linux: CLOCK_MONOTONIC), the same in every process. */
+  /** Milliseconds since the start of the machine (Linux: CLOCK_MONOTONIC), the same in every process. */
   readonly monotonicMs: () => number;
   /** Milliseconds since the epoch by this machine's clock. */
   readonly wallMs: () => number;
@@ -28,7 +28,7 @@ export function momentOf(clocks: SignerClocks): Moment {
   return { monotonicMs: clocks.monotonicMs(), wallMs: clocks.wallMs() };
 }
 
-/** How long ago `then` was, at least 0: the shorter of what the two clocks say. */
+/** Returns the age of `then`, at least 0: the shorter of the two clocks' ages. */
 export function ageMs(now: Moment, then: Moment): number {
   const wall = now.wallMs - then.wallMs;
   const monotonic = now.monotonicMs - then.monotonicMs;

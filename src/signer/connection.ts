@@ -1,21 +1,21 @@
 /**
- * One peer of the signer: lines in, lines out, each bounded. Reading waits while answers are being made or not being
- * read, so a peer can never make the signer hold more than a few lines of it.
+ * One peer of the signer: lines in, lines out, each bounded. Reading pauses while answers are in progress or unread, so
+ * a peer can never make the signer hold more than a few of its lines.
  */
 import type { Socket } from 'node:net';
 import { monotonicMs } from '../base/clock.js';
 
 const LINE_BYTES_MAX = 8 * 1024;
-/** Answers of one peer in progress; more would only wait for the same disk. */
+/** Answers in progress per peer; more would only wait for the same disk. */
 const IN_PROGRESS_MAX = 64;
-/** Unread answers in memory beyond which nothing more is taken; a list of all wallets fits. */
+/** Bytes of unread answers above which no further line is read; a list of all wallets fits. */
 const UNREAD_BYTES_MAX = 256 * 1024;
 /** How long a peer may leave answers unread. */
 const UNREAD_MS = 5_000;
-/** A worker connects anew when it has something to sign. */
+/** Idle connections are closed; a worker reconnects when it has something to sign. */
 const IDLE_MS = 300_000;
 
-/** The answer to one line, and whether the peer is worth listening to further. */
+/** The answer to one line. `isLast` closes the connection after it. */
 export interface Reply {
   readonly line: string;
   readonly isLast?: boolean;
@@ -26,7 +26,7 @@ export class Connection {
   private inProgress = 0;
   private unreadTimer: NodeJS.Timeout | undefined;
   private isEnding = false;
-  /** When it was last answered; 0 before the first answer. */
+  /** Monotonic time of the last answer; 0 before the first. */
   private answeredAtMs = 0;
 
   constructor(
@@ -52,12 +52,12 @@ export class Connection {
     });
   }
 
-  /** Whether nothing is being done for the peer. */
+  /** True if no request of the peer is in progress. */
   get isIdle(): boolean {
     return this.inProgress === 0;
   }
 
-  /** Smaller for those who have been silent longer; who never asked for anything comes first. */
+  /** Smaller for peers that have been silent longer; 0 for those that never sent a request. */
   get lastAnswerMs(): number {
     return this.answeredAtMs;
   }

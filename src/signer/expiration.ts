@@ -1,21 +1,21 @@
 /**
- * How late a signed transaction may expire: a stolen one that lives for years could be sent long after the key was
- * changed. Judged by this machine's clock; for a chain of its own time (SIGNER_CLOCK=chain) by the expirations signed
- * before, which may run ahead of the time that has passed only so fast.
+ * Limits the expiration of signed transactions: a stolen one with years to live could be sent long after the key was
+ * changed. The wall clock decides. For a chain with its own time (SIGNER_CLOCK=chain), earlier signed expirations
+ * decide; they may run ahead of elapsed time only at a bounded speed.
  */
 import { ageMs, type Moment } from './clocks.js';
 
 export type ClockRule = 'wall' | 'chain';
 
-/** The latest expiration that was signed, and how far beyond it the next may lie, as of a moment. */
+/** The latest signed expiration, and how far beyond it the next may lie, at a moment. */
 export interface ExpirationAnchor extends Moment {
   readonly expiresAtMs: number;
   readonly allowanceMs: number;
 }
 
-/** Chains for trials run up to this many times as fast as the clock. */
+/** Test chains run at most this many times as fast as the clock. */
 const CHAIN_SPEED_MAX = 60;
-/** At the first signature: what such a chain may be ahead by when the next one comes. */
+/** Allowance after the first signature: how far ahead such a chain may be at the next one. */
 const FIRST_ALLOWANCE_MS = 3_600_000;
 
 export class Expirations {
@@ -26,12 +26,12 @@ export class Expirations {
     private readonly maxMs: number,
   ) {}
 
-  /** Takes up what an earlier process had signed; the latest one counts. */
+  /** Restores the anchor of an earlier process; the latest expiration counts. */
   restore(anchor: ExpirationAnchor): void {
     if (this.anchor === undefined || anchor.expiresAtMs >= this.anchor.expiresAtMs) this.anchor = anchor;
   }
 
-  /** Why this expiration is refused; undefined when it is not. */
+  /** Returns the reason to refuse this expiration, or undefined. */
   fault(timestampMs: bigint, expiresAtMs: bigint, now: Moment): string | undefined {
     const max = BigInt(this.maxMs);
     if (expiresAtMs - timestampMs > max) return `it expires more than ${this.says} after its own timestamp`;
@@ -45,7 +45,7 @@ export class Expirations {
     return expiresAtMs > allowed ? 'it expires too long after what was signed before' : undefined;
   }
 
-  /** Counts an expiration that is about to be signed; returns what is to be kept of it. */
+  /** Counts an expiration that is about to be signed. Returns the anchor to store. */
   count(expiresAtMs: number, now: Moment): ExpirationAnchor {
     const before = this.anchor;
     if (before === undefined) this.anchor = { expiresAtMs, allowanceMs: FIRST_ALLOWANCE_MS, ...now };

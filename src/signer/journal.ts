@@ -1,15 +1,15 @@
 /**
- * What was counted against the limits, on disk before the signature leaves: a signer that is killed comes back with
- * the same window. One JSON line each, appended and synced for all that wait at once; rewritten when it has grown.
+ * Records counted signatures on disk before they leave, so that a killed signer restarts with the same window. One JSON
+ * line each; all waiting entries are appended and synced together. A large file is rewritten.
  */
 import { open, readFile, rename, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, StartError } from '../domain/errors.js';
 import type { Counted } from './window.js';
 
-/** Rewritten with what still counts when it is larger than this; some 3 000 signatures. */
+/** Size above which the file is rewritten with the entries that still count; about 3 000 signatures. */
 const REWRITE_BYTES = 1024 * 1024;
-/** A file that no rewriting of ours leaves behind. */
+/** Larger than any file that our rewriting leaves behind. */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 class StateFileError extends StartError {
@@ -39,8 +39,8 @@ export class Journal {
   ) {}
 
   /**
-   * Opens the file, made private when it is new, and reads what it holds; `live` gives what a rewriting must keep.
-   * A line that was cut off by a crash was never signed and is passed over. Throws StateFileError.
+   * Opens the file, with private permissions if new, and reads its entries. `live` returns the entries that a rewrite
+   * must keep. A line truncated by a crash is skipped: its signature never left. Throws StateFileError.
    */
   static async open(
     path: string,
@@ -64,7 +64,7 @@ export class Journal {
     }
   }
 
-  /** Resolves once the entry is on disk; rejects when it could not be written, and may then be repeated. */
+  /** Resolves once the entry is on disk. Rejects if it could not be written; the call may then be repeated. */
   async keep(entry: Counted): Promise<void> {
     if (this.kept.has(entry)) return;
     await new Promise<void>((resolve, reject) => {
@@ -84,7 +84,7 @@ export class Journal {
       const batch = this.waiting;
       this.waiting = [];
       try {
-        // A line of its own first: what a failed write left half-done must not swallow the next one.
+        // Starts with a line break, so that a truncated line of a failed write cannot swallow the next entry.
         const text = `\n${batch.map(({ line }) => line).join('\n')}\n`;
         await this.file.appendFile(text);
         await this.file.datasync();
@@ -93,7 +93,7 @@ export class Journal {
       } catch (error) {
         for (const { reject } of batch) reject(new StateFileError(messageOf(error)));
       }
-      // A rewriting that fails is no harm: the file goes on growing until one succeeds.
+      // A failed rewrite is harmless: the file grows until one succeeds.
       if (this.bytes > this.rewriteAt) await this.rewrite().catch(() => undefined);
     }
   }
@@ -122,7 +122,7 @@ export class Journal {
   }
 }
 
-/** A new name lasts only once its folder is on disk. */
+/** A new file name is durable only after its directory is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r');
   try {

@@ -1,6 +1,6 @@
 /**
- * What the signer signs: decided from the bytes alone, per wallet. A caller that was taken over can make it do no more
- * than its role's own work, within its limits; it cannot reach the owner's TRX.
+ * Decides from the bytes alone, per wallet, if the signer signs. A compromised caller can have only the role's own
+ * operations signed, within its limits. It cannot reach the owner's TRX.
  */
 import { txidOf } from '../chain/block.js';
 import { ForeignTypeError, UnreadableError, readRawData, type RawData, type SignableType } from '../chain/raw-data.js';
@@ -10,14 +10,14 @@ import { Window, type Counted } from './window.js';
 
 export type SignerRole = 'pool' | 'activation';
 
-/** One wallet the signer acts for. */
+/** A wallet that the signer signs for. */
 export interface WalletPolicy {
   readonly address: string;
   readonly role: SignerRole;
   readonly permissionId: number;
-  /** The most one delegation may move. */
+  /** Largest amount of one delegation. */
   readonly amountMaxSun: bigint;
-  /** Different transactions in any 60 s. */
+  /** Distinct transactions in any 60 s. */
   readonly signaturesPerMinute: number;
   /** Sum of delegations in any 60 s. */
   readonly sunPerMinute: bigint;
@@ -37,7 +37,7 @@ export type Refusal =
   | 'TOO_MANY'
   | 'TOO_MUCH';
 
-/** A refused request; the message names the rule, and what the bytes said against it. */
+/** A refused request. The message names the rule and the offending content. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   constructor(
@@ -53,13 +53,13 @@ const ALLOWED: Readonly<Record<SignerRole, readonly SignableType[]>> = {
   activation: ['AccountCreateContract'],
 };
 
-/** What is judged beside the wallets' own limits. */
+/** Limit of expirations, in addition to the wallets' limits. */
 export interface ExpirationLimit {
   readonly clock: ClockRule;
   readonly maxSec: number;
 }
 
-/** A transaction that may be signed, once `counted` is on disk. */
+/** A transaction that may be signed once `counted` is on disk. */
 export interface Allowed {
   readonly says: RawData;
   readonly counted: Counted;
@@ -80,7 +80,7 @@ export class Policy {
     this.expirations = new Expirations(limit.clock, limit.maxSec * 1000);
   }
 
-  /** Takes up what an earlier process counted, oldest first; from now on it ages by the monotonic clock alone. */
+  /** Restores the entries of an earlier process, oldest first. From then on they age by the monotonic clock alone. */
   restore(entries: readonly Counted[]): void {
     const now = momentOf(this.clocks);
     for (const counted of entries) {
@@ -91,13 +91,16 @@ export class Policy {
     for (const window of this.windows.values()) window.prune(now.monotonicMs);
   }
 
-  /** What a later process must know: every signature that still counts, and the latest one of all. */
+  /** Returns the entries that a later process needs: every signature that still counts, and the latest one. */
   live(): readonly Counted[] {
     const entries = [...this.windows.values()].flatMap((window) => window.entries());
     return this.latest === undefined ? entries : [...entries, this.latest];
   }
 
-  /** Allows one signature and counts it, or throws RefusedError. The same bytes again are free: same signature. */
+  /**
+   * Allows one signature and counts it, or throws RefusedError. The same bytes again are not counted: the signature is
+   * the same.
+   */
   allow(walletAddress: string, rawData: Buffer): Allowed {
     const wallet = this.wallets.get(walletAddress);
     if (wallet === undefined) throw new RefusedError('UNKNOWN_WALLET', `no key for ${walletAddress}`);
@@ -139,7 +142,7 @@ export class Policy {
     if (window.count >= wallet.signaturesPerMinute) {
       throw new RefusedError('TOO_MANY', `more than ${wallet.signaturesPerMinute.toString()} signatures in a minute`);
     }
-    // Taking stake back is no risk, and must go on whatever was delegated.
+    // An undelegation is no risk and must always be possible, so its amount is not limited.
     const amountSun = says.type === 'DelegateResourceContract' ? (says.amountSun ?? 0n) : 0n;
     if (window.sun + amountSun > wallet.sunPerMinute && amountSun > 0n) {
       throw new RefusedError('TOO_MUCH', `more than ${wallet.sunPerMinute.toString()} sun in a minute`);

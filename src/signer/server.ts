@@ -1,7 +1,7 @@
 /**
- * The signer's socket: a unix socket only its own user (or group) can open. One JSON object per line in, one per line out:
+ * The signer's unix socket, which only its own user (or group) can open. One JSON object per line in, one per line out:
  * `{ id, wallet, raw_data }` → `{ id, signature }` or `{ id, error, msg }`; `{ id, list: true }` → `{ id, wallets }`.
- * Holds the keys; they never leave it, in an answer, an error or the log.
+ * Holds the keys, which never appear in an answer, an error or the log.
  */
 import { once } from 'node:events';
 import { chmod, rm, stat } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { Journal } from './journal.js';
 import { Policy, RefusedError } from './policy.js';
 import { SettingsError, type SignerSettings, type SignerWallet } from './settings.js';
 
-/** What the signer did, for its log. */
+/** An entry for the signer's log. */
 export type SignerEvent = Readonly<Record<string, string | number | undefined>>;
 
 const CONNECTIONS_MAX = 64;
@@ -40,8 +40,8 @@ export class SignerServer {
   }
 
   /**
-   * Listens, with the signatures that an earlier process counted; refuses a path where another signer listens, and takes
-   * over one that was left behind. Throws SettingsError or StateFileError.
+   * Listens, after restoring the signatures that an earlier process counted. Refuses a path on which another signer
+   * listens, and replaces a stale socket. Throws SettingsError or StateFileError.
    */
   async listen(): Promise<void> {
     const path = this.settings.socketPath;
@@ -49,7 +49,7 @@ export class SignerServer {
     const { journal, counted } = await Journal.open(this.settings.stateFile, () => this.policy.live());
     this.journal = journal;
     this.policy.restore(counted);
-    // The mask holds from the socket's first moment; Node binds a path before listen() returns.
+    // The umask applies from the socket's creation; Node binds a path before listen() returns.
     const mask = process.umask(0o777 & ~this.settings.socketMode);
     try {
       this.server.listen(path);
@@ -87,7 +87,7 @@ export class SignerServer {
     this.connections.add(connection);
   }
 
-  /** Makes place for a new peer: the one that has been silent longest goes, if any is idle. */
+  /** Closes the idle connection that has been silent longest, to admit a new peer. Returns false if none is idle. */
   private evictIdle(): boolean {
     let silent: Connection | undefined;
     for (const connection of this.connections) {
@@ -173,7 +173,7 @@ function readRequest(line: string): SignerRequest | undefined {
   return { id, wallet, rawData: Buffer.from(rawData, 'hex') };
 }
 
-/** Removes a socket that a dead signer left; throws when one answers, or when the path is something else. */
+/** Removes the socket of a dead signer. Throws if a signer answers, or if the path is not a socket. */
 async function removeStale(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return;

@@ -1,4 +1,4 @@
-/** The signer's settings: one JSON file of wallets beside their key files, none of it readable by others. */
+/** The signer's settings: one JSON file of wallets beside their key files, none of them readable by others. */
 import { dirname, resolve } from 'node:path';
 import { isAddress } from '../chain/address.js';
 import { addressOfKey } from '../chain/keys.js';
@@ -15,9 +15,9 @@ export interface SignerWallet extends WalletPolicy {
 
 export interface SignerSettings {
   readonly socketPath: string;
-  /** 0600, or 0660: then the workers may run as another user of the socket's group, who cannot read the key files. */
+  /** 0600, or 0660 for workers that run as another user of the socket's group and cannot read the key files. */
   readonly socketMode: number;
-  /** Where the signatures of the last minute are kept; one signer for each. */
+  /** Path of the stored signatures of the last minute; each signer needs a separate file. */
   readonly stateFile: string;
   readonly expiration: ExpirationLimit;
   readonly wallets: readonly SignerWallet[];
@@ -42,12 +42,12 @@ const MEMBERS = [
 const WALLETS_MAX = 1000;
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** As far ahead as a worker's transactions can be set to expire (TRON_EXPIRATION_SEC). */
+/** The range of a worker's setting (TRON_EXPIRATION_SEC) for the expiration of transactions. */
 const EXPIRATION_MAX_SEC = { default: 300, min: 20, max: 3600 };
 
 /**
- * Reads SIGNER_SOCKET (where to listen), SIGNER_SOCKET_MODE, SIGNER_STATE_FILE, SIGNER_CLOCK, SIGNER_EXPIRATION_MAX_SEC and
- * SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
+ * Reads SIGNER_SOCKET (the path to listen on), SIGNER_SOCKET_MODE, SIGNER_STATE_FILE, SIGNER_CLOCK,
+ * SIGNER_EXPIRATION_MAX_SEC and SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
  * "amount_max_trx", "signatures_per_minute", "trx_per_minute" }]`, key files relative to it. Throws SettingsError.
  */
 export function readSignerSettings(env: Readonly<Record<string, string | undefined>>): SignerSettings {
@@ -140,7 +140,7 @@ function readKey(path: string): Buffer {
   return Buffer.from(text, 'hex');
 }
 
-/** A file that nobody else may read or change. */
+/** Reads a file that other users may neither read nor change. Throws SettingsError. */
 function readPrivate(path: string): Buffer {
   try {
     return readSecretFile(path, FILE_BYTES_MAX);

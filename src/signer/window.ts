@@ -1,20 +1,22 @@
-/** What one wallet has signed in the last minute: every transaction once, with its sum. Bounded by the wallet's limit. */
+/**
+ * The signatures of one wallet in the last minute, each transaction once with its sum. Bounded by the wallet's limit.
+ */
 import type { Moment } from './clocks.js';
 import type { ExpirationAnchor } from './expiration.js';
 
 const WINDOW_MS = 60_000;
 
-/** One counted signature. The state file holds the same, so that a restart forgets none. */
+/** One counted signature. The state file stores the same data, so a restart forgets none. */
 export interface Counted extends Moment {
   readonly wallet: string;
   readonly txid: string;
-  /** Of a delegation; taking stake back counts 0. */
+  /** Amount of a delegation; 0 for an undelegation. */
   readonly amountSun: bigint;
   readonly anchor: ExpirationAnchor;
 }
 
 export class Window {
-  /** In order of time, oldest first; since when, by the monotonic clock of this process. */
+  /** Oldest first; `sinceMs` is a time of this process's monotonic clock. */
   private readonly byTxid = new Map<string, { readonly counted: Counted; readonly sinceMs: number }>();
   private sumSun = 0n;
 
@@ -40,7 +42,7 @@ export class Window {
     return [...this.byTxid.values()].map(({ counted }) => counted);
   }
 
-  /** Forgets what is older than the window. */
+  /** Removes entries older than the window. */
   prune(nowMs: number): void {
     for (const [txid, { counted, sinceMs }] of this.byTxid) {
       if (nowMs - sinceMs < WINDOW_MS) return;

@@ -1,10 +1,10 @@
 /**
- * Why a call fails, in words: the contract's own words where it gives some. Pure. Reads data that a third party's
- * contract made, so every length is checked and nothing of it is trusted but its text.
+ * Words the reason for a failed call, in the contract's own text if it gives one. Pure. The data comes from a third
+ * party's contract, so every length is checked and nothing but its text is used.
  */
 import { cutText } from '../base/foreign-text.js';
 
-/** TRON shows a revert's reason as the ABI payload of `constant_result[0]`. */
+/** TRON returns a revert's reason as the ABI payload in `constant_result[0]`. */
 const ERROR_SELECTOR = '08c379a0';
 const PANIC_SELECTOR = '4e487b71';
 const WORD_DIGITS = 64;
@@ -27,7 +27,7 @@ const PANICS: Readonly<Record<string, string>> = {
   '51': 'calling an uninitialised internal function',
 };
 
-/** The reason of a revert from its data (hex, no 0x); never empty (docs/interface.md §8). */
+/** Returns the reason of a revert from its data (hex, no 0x); never empty (docs/interface.md §8). */
 export function reasonOfRevert(dataHex: string): string {
   const data = dataHex.toLowerCase();
   if (data === '') return NO_REASON;
@@ -49,7 +49,7 @@ function word(payload: string, offsetDigits: number): bigint | undefined {
   return digits.length === WORD_DIGITS ? BigInt(`0x${digits}`) : undefined;
 }
 
-/** The string of Error(string), as far as it is text; undefined when the encoding holds none. */
+/** Returns the string of Error(string); undefined if the encoding holds none. */
 function errorText(payload: string): string | undefined {
   const offset = word(payload, 0);
   if (offset === undefined || offset > BigInt(payload.length)) return undefined;
@@ -68,7 +68,7 @@ function errorText(payload: string): string | undefined {
   return text.length > WORDS_MAX ? `${cutText(text, WORDS_MAX)}…` : text;
 }
 
-/** TRON: what java-tron's VM exceptions mean. Their own messages are a node's and are not shown. */
+/** TRON: meanings of java-tron's VM exceptions. Their own messages are specific to a node and are not shown. */
 const FAULTS: Readonly<Record<string, string>> = {
   IllegalOperationException: 'The call runs into an invalid instruction, as of a failed assertion.',
   OutOfEnergyException: 'The call needs more energy than any call may use.',
@@ -84,7 +84,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   JVMStackOverFlowException: 'The call nests too deeply.',
 };
 
-/** The reason of a VM fault by java-tron's exception name; never empty. */
+/** Returns the reason of a VM fault by java-tron's exception name; never empty. */
 export function reasonOfFault(fault: string): string {
   return (Object.hasOwn(FAULTS, fault) ? FAULTS[fault] : undefined) ?? 'The call fails inside the contract.';
 }

@@ -1,4 +1,4 @@
-/** Function signature texts as callers write them, e.g. `transfer(address,uint256)`. Pure; judged before a node sees them. */
+/** Function signature texts, e.g. `transfer(address,uint256)`. Pure; checked before they are sent to a node. */
 
 const SELECTOR_LENGTH_MAX = 1024;
 const DEPTH_MAX = 8;
@@ -10,14 +10,17 @@ export interface Selector {
   readonly takesArguments: boolean;
 }
 
-/** What is wrong with a selector ("must …"). */
+/** The error in a selector ("must …"). */
 export class SelectorFault {
   constructor(readonly msg: string) {}
 }
 
 const FORM = 'must be a function signature such as transfer(address,uint256), without spaces or argument names';
 
-/** Reads `name(type,type)`; a type the ABI does not know would only reach an unknown function, so it is refused. */
+/**
+ * Reads `name(type,type)`. Refuses types outside the ABI, because such a signature could only match an unknown
+ * function.
+ */
 export function readSelector(text: string): Selector | SelectorFault {
   if (text.length > SELECTOR_LENGTH_MAX) {
     return new SelectorFault(`must have at most ${SELECTOR_LENGTH_MAX.toString()} characters`);
@@ -30,7 +33,7 @@ export function readSelector(text: string): Selector | SelectorFault {
   return fault === undefined ? { takesArguments: true } : new SelectorFault(fault);
 }
 
-/** What is wrong with a non-empty list of types. */
+/** Returns the error in a non-empty list of types. */
 function faultOfList(list: string, depth: number): string | undefined {
   if (depth > DEPTH_MAX) return 'must not nest tuples so deeply';
   for (const type of splitTypes(list) ?? ['']) {
@@ -40,7 +43,7 @@ function faultOfList(list: string, depth: number): string | undefined {
   return undefined;
 }
 
-/** Splits at the commas outside parentheses; undefined when the parentheses do not match. */
+/** Splits at the commas outside parentheses; undefined if the parentheses do not match. */
 function splitTypes(list: string): string[] | undefined {
   const types: string[] = [];
   let depth = 0;

@@ -1,11 +1,11 @@
-/** Simulations as callers ask for them and as they get them (docs/interface.md §8). snake_case lives here alone. */
+/** Requests and answers of POST /v1/simulate (docs/interface.md §8). snake_case is confined to this file. */
 import type { ContractCall } from '../chain/contract-call.js';
 import { invalidField, type ErrorCode } from '../domain/errors.js';
 import { IsFlag, IsInteger, IsText, IsTronAddress, Optional } from '../http/body/member-rules.js';
 import { IsDuration, type QuoteBody } from '../quotes/quote.dto.js';
 import { SelectorFault, readSelector } from './selector.js';
 
-/** The body is limited before; this only bounds the message. */
+/** The body size is limited earlier; this limit only gives a clear message. */
 const HEX_LENGTH_MAX = 131_072;
 const SELECTOR_LENGTH_MAX = 1024;
 const HEX = /^(?:0x)?(?:[0-9a-fA-F]{2})*$/;
@@ -69,8 +69,8 @@ export class SimulateRequest {
 const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? hex.slice(2) : hex);
 
 /**
- * The call behind a request. Throws 400 INVALID_REQUEST unless it has exactly one form: `data` alone, or
- * `function_selector` with `parameter`, which may be absent or empty only when the function takes no arguments.
+ * Returns the call of a request. Throws 400 INVALID_REQUEST unless it has exactly one form: `data` alone, or
+ * `function_selector` with `parameter`. The latter may be absent or empty only if the function has no arguments.
  */
 export function callOf(body: SimulateRequest): ContractCall {
   const base = {
@@ -96,7 +96,7 @@ export function callOf(body: SimulateRequest): ContractCall {
   return { ...base, functionSelector: body.function_selector, ...(parameter === '' ? {} : { parameter }) };
 }
 
-/** A simulation as it is answered: what does not apply is absent, never null. */
+/** The answer to a simulation; members that do not apply are absent, never null. */
 export interface SimulationBody {
   readonly energy_used: number;
   readonly energy_needed: number;

@@ -1,4 +1,4 @@
-/** What POST /v1/simulate takes and gives, for the documentation (docs/interface.md §8). */
+/** OpenAPI description of POST /v1/simulate (docs/interface.md §8). */
 import { HTTP_STATUS } from '../domain/errors.js';
 import {
   always,

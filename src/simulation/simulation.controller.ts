@@ -1,4 +1,3 @@
-/** POST /v1/simulate. No logic. */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { Caller } from '../http/pipeline/request-context.js';
 import { LookupQueue } from '../http/pipeline/lookup-queue.js';

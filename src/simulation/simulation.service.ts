@@ -1,6 +1,6 @@
 /**
- * Simulates unsigned contract calls: what energy they need, or why they would fail. Nothing is signed, sent or
- * charged, and no word of a node reaches a caller.
+ * Simulates unsigned contract calls: the energy they need, or the reason for which they would fail. Signs, sends and
+ * charges nothing. No text of a node reaches a caller.
  */
 import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
@@ -24,7 +24,7 @@ import { TokenCauses } from './token-causes.js';
 export interface QuoteWish {
   readonly projectId: string;
   readonly isTest: boolean;
-  /** Seconds; the configured default when absent. */
+  /** Seconds; the configured default if absent. */
   readonly durationSec: number | undefined;
 }
 
@@ -34,7 +34,7 @@ type Refused = Extract<CallOutcome, { kind: 'refused' }>;
 const NOT_ACTIVATED = 'The sender is not activated.';
 const BEYOND_BALANCE = "The sender's balance does not cover call_value.";
 
-/** What each refusal of a node means to the caller; its own message stays here. */
+/** Text for the caller by a node's refusal; the node's own message is not shown. */
 const REFUSALS: Readonly<Record<Exclude<Refused['refusal'], 'balance'>, string>> = {
   'no-contract': 'There is no contract at contract_address.',
   timeout: 'The call took more time than the node allows; it could not be simulated.',
@@ -55,11 +55,12 @@ export class SimulationService {
   ) {}
 
   /**
-   * Runs the call on the head's state. Throws ApiError SIMULATION_FAILED when no node could run it or something it
-   * needs could not be read; a call that fails is an answer, not an error (docs/interface.md §8).
+   * Runs the call on the head's state. Throws ApiError SIMULATION_FAILED if no node could run it, or if a required
+   * value could not be read. A call that fails is an answer, not an error (docs/interface.md §8).
    */
   async simulate(call: ContractCall, quote: QuoteWish | undefined): Promise<SimulationBody> {
-    // Both at once; the sender's account decides first, whatever the VM says of it (docs/interface.md §8).
+    // Runs both reads concurrently. The sender's account decides first, regardless of the VM's result
+    // (docs/interface.md §8).
     const running = this.chain.simulate(call);
     running.catch(() => undefined);
     const sharing = this.sharingOf(call);
@@ -92,7 +93,7 @@ export class SimulationService {
     quote: QuoteWish | undefined,
   ): SimulationBody {
     const feeSun = this.energyFeeSun();
-    // Of the total with its margin: the deployer's energy may cover the call, and not what it grows to.
+    // Applies to the total with its margin: the deployer's energy may cover the call but not its growth.
     const needed = callerPart(withMargin(outcome.energyUsed), sharing);
     const burn = burnPrice(callerPart(outcome.energyUsed, sharing), feeSun);
     const byDeployer = deployerPart(outcome.energyUsed, sharing);
@@ -112,8 +113,8 @@ export class SimulationService {
   }
 
   /**
-   * What the deployer of the contract pays of the call. Never rejects: where it cannot be read in time, the caller
-   * counts as paying for all, which never sizes too small.
+   * Returns the deployer's share of the call's energy. Never rejects: if it cannot be read in time, the caller counts
+   * as paying for all, which never sizes too small.
    */
   private async sharingOf({ ownerAddress, contractAddress }: ContractCall): Promise<EnergySharing> {
     try {
@@ -129,7 +130,7 @@ export class SimulationService {
     }
   }
 
-  /** A quote for exactly what was measured, or the code of why there is none. */
+  /** Returns a quote for exactly the measured energy, or the error code for its absence. */
   private quoted(
     receiveAddress: string,
     needed: Success['energyUsed'],
@@ -164,7 +165,7 @@ export class SimulationService {
     }
   }
 
-  /** Turns an unreachable chain into 502 with a sentence of ours. */
+  /** Maps an unreachable chain to 502 with our own message. */
   private async answered<T>(question: Promise<T>, msg: string): Promise<T> {
     try {
       return await question;
@@ -175,7 +176,7 @@ export class SimulationService {
   }
 }
 
-/** No amount of energy makes the call work. `outcome` is the node's, for the figure it gave, if it gave one. */
+/** Answers that no amount of energy makes the call work. `outcome` supplies the node's energy figure, if any. */
 function failing(
   reason: string,
   outcome: CallOutcome | undefined,

@@ -1,15 +1,15 @@
-/** What a call of a TRC20 token moves for whom, read from the call itself. Pure. */
+/** Decodes calls of a TRC20 token: sender, recipient and amount. Pure. */
 import { addressFromHex } from '../chain/address.js';
 import type { ContractCall } from '../chain/contract-call.js';
 
 export interface TokenCall {
   readonly kind: 'transfer' | 'transferFrom' | 'approve';
-  /** Whose tokens move; the owner of an allowance. */
+  /** Owner of the tokens, or of the allowance. */
   readonly from: string;
-  /** The recipient; of an approval the spender. */
+  /** The recipient; of an approval, the spender. */
   readonly to: string;
   readonly value: bigint;
-  /** Of `transferFrom`: who spends an allowance of `from`. */
+  /** Of `transferFrom`: the account that spends an allowance of `from`. */
   readonly spender?: string;
 }
 
@@ -27,7 +27,7 @@ const WORD_DIGITS = 64;
 /** Twelve bytes in front of an address; old compilers put TRON's 0x41 into the last of them. */
 const ADDRESS_WORD = /^[0-9a-f]{22}(?:00|41)([0-9a-f]{40})$/;
 
-/** Returns the call behind either form of a request; undefined for any other call, and for arguments cut short. */
+/** Returns the call behind either form of a request; undefined for any other call, and for truncated arguments. */
 export function tokenCallOf(call: ContractCall): TokenCall | undefined {
   const data = calldataOf(call);
   const selector = data?.slice(0, SELECTOR_DIGITS);

@@ -1,4 +1,4 @@
-/** Wires the causes of failing token calls, for simulations and for operators. */
+/** Wires the causes of failing token calls, for simulations and operators. */
 import { Module } from '@nestjs/common';
 import { TokenCauses } from './token-causes.js';
 import { TransferOutlook } from './transfer-outlook.js';

@@ -1,5 +1,5 @@
 /**
- * Why a call of the reference token fails, where the token gives no reason of its own. Reads the token's state with
+ * Finds the cause of a failed call of the reference token, if the token gives no reason. Reads the token's state with
  * constant calls, and names a cause only if they prove it.
  */
 import { Injectable } from '@nestjs/common';
@@ -15,7 +15,7 @@ import { Log } from '../observability/logger.js';
 import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
 import { tokenCallOf, type TokenCall } from './token-call.js';
 
-/** A search takes up to ten constant calls; beyond so many at once the neutral reason is given. */
+/** Concurrent searches, of up to ten constant calls each. Beyond this limit the neutral reason is given. */
 const AT_ONCE_MAX = 4;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
@@ -24,7 +24,7 @@ type FailedCall = Extract<CallOutcome, { kind: 'reverted' | 'fault' }>;
 @Injectable()
 export class TokenCauses {
   private readonly reads: TokenReads;
-  /** As long as one read may take; the neutral reason is given where all of them take longer. */
+  /** Limit of a whole search: the timeout of one read. After it the neutral reason is given. */
   private readonly limitMs: number;
   private underway = 0;
 
@@ -38,8 +38,8 @@ export class TokenCauses {
   }
 
   /**
-   * Returns why a call failed: the contract's own reason where it gives one, otherwise the cause, if the reference
-   * token's state proves one. Never rejects.
+   * Returns the reason for a failed call: the contract's own, or else the cause that the reference token's state
+   * proves. Never rejects.
    */
   async reasonOf(call: ContractCall, outcome: FailedCall): Promise<string> {
     if (outcome.kind === 'fault') return (await this.find(call)) ?? reasonOfFault(outcome.fault);
@@ -47,8 +47,8 @@ export class TokenCauses {
   }
 
   /**
-   * Returns the problem and its remedy; undefined for other contracts and other functions, and where nothing is proven.
-   * Never rejects.
+   * Returns the problem and its remedy; undefined for other contracts and functions, and if nothing is proven. Never
+   * rejects.
    */
   private async find(call: ContractCall): Promise<string | undefined> {
     const tokenCall = call.contractAddress === this.reads.token ? tokenCallOf(call) : undefined;
@@ -64,7 +64,7 @@ export class TokenCauses {
   }
 }
 
-/** One search: the common causes first, the others only if none of them holds. */
+/** One search: common causes first, the others only if none of them applies. */
 class CauseSearch {
   constructor(
     private readonly chain: TronClient,
@@ -78,7 +78,7 @@ class CauseSearch {
     return (await this.ofSender()) ?? (await this.ofAmount()) ?? (await this.ofRecipient()) ?? this.ofSuccessor();
   }
 
-  /** The owner's acts that stop every transfer of a sender. */
+  /** The token owner's acts that stop every transfer of a sender. */
   private async ofSender(): Promise<string | undefined> {
     const { from } = this.call;
     const [isPaused, isBlacklisted] = await Promise.all([this.reads.isPaused(), this.reads.isBlacklisted(from)]);
@@ -104,7 +104,7 @@ class CauseSearch {
     return undefined;
   }
 
-  /** Proven by a transfer of nothing, which fails for this recipient and succeeds for another. */
+  /** The proof is a transfer of zero that fails for this recipient and succeeds for another. */
   private async ofRecipient(): Promise<string | undefined> {
     const { to } = this.call;
     const [isTaken, isOtherTaken] = await Promise.all([
@@ -127,7 +127,7 @@ class CauseSearch {
     return `The token is deprecated, and there is no contract at ${successor}, to which it forwards. Ask the token's owner which token replaces it.`;
   }
 
-  /** Proven by an approval of nothing, which succeeds. */
+  /** The proof is an approval of zero that succeeds. */
   private async ofApproval(): Promise<string | undefined> {
     const { from, to, value } = this.call;
     const [canReset, isPaused] = await Promise.all([this.succeeds({ ...this.call, value: 0n }), this.reads.isPaused()]);
@@ -153,7 +153,7 @@ class CauseSearch {
     return (await this.chain.account(address))?.isContract === true;
   }
 
-  /** Ends a search that nobody waits for any more. */
+  /** Ends a search after its deadline, because its caller no longer waits. */
   private assertInTime(): void {
     if (monotonicMs() > this.untilMs) throw new Error('the search took too long');
   }

@@ -1,4 +1,4 @@
-/** Tries a transfer of the reference token from an address, for operators who examine an order. */
+/** Simulates a transfer of the reference token from an address, for operators who examine an order. */
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../base/clock.js';
@@ -10,9 +10,9 @@ import { Log } from '../observability/logger.js';
 import { TokenCauses } from './token-causes.js';
 
 export interface Outlook {
-  /** The price of one energy, in sun; undefined where no node answered in time. */
+  /** The price of one energy, in sun; undefined if no node answered in time. */
   readonly energyFeeSun: bigint | undefined;
-  /** Why a transfer would fail now; undefined where it would succeed, or where no node ran it in time. */
+  /** Reason why a transfer would fail now; undefined if it would succeed, or if no node ran it in time. */
   readonly failure: string | undefined;
 }
 
