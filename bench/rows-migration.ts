@@ -1,5 +1,5 @@
 // What the newest migration is to a service that sells meanwhile, on tables of a million orders: the version before it serves,
-// before, during and after, as docs/operating.md says an upgrade begins.
+// before, during and after, as docs/operating/upgrades.md says an upgrade begins.
 import { fileURLToPath } from 'node:url';
 import { beforeNewestMigration, builtFrom } from '../test/upgrade/earlier-build.js';
 import { loadEnded } from './history.js';

@@ -2,7 +2,7 @@
 # Puts a dump into the empty database that DATABASE_URL (or DATABASE_URL_FILE) names: all of it in one transaction, or
 # nothing.
 #   docker/restore.sh FILE
-# Nothing of the service may run meanwhile. What to do afterwards: docs/operating.md, Restore.
+# Nothing of the service may run meanwhile. What to do afterwards: docs/operating/backup-and-restore.md.
 set -euo pipefail
 here=$(dirname "$0")
 file=${1:?say which dump}

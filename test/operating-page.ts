@@ -1,12 +1,15 @@
-// docs/operating.md as its reader takes it: sections, numbered steps, and the commands to type.
+// The pages of docs/operating as their reader takes them: sections, numbered steps, and the commands to type.
 import { readFileSync } from 'node:fs';
 
-const page = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8');
+/** The text of a page of docs/operating. */
+export function pageOf(name: string): string {
+  return readFileSync(new URL(`../docs/operating/${name}.md`, import.meta.url), 'utf8');
+}
 
-/** The text under a heading, up to the next of its level or above. */
-export function section(title: string): string {
-  const [, marks, rest] = new RegExp(`^(##+) ${title}\n([^]*)`, 'm').exec(page) ?? [];
-  if (marks === undefined || rest === undefined) throw new Error(`docs/operating.md has no section “${title}”`);
+/** The text under a heading of such a page, up to the next heading of its level or above. */
+export function section(name: string, title: string): string {
+  const [, marks, rest] = new RegExp(`^(##+) ${title}\n([^]*)`, 'm').exec(pageOf(name)) ?? [];
+  if (marks === undefined || rest === undefined) throw new Error(`docs/operating/${name}.md has no section “${title}”`);
   return rest.split(new RegExp(`^#{2,${marks.length.toString()}} `, 'm'))[0]!;
 }
 

@@ -273,8 +273,8 @@ describe('the socket and the files', () => {
   });
 
   it('the wallets file of the operators’ page is taken as it stands there', async () => {
-    const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-    const example = /^### The signer$.*?^```json\n(.*?)^```$/ms.exec(page)![1]!;
+    const page = await readFile(new URL('../../docs/operating/signer.md', import.meta.url), 'utf8');
+    const example = /^```json\n(.*?)^```$/ms.exec(page)![1]!;
     const path = join(folder, 'documented.json');
     const real = example.replace('TYourStakedWallet', POOL).replace('TYourActivationWallet', ACTIVATOR);
     await writeFile(path, real.replace('activation.key', 'hot.key'), { mode: 0o600 });

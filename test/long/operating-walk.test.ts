@@ -1,6 +1,6 @@
-// docs/operating.md walked as an operator would, on an empty Postgres and a local chain: every command of “From zero to
-// serving” as it stands there, with addresses in the place of the page's examples, to a delivered order; then what “The
-// signer” says, to another. A process gets the settings that the page gives it, and its own keys alone.
+// docs/operating walked as an operator would, on an empty Postgres and a local chain: every command of install.md, “From zero
+// to serving”, as it stands there, with addresses in the place of the page's examples, to a delivered order; then signer.md, to
+// another. A process gets the settings that the page gives it, and its own keys alone.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import { Merchant } from '../../packages/local/src/merchant.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { limited, until } from '../../packages/local/src/wait.js';
-import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
+import { blocksIn, commandsIn, pageOf, section, spansIn } from '../operating-page.js';
 import { asAdmin } from '../setup/admin.js';
 import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
@@ -51,8 +51,8 @@ function isOpenToAll(path: string): boolean {
   return isOpen && (path === dirname(path) || isOpenToAll(dirname(path)));
 }
 
-const zero = section('From zero to serving');
-const signing = section('The signer');
+const zero = section('install', 'From zero to serving');
+const signing = pageOf('signer');
 const untyped = new Set(commandsIn(zero));
 
 /** The first wallet's owner, one of another wallet, of the one that activates, and who has everything else. */
@@ -167,7 +167,7 @@ function typed(beginning: string, examples: Readonly<Record<string, string>> = {
 async function settingsOf(role: Role): Promise<Record<string, string>> {
   const keys = await derivedKeys(role);
   const whose = { api: 'API', worker: 'worker', cli: 'CLI' }[role];
-  const row = section('A key for each process')
+  const row = section('keys', 'A key for each process')
     .split('\n')
     .find((line) => line.startsWith(`| ${whose} |`));
   expect(Object.keys(keys)).toEqual(spansIn(row ?? ''));
@@ -177,7 +177,7 @@ async function settingsOf(role: Role): Promise<Record<string, string>> {
 /** The database as the login that the page's table names for a process. */
 function urlOf(role: Role): string {
   const whose = { api: 'the API', worker: 'the worker', cli: '`cli`, all but `migrate`' }[role];
-  const row = section('A login for each process')
+  const row = section('keys', 'A login for each process')
     .split('\n')
     .find((line) => line.startsWith(`| ${whose} |`));
   const login = spansIn(row ?? '').find((each) => each.startsWith('energy_'));
@@ -193,7 +193,9 @@ const operate = (beginning: string, examples: Readonly<Record<string, string>> =
 
 /** The lines of settings that the page's `cli secrets derive` prints for one process. */
 async function derivedKeys(role: Role): Promise<Record<string, string>> {
-  const span = spansIn(section('A key for each process')).find((each) => each.startsWith('cli secrets derive '));
+  const span = spansIn(section('keys', 'A key for each process')).find((each) =>
+    each.startsWith('cli secrets derive '),
+  );
   const out = await shell(fill(span ?? '', { 'api|worker|cli|sender|console': role }), { MASTER_KEY: masterKey });
   const keys = Object.fromEntries(
     out

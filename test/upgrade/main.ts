@@ -1,4 +1,4 @@
-// `npm run upgrade`: while customers buy, an earlier version becomes this one as docs/operating.md says, process by process,
+// `npm run upgrade`: while customers buy, an earlier version becomes this one as docs/operating/upgrades.md says, process by process,
 // then that one again on the new schema, then this one. Each way is a round, judged when all orders are over: by the records,
 // by what clients were answered and by the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
