@@ -1,4 +1,4 @@
-/** Where each crash point of the worker lies: around the methods of its parts, its statements, and what nodes are asked. */
+/** The worker's crash points, each a hook around a method, a statement or a node request. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { around, type CrashPoint } from '../base/crash-point.js';
 import { Signer } from '../chain/keys.js';
@@ -16,12 +16,12 @@ import { RECEIVER_USAGE } from './plan/reclaim-readings.js';
 import { Proofs } from './send/proof.js';
 import { TransactionLog } from './send/transaction-log.js';
 
-/** The others are the API's. */
+/** The worker's crash points; the API has the others. */
 export type WorkerPoint = Exclude<CrashPoint, `accept.${string}` | `wake.${string}` | `answer.${string}`>;
 
 const nodes = (app: INestApplicationContext) => app.get(TronClient, { strict: false }).pool.nodes;
 
-/** A question to whichever node answers it, by what it is about. */
+/** Hooks the node requests about one subject, on any node. */
 const question =
   (side: Side, about: string): Place =>
   (app, pass) => {
@@ -31,7 +31,7 @@ const question =
     around(app.get(TronClient, { strict: false }).pool, 'ask', { [side]: call });
   };
 
-/** The header of a block of a node's chain, not of its solid one. */
+/** Hooks header reads from the nodes' full port, not from their solid port. */
 const header =
   (side: Side): Place =>
   (app, pass) => {
@@ -57,7 +57,7 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'claim-ending.after': statement('after', 'claim_ending', 'claim_short', 'claim_lost'),
   'release.before': method('before', OrderClaims, 'release', isSome),
   'release.after': method('after', OrderClaims, 'release', isSome),
-  // The follower's own look at the head; those that only keep a node's health known pass no point.
+  // Only the follower's own head read. Head reads for node health alone have no crash point.
   'head.before': method('before', Follower, 'step'),
   'head.after': method('before', ChainView, 'reached'),
   'reference.before': statement('before', 'any_wallet'),
@@ -78,7 +78,7 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'broadcast.before': (app, pass) => {
     for (const node of nodes(app)) around(node, 'broadcastHex', { before: pass });
   },
-  // Also one that brought no answer: the bytes may be out all the same.
+  // Also hooks a broadcast without an answer: the bytes may still have reached the network.
   'broadcast.after': (app, pass) => {
     for (const node of nodes(app)) around(node, 'broadcastHex', { settled: pass });
   },
@@ -100,7 +100,7 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'record-solid.after': statement('after', 'mark_solid'),
   'record-cost.before': statement('before', 'record_costs'),
   'record-cost.after': statement('after', 'record_costs'),
-  // Between a node's solid head and the question whether it has the transaction, and after that.
+  // After a node's solid head is read and before the transaction is looked up; and after that look-up.
   'proof-head.after': method('before', Proofs, 'placeAt'),
   'proof-absence.after': method('after', Proofs, 'placeAt'),
   'record-dead.before': method('before', TransactionLog, 'recordDead'),

@@ -1,6 +1,6 @@
 /**
- * Reports to log and metrics what became of orders and their transactions: one line and one count per change, by
- * the process whose statement made it, after its commit. Decides nothing and never throws; Postgres holds the truth.
+ * Reports changes of orders and transactions to log and metrics: one line and one count per change. The process whose
+ * statement made the change reports it, after the commit. Decides nothing and never throws; Postgres holds the truth.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
@@ -10,14 +10,14 @@ import { Metrics } from '../observability/metrics.js';
 import type { ChainTxPurpose, OrderKind, OrderStatus, TopUpCause } from '../domain/order-state.js';
 import type { BroadcastRecord } from './send/transaction-log.js';
 
-/** Whose change it is: with these every line leads back to the request that bought the order. */
+/** Identifies the changed order. The request id links each log line to the request that bought the order. */
 export interface OrderIdentity {
   readonly id: bigint;
   readonly projectId: string;
   readonly requestId: string | undefined;
 }
 
-/** The same as a statement returns it. */
+/** OrderIdentity as a statement returns it. */
 export interface IdentityRow {
   id: bigint;
   project_id: string;
@@ -42,11 +42,11 @@ export type OrderChange = Exclude<OrderStatus, 'reserved'> | 'settled' | 'reclai
 interface OrderNews {
   readonly order: OrderIdentity;
   readonly kind?: OrderKind;
-  /** Since the order was taken, by the database's clock. */
+  /** Seconds since acceptance, by the database's clock. */
   readonly ageSec?: number;
 }
 
-/** TRON: the codes of GrpcAPI.Return; a node may say anything, a label may not. */
+/** TRON: the codes of GrpcAPI.Return. A node may answer anything, so unlisted codes are counted as `ANOTHER`. */
 const ANSWERS = new Set([
   'SUCCESS',
   'SIGERROR',
@@ -74,14 +74,14 @@ const ANSWERS = new Set([
   'NOT_SENT:throttled',
 ]);
 
-/** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
+/** From less than a block (3 s) to beyond the longest time until a healthy order is refunded. */
 const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
-/** How often the same failure of the same order is logged, and how many are remembered. */
+/** How often the same failure of the same order is logged, and how many failures are remembered. */
 const REPORT_AGAIN_MS = 3_600_000;
 const REPORTED_MAX = 1000;
 const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
 
-/** What the worker counts of its own doing; every process counts what it did itself, so sums are exact. */
+/** Metrics of the worker's own actions. Each process counts only its own, so that sums over processes are exact. */
 class ProgressMetrics {
   readonly orders;
   readonly transactions;
@@ -159,7 +159,7 @@ class ProgressMetrics {
   }
 }
 
-/** Delegations beyond an order's first ones. */
+/** Metrics of delegations beyond an order's first ones. */
 class FurtherLegMetrics {
   readonly moved;
   readonly topUps;
@@ -194,7 +194,7 @@ export class FulfilmentEvents {
     this.furtherLegs = new FurtherLegMetrics(metrics);
   }
 
-  /** Transactions moved; `details` goes into every line (block, evidence). */
+  /** Reports moved transactions. `details` is added to every line (block, evidence). */
   transactions(to: TxChange, news: readonly TxNews[], details: Readonly<Record<string, unknown>> = {}): void {
     for (const { order, txid, purpose, attempt } of news) {
       this.metrics.transactions.inc({ purpose, to });
@@ -203,7 +203,7 @@ export class FulfilmentEvents {
     }
   }
 
-  /** Orders moved. */
+  /** Reports moved orders. */
   orders(to: OrderChange, news: readonly OrderNews[]): void {
     for (const { order, kind, ageSec } of news) {
       this.metrics.orders.inc({ to });
@@ -214,7 +214,9 @@ export class FulfilmentEvents {
     }
   }
 
-  /** A rental's undelegation is in a block, so many seconds after its end by the chain's clock. */
+  /**
+   * Reports that a rental's undelegation is in a block, `lateSec` seconds after the rental's end by the chain's clock.
+   */
   reclaimed(order: OrderIdentity, lateSec: number): void {
     this.metrics.orders.inc({ to: 'reclaimed' });
     this.metrics.lateness.observe(Math.max(0, lateSec));
@@ -224,7 +226,7 @@ export class FulfilmentEvents {
     } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
   }
 
-  /** An order that its own rows keep from moving on; it is retried at every pass, and logged once an hour. */
+  /** Reports an order whose rows could not be updated. It is retried at every pass and logged once an hour. */
   notMoved(to: TxChange, orderId: bigint, err: unknown): void {
     this.metrics.stuck.inc({ to });
     const key = `${to}/${orderId.toString()}`;
@@ -234,27 +236,30 @@ export class FulfilmentEvents {
     this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
   }
 
-  /** What nodes said to broadcasts. */
+  /** Counts the nodes' answers to broadcasts. */
   answered(records: readonly BroadcastRecord[]): void {
     for (const { node, answer } of records) {
       this.metrics.answers.inc({ node, code: ANSWERS.has(answer) ? answer : 'ANOTHER' });
     }
   }
 
-  /** `count` writes changed nothing: another worker holds those orders by now, or another session their rows. */
+  /**
+   * Reports `count` writes without effect: another worker has claimed those orders, or another session holds their
+   * rows.
+   */
   fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
     if (count <= 0) return;
     this.metrics.fenceLost.inc({ step }, count);
     this.log.warn({ step, count }, 'orders were taken over by another worker, or are held by another session');
   }
 
-  /** Legs of an order were taken over by other wallets. */
+  /** Reports that other wallets took over legs of an order. */
   moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
     this.furtherLegs.moved.inc(legs.length);
     this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'moved to other wallets');
   }
 
-  /** A running rental was given a further delegation. */
+  /** Reports a further delegation for a running rental. */
   toppedUp(order: OrderIdentity, amountSun: bigint, cause: TopUpCause): void {
     this.furtherLegs.topUps.inc({ cause });
     this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString(), cause }, 'running rental topped up');

@@ -1,6 +1,6 @@
 /**
- * How the work stands, as gauges: open orders by state and age, the queue, Redis, the sweep. Read by every worker in
- * its background at its own pace, never by a scrape, and bounded by what is open, never by what was ever sold.
+ * Gauges of open orders by state and age, the queue, Redis and the sweep. Every worker reads them in the background at
+ * a fixed pace, never on a scrape. The cost depends on the open orders, never on all orders ever sold.
  */
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
@@ -17,15 +17,15 @@ import { ChainView } from './follow/chain-view.js';
 import { Follower, type Behind } from './follow/follower.js';
 import { FulfilmentLoop } from './loop/fulfilment-loop.js';
 
-/** How often it reads; a scrape that comes oftener sees the same figures. */
+/** Interval between reads. More frequent scrapes see the same figures. */
 const SAMPLE_MS = 10_000;
 const REDIS_LIMIT_MS = 1000;
-/** A process reads before its connection stands, and Redis comes back at any time. */
+/** Shorter retry: a process reads before its Redis connection is up, and Redis may return at any time. */
 const REDIS_RETRY_MS = 2000;
 
 /**
- * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a
- * rental whose end has come, until its energy is back. Test orders are no work, and run nowhere.
+ * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a rental
+ * that has ended but whose energy is not yet reclaimed. Test orders are excluded: no worker fulfils them.
  */
 const OPEN_ORDERS = {
   name: 'gauges_open_orders',
@@ -42,14 +42,14 @@ const OPEN_ORDERS = {
     GROUP BY state`,
 };
 
-/** The longest that bytes of ours have been on their way without a block or a proof. */
+/** Age of the oldest sent transaction without a block or a proof of death. */
 const SENDING = {
   name: 'gauges_sending',
   text: `SELECT greatest(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
     FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
 };
 
-/** The running rental with the least stake for what was sold: the first entry of its index. */
+/** The running rental with the least stake per sold energy: the first entry of its index. */
 const WORST_RENTAL = {
   name: 'gauges_worst_rental',
   text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM open_orders
@@ -57,7 +57,7 @@ const WORST_RENTAL = {
 };
 
 const STATES = ['reserved', 'placed', 'unresolved', 'delivered', 'running', 'returning'] as const;
-/** BullMQ keeps these two as Redis lists; we make no delayed jobs. */
+/** BullMQ keeps these two states as Redis lists. We create no delayed jobs. */
 const QUEUE_LISTS = ['wait', 'active'] as const;
 const REDIS_FACTS = [
   ['used_memory', 'used_memory_bytes'],
@@ -183,7 +183,7 @@ export class FulfilmentGauges {
     });
   }
 
-  /** Begins to look; resolves after the first look. */
+  /** Starts reading. Resolves after the first read. */
   async start(): Promise<void> {
     await this.repeater.start();
   }
@@ -192,7 +192,7 @@ export class FulfilmentGauges {
     await this.repeater.stop();
   }
 
-  /** One look; whether Redis answered. Throws when the database is away; Redis may be. */
+  /** Reads once and returns true if Redis answered. Throws if the database is unavailable, but not if Redis is. */
   async sample(): Promise<boolean> {
     const isRedisUp = await this.sampleRedis();
     const [rows, [sending], [worst]] = await Promise.all([
@@ -227,7 +227,7 @@ export class FulfilmentGauges {
       });
       for (const [fact, label] of REDIS_FACTS) {
         const value = new RegExp(`^${fact}:(\\d+)`, 'm').exec(info)?.[1];
-        // A stand-in for Redis may not count them.
+        // A substitute for Redis may not report them.
         gauges.redisFacts.set({ fact: label }, value === undefined ? 0 : Number.parseInt(value, 10));
       }
       gauges.redisUp.set(1);
@@ -240,8 +240,8 @@ export class FulfilmentGauges {
 }
 
 /**
- * While the chain cannot be followed the gap is unknown, which is not zero. Backends behind one name take turns: the
- * head of one may lie below what another holds for solid, which is no gap.
+ * Returns NaN while the chain cannot be followed: the gap is then unknown, not zero. Backends behind one name take
+ * turns, so one backend's head may be below another's solid head; that is no gap.
  */
 function gapOf({ current }: ChainView): number {
   return current === undefined || current.solid.number === 0
@@ -249,7 +249,7 @@ function gapOf({ current }: ChainView): number {
     : Math.max(0, current.head.number - current.solid.number);
 }
 
-/** Unknown while no rental runs, or while the chain cannot be read. */
+/** Returns 1 while no rental runs, and NaN while the chain cannot be read. */
 function ratioOf(sunPerEnergyE6: bigint | null, { current }: ChainView): number {
   if (sunPerEnergyE6 === null) return 1;
   if (current === undefined) return Number.NaN;

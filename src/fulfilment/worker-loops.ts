@@ -1,5 +1,5 @@
 /**
- * All that a worker does again and again. Begins when asked to, since a test or a bench wants parts of it; ends when
+ * The worker's repeating tasks. They start on request, since tests and benches need only some of them. They stop when
  * the application closes, before any connection does.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
@@ -16,11 +16,11 @@ import { OrdersProcessor } from './loop/orders.processor.js';
 import { Pruning } from './loop/pruning.js';
 import { WalletHealth } from './send/wallet-health.js';
 
-/** How soon the next wallet is read when none was due. */
+/** Pause when no wallet was due to be read. */
 const POOL_REST_MS = 250;
-/** How often it is seen whether a wallet that could not deliver can again. */
+/** Interval of checks for paused wallets that can deliver again. */
 const HEALTH_REST_MS = 1000;
-/** How long the work waits for the first look at the records; longer than that it goes on beside. */
+/** How long the start waits for the first reconciliation. After that, the reconciliation continues beside the work. */
 const FIRST_RECONCILING_MS = 5000;
 
 @Injectable()
@@ -67,7 +67,7 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
   }
 
   async start(): Promise<void> {
-    // Before anything is sent: what a restored backup does not know of must not be done again unseen.
+    // Before anything is sent: actions that a restored backup does not know of must not be repeated.
     const looked = this.reconciling.start();
     await withDeadline(looked, FIRST_RECONCILING_MS, 'the first look at the records').catch(() => undefined);
     this.fulfilment.start();
@@ -79,7 +79,7 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
     this.numberer.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops claiming. Nest calls this hook in all modules before it waits for any of them. */
   onModuleDestroy(): void {
     this.fulfilment.end();
     this.pruning.end();
@@ -88,8 +88,8 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
   }
 
   /**
-   * Without a limit of its own, since connections close under whatever goes on after it: the process ends in time, with
-   * work that is not over left as it is, as in a crash.
+   * Waits without a limit, since connections close under any task that continues after it. The process itself ends in
+   * time, and unfinished work is left as in a crash.
    */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([

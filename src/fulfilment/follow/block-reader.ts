@@ -1,6 +1,7 @@
 /**
- * What a block holds, also when it cannot be read: whole from the node asked or from another one, else by the list of
- * its transactions, else by asking after our own transactions one by one. So no block holds up more than itself.
+ * Reads a block even if no node returns it in a readable form. It tries every healthy node for the whole block, then
+ * the block's list of transaction ids, then a look-up of each of our own transactions. So an unreadable block delays
+ * only itself.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -15,13 +16,15 @@ import { Log } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
 
-/** How a block that could not be read was read; `unsearched`: it was passed without knowing all acts in it. */
+/**
+ * The fallbacks for an unreadable block. `unsearched`: the block was skipped, and may hold acts that we do not know.
+ */
 const OTHER_WAYS = ['listed', 'ours', 'unsearched'] as const;
 export type OtherWay = (typeof OTHER_WAYS)[number];
 
 const LOOK_UPS_AT_ONCE = 8;
 const REPORTED_MAX = 1000;
-/** A connection that fails, or a limit on requests: the node's affair, not the block's. */
+/** Connection failures and request limits are problems of the node, not of the block. */
 const ABOUT_THE_NODE: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'throttled', 'unhealthy']);
 
 @Injectable()
@@ -40,13 +43,13 @@ export class BlockReader {
       labelNames: ['read'] as const,
       registers: [registry],
     });
-    // From zero on, so that the first one is an increase too.
+    // Start each series at zero, so that the first unreadable block counts as an increase.
     for (const read of OTHER_WAYS) this.unreadable.inc({ read }, 0);
   }
 
   /**
-   * The block of a header that `node` gave. `ours`: transactions that are asked after one by one when nothing else
-   * returns. Throws NodeFault only for what is the nodes' fault, never for what the block holds.
+   * Returns the block of a header that `node` returned. `ours` lists the transactions to look up one by one if no node
+   * returns the block or its list. Throws NodeError only for faults of the nodes, never for the block's content.
    */
   async read(
     node: TronNode,
@@ -63,7 +66,7 @@ export class BlockReader {
         listed ??= block;
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
-        // The chain has another block there by now.
+        // The node's chain now has another block at this height.
         if (each === node && error.kind === 'unhealthy') throw error;
         faults.push(error);
       }
@@ -78,8 +81,8 @@ export class BlockReader {
   }
 
   /**
-   * The block with the acts that a list lacks, read one by one; undefined when that takes longer than
-   * `withinMs` or there is no list. A transaction that cannot be read even by itself is nobody's that we know.
+   * Returns the block with the acts that its list lacks, read one by one. Returns undefined if the block has no list,
+   * or if reading takes longer than `withinMs`. A transaction that is unreadable even by itself counts as foreign.
    */
   async withActs(block: Block, port: PortName, withinMs: number): Promise<Block | undefined> {
     const { unknown } = block;
@@ -95,7 +98,7 @@ export class BlockReader {
     }
   }
 
-  /** Counts and logs a block once. */
+  /** Counts and logs each block once per fallback. */
   report(header: BlockHeader, read: OtherWay, fault?: unknown): void {
     const key = `${read}/${header.id}`;
     if (this.reported.has(key)) return;
@@ -127,7 +130,10 @@ export class BlockReader {
     return acts;
   }
 
-  /** Of `ours`, those that stand in the block by the word of two nodes, or of one while the others are away. */
+  /**
+   * Returns those of `ours` that are in the block according to two nodes, or to one node while the others are
+   * unavailable.
+   */
   private async found(header: BlockHeader, port: PortName, ours: readonly string[]): Promise<BlockTransaction[]> {
     const { agreement } = this.client.pool;
     const nodes: { readonly node: TronNode; readonly witness: TronNode }[] = [];
@@ -152,7 +158,7 @@ export class BlockReader {
   }
 }
 
-/** The very block as `node` has it; undefined when its chain has another one there. */
+/** Returns this block as `node` has it, or undefined if the node's chain has another block at this height. */
 async function sameBlock(
   node: TronNode,
   header: BlockHeader,

@@ -1,6 +1,6 @@
 /**
- * What this worker knows of the chain right now: head, solid head, and the ratio of sun to energy. Read together,
- * renewed by the follower; too old a view is no view.
+ * This worker's current view of the chain: head, solid head and the ratio of sun to energy. The follower reads them
+ * together and renews them. An outdated view counts as missing.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../base/clock.js';
@@ -9,18 +9,21 @@ import type { EnergyRatio } from '../../pool/energy-ratio.js';
 
 export interface View {
   readonly head: BlockHead;
-  /** The last solid head known; block 0 before any is. Only what is settled asks for it. */
+  /** The last known solid head, or block 0 before the first one. Only settlement uses it. */
   readonly solid: BlockHead;
-  /** What new transactions refer to: the solid head, or an old block of the full port. */
+  /** The reference block of new transactions: the solid head, or an old block of the full port. */
   readonly reference: BlockHead;
   readonly ratio: EnergyRatio;
-  /** Whether nodes contradict each other, so that nothing new is made on what they say. */
+  /** True while nodes contradict each other. No new transaction is then built on their answers. */
   readonly isDisputed: boolean;
 }
 
-/** Beyond this a transaction built on the view might name a stale head as its clock. */
+/** A transaction built on an older view might use a stale head as its clock. */
 const VIEW_AGE_MAX_MS = 15_000;
-/** Three blocks without a view, or a minute without a new solid one, is an outage: what failed during it is tried again. */
+/**
+ * Three blocks without a view, or a minute without a new solid block, count as an outage. Failures during it are
+ * retried.
+ */
 const GAP_MS = 10_000;
 const SOLID_GAP_MS = 60_000;
 
@@ -32,7 +35,7 @@ export class ChainView {
   private solidMovedAtMs = Number.NEGATIVE_INFINITY;
   private movingSinceMs = monotonicMs();
 
-  /** Takes the time that all nodes agree the chain has reached. */
+  /** Records the latest chain time that all nodes agree on. */
   reached(clockMs: number): void {
     this.agreedMs = clockMs;
   }
@@ -48,17 +51,19 @@ export class ChainView {
     this.readAtMs = nowMs;
   }
 
-  /** Seconds since the chain began to move again after it was last away or stood still. */
+  /** Returns the seconds since the chain resumed after its last outage or halt. */
   get movingSec(): number {
     return (monotonicMs() - this.movingSinceMs) / 1000;
   }
 
-  /** The chain's time that no node contradicts, as last seen, however long ago; by it rentals end. 0 at first. */
+  /**
+   * Returns the last chain time that no node contradicted, at any age; 0 before the first. Rentals end by this time.
+   */
   get clockMs(): number {
     return this.agreedMs;
   }
 
-  /** The latest view; undefined while no node has given one lately. */
+  /** Returns the latest view, or undefined if it is older than 15 s. */
   get current(): View | undefined {
     return monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS ? this.view : undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * Follows the chain block by block: renews the view, hands every new block to inclusion, notices when blocks were
- * replaced, and lets settlement look at what became solid. Misses nothing for good: what could not be recorded is tried
- * again at every step, and what it did not see, an order's own look-up finds.
+ * Follows the chain block by block: renews the view, passes new blocks to inclusion, detects replaced blocks and
+ * triggers settlement. Nothing is missed for good. Each step retries failed records, and an order's own look-up finds
+ * anything that the follower did not see.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead, BlockHeader } from '../../chain/block.js';
@@ -22,18 +22,20 @@ import { Inclusion, type RevertedTx } from './inclusion.js';
 import { RecentActs } from './recent-acts.js';
 import { Settlement, type Unsettled } from './settlement.js';
 
-/** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
+/**
+ * Limits how far back replaced blocks are looked for, and how many missed blocks are read. It exceeds any real fork.
+ */
 const BLOCKS_BACK_MAX = 64;
-/** How long a step waits for blocks to be read; they are waited for again at the next one. */
+/** How long a step waits for blocks. The next step waits for them again. */
 const FOLLOW_WAIT_MS = 5_000;
-/** How long the transactions of a block that cannot be read are asked after one by one. */
+/** How long the transactions of an unreadable block are looked up one by one. */
 const ACTS_WAIT_MS = 5_000;
 
-/** How long a step waits for the solid head; a late answer counts at the next one. */
+/** How long a step waits for the solid head. The next step uses a late answer. */
 const SOLID_WAIT_MS = 1_500;
-/** TRON: a block is solid when 19 of 27 producers have built on it; twice that and more is beyond doubt. */
+/** TRON: a block is solid once 19 of 27 producers have built on it. More than twice that depth is beyond doubt. */
 const FINAL_BLOCKS = 60;
-/** Stands for the solid head until one is known: nothing is final by it. */
+/** Placeholder until a solid head is known. Nothing is final by it. */
 const NO_BLOCK: BlockHead = { number: 0, id: '0'.repeat(64), timestampMs: 0 };
 
 const INCLUDED_BETWEEN = {
@@ -43,8 +45,8 @@ const INCLUDED_BETWEEN = {
 };
 
 /**
- * The first block that may hold something not final: an included transaction's own, and of one that was sent the block
- * after its reference. Looked for once, at the start.
+ * The first block that may hold something not yet final: the block of an included transaction, or the block after the
+ * reference of a sent one. Read once, at the start.
  */
 const OLDEST_OPEN = {
   name: 'oldest_open',
@@ -53,7 +55,7 @@ const OLDEST_OPEN = {
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
-/** What may stand in a block that holds only what was asked for. */
+/** The transactions to look up in a block that nodes cannot return whole. */
 const EXPECTED = {
   name: 'txs_expected',
   text: `SELECT txid FROM (SELECT id, txid FROM open_chain_tx WHERE status = 'sending'
@@ -68,27 +70,27 @@ function isKnown(solid: BlockHead): boolean {
 
 export interface ChainStep {
   readonly head: BlockHead;
-  /** The chain's time that no node contradicts; 0 while that is not known. */
+  /** The chain time that no node contradicts; 0 while nodes contradict each other. */
   readonly clockMs: number;
   readonly advanced: boolean;
   readonly delivered: readonly bigint[];
 }
 
-/** How far recording is behind what is known of the chain. */
+/** How far the records lag behind the known chain. */
 export interface Behind {
-  /** Since the last step that took in every new block, in seconds. */
+  /** Seconds since the last step that processed every new block. */
   readonly followAgeSec: number;
-  /** Since settlement last went through everything that waited, in seconds. */
+  /** Seconds since settlement last processed all waiting transactions. */
   readonly settleAgeSec: number;
-  /** Transactions that stand in blocks and could not be recorded so: another session holds them, or they fail. */
+  /** Transactions in blocks that could not be recorded: another session holds their rows, or recording fails. */
   readonly heldTransactions: number;
-  /** Blocks from the oldest one with something left to settle up to the solid head. */
+  /** Number of blocks from the oldest one with unsettled transactions up to the solid head. */
   readonly unsettledBlocks: number;
 }
 
 @Injectable()
 export class Follower {
-  /** Ids of the blocks followed so far, by number. */
+  /** Block number → id of each followed block. */
   private readonly followed = new Map<number, string>();
   private last: number | undefined;
   private readonly arrears = new PendingInclusions();
@@ -96,7 +98,7 @@ export class Follower {
   private following: Promise<bigint[]> | undefined;
   private settledTo = -1;
   private unsettled: Unsettled = { left: 0, fromBlock: undefined };
-  /** When the last step, and the last settlement, came to its end. */
+  /** End of the last complete step; `settledAtMs` is the same for settlement. */
   private followedAtMs = monotonicMs();
   private lastSolid: BlockHead = NO_BLOCK;
   private readingSolid: Promise<BlockHead> | undefined;
@@ -118,7 +120,7 @@ export class Follower {
     this.ratio = new AgreedRatio(client, (nodes) => logger.warn({ nodes }, DOUBTFUL_RATIO));
   }
 
-  /** One look at the chain. Throws ChainUnavailableError when no node answers. */
+  /** Reads the chain once. Throws ChainUnavailableError if no node answers. */
   async step(): Promise<ChainStep> {
     let isHeadKnown = false;
     const step = this.client.pool.ask('the head', async (node) => {
@@ -127,7 +129,7 @@ export class Follower {
       const advanced = this.followed.get(head.number) !== head.id;
       const { agreement } = this.client.pool;
       const { dispute } = agreement;
-      // A node alone in reporting a later time ends no rental early; an earlier time only delays it.
+      // One node that alone reports a later time must not end a rental early. An earlier time only delays the end.
       const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
       this.view.reached(clockMs);
       if (!advanced) {
@@ -144,12 +146,12 @@ export class Follower {
       return { head, clockMs, advanced, delivered };
     });
     return step.finally(() => {
-      // While no head is known there is nothing to be behind of.
+      // Without a known head the follower cannot lag.
       if (!isHeadKnown) this.followedAtMs = monotonicMs();
     });
   }
 
-  /** Settles what became solid since the last time, and what was left then. */
+  /** Settles the transactions of new solid blocks, and those left from the last call. */
   async settle(): Promise<void> {
     const { current } = this.view;
     if (current === undefined || this.client.pool.agreement.dispute !== undefined) {
@@ -169,14 +171,14 @@ export class Follower {
       followAgeSec: (monotonicMs() - this.followedAtMs) / 1000,
       settleAgeSec: (monotonicMs() - this.settledAtMs) / 1000,
       heldTransactions: this.arrears.size + left,
-      // By the solid head that they were judged by: the view's may have gone back since, with another node.
+      // Measured from the solid head of that settlement. The view may since show a lower one, from another node.
       unsettledBlocks: fromBlock === undefined ? 0 : this.settledTo - fromBlock + 1,
     };
   }
 
   /**
-   * The solid head, or the last one known while the solid port does not answer: deliveries and reclaims go on by the
-   * head, and only settlement waits. A silent port is waited for briefly.
+   * Returns the solid head, or the last known one while the solid port does not answer. Deliveries and reclaims follow
+   * the head, so only settlement waits. A silent port is waited for only briefly.
    */
   private async solidHead(node: TronNode, head: BlockHeader): Promise<BlockHead> {
     this.readingSolid ??= this.solidHeadOfAny(node).finally(() => {
@@ -186,7 +188,7 @@ export class Follower {
       const solid = await withDeadline(this.readingSolid, SOLID_WAIT_MS, 'the solid head');
       if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'the solid port answers again');
       this.solidFault = undefined;
-      // Another node may be further than the one whose head this is.
+      // Another node may be ahead of the node that returned this head.
       if (solid.number <= head.number) this.lastSolid = solid;
     } catch (error) {
       const isOutage =
@@ -203,7 +205,7 @@ export class Follower {
     return this.lastSolid;
   }
 
-  /** By the node that the head is from, or by another one whose solid port answers. */
+  /** Asks the node that returned the head first, then any other whose solid port answers. */
   private async solidHeadOfAny(node: TronNode): Promise<BlockHead> {
     try {
       return await solidHeadOf(node);
@@ -213,12 +215,18 @@ export class Follower {
     }
   }
 
-  /** A block of the full port that is final on any healthy network, for what is built before a solid head is known. */
+  /**
+   * Returns a block of the full port that is final on any healthy network. Transactions refer to it until a solid head
+   * is known.
+   */
   private async referenceNear(node: TronNode, head: BlockHeader): Promise<BlockHead> {
     return (await headerOf(node, Math.max(0, head.number - FINAL_BLOCKS))) ?? head;
   }
 
-  /** The network's totals, as every existing account's resources show them: the token's contract, or any wallet of ours. */
+  /**
+   * Reads the network's totals. The resources of any existing account show them: the token contract, or a wallet of
+   * ours.
+   */
   private async readRatio(): Promise<EnergyRatio> {
     const wallets = await this.database.query<{ address: string }>(ANY_WALLET);
     let fault: unknown;
@@ -232,7 +240,7 @@ export class Follower {
     throw fault;
   }
 
-  /** A block that takes long to read must not keep the view from being renewed: it is followed beside. */
+  /** Follows blocks beside the step, so that a slow block does not keep the view from being renewed. */
   private async followWithin(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
     this.following ??= this.follow(node, head, ratio).finally(() => {
       this.following = undefined;
@@ -249,7 +257,7 @@ export class Follower {
     const chain: BlockHeader[] = [head];
     const isFirst = this.last === undefined;
     const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
-    // Backwards until a block we know is the parent: fills gaps and finds where a fork began, by one rule.
+    // Walk back until the parent is a known block. This one rule fills gaps and finds where a fork began.
     for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
       const child = chain.at(-1);
       if (child === undefined || this.followed.get(number) === child.parentId) break;
@@ -260,7 +268,7 @@ export class Follower {
     const fresh: Block[] = [];
     for (const header of chain) {
       const block = await this.read(node, header);
-      // Replaced since its header was read: the next step sees by what.
+      // The block was replaced after its header was read. The next step sees its replacement.
       if (block === undefined) return [];
       fresh.push(block);
     }
@@ -281,24 +289,26 @@ export class Follower {
       txids: block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid),
     }));
     const delivered = await this.include([...late, ...news]);
-    // Blocks above a head that a fork made lower stay known: the ones that take their numbers replace them.
+    // Keep blocks above a head that a fork lowered: new blocks at the same heights replace them.
     for (const number of this.followed.keys()) {
       if (number < head.number - BLOCKS_BACK_MAX) this.followed.delete(number);
     }
     return delivered;
   }
 
-  /** Tries again what could not be recorded, where no block is new. */
+  /** Retries pending inclusions when no block is new. */
   private async catchUp(): Promise<bigint[]> {
     return this.include(this.arrears.due((block) => this.followed.get(block.number) === block.id));
   }
 
-  /** Records what stands in blocks. One that fails leaves the others; throws its fault after them. */
+  /**
+   * Records the transactions of blocks. A failing block does not stop the others; the first error is thrown at the end.
+   */
   private async include(parts: readonly PendingInclusion[]): Promise<bigint[]> {
     const delivered: bigint[] = [];
     let fault: { readonly error: unknown } | undefined;
     for (const { block, txids, ratio } of parts) {
-      // What the whole database refuses is not asked of it once for each block.
+      // When the whole database is unavailable, do not try it again for every block.
       const isHopeless = fault !== undefined && (isDatabaseAway(fault.error) || isLockTimeout(fault.error));
       try {
         const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);
@@ -313,7 +323,7 @@ export class Follower {
     return delivered;
   }
 
-  /** The block of a header; undefined when the chain has another one there by now. Throws NodeFault. */
+  /** Returns the block of a header, or undefined if the chain now has another block there. Throws NodeError. */
   private async read(node: TronNode, header: BlockHeader): Promise<Block | undefined> {
     try {
       return await this.blocks.read(node, header, 'full', async () => {
@@ -327,8 +337,9 @@ export class Follower {
   }
 
   /**
-   * A process that begins reads back to the first block that may hold a transaction still alive, whatever its state:
-   * forks and inclusions happened meanwhile. What is older is found by its order's look-up, or proven dead.
+   * A starting process reads back to the first block that may hold a live transaction in any state, at most 64 blocks:
+   * forks and inclusions may have happened while it was down. Older transactions are found by their order's look-up or
+   * proven dead.
    */
   private async firstToRead(headNumber: number): Promise<number> {
     const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_OPEN, [headNumber - BLOCKS_BACK_MAX]);
@@ -336,7 +347,9 @@ export class Follower {
     return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
   }
 
-  /** Transactions recorded in blocks that `fresh` has replaced are reverted, unless another healthy node still has them there. */
+  /**
+   * Reverts transactions recorded in blocks that `fresh` replaced, unless another healthy node still has them there.
+   */
   private async revertReplaced(node: TronNode, fresh: readonly Block[], isFirst: boolean): Promise<void> {
     const [first, last] = [fresh[0], fresh.at(-1)];
     if (first === undefined || last === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * From a block to the records: marks transactions as included that were found in a block by their own bytes, and moves
- * legs and orders with them. A block that is reverted takes all of it back. Judges by the block, never by a node's word.
+ * Marks transactions included that were found in a block by their own bytes, and moves their legs and orders. A
+ * reverted block undoes this. The block's bytes decide, never a node's answer alone.
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../chain/block.js';
@@ -18,8 +18,8 @@ const FIND_SENDING = {
 };
 
 /**
- * A transaction is moved with its order and its leg, so all three are locked first, in order of the order's id. Rows
- * that another session holds are passed over: one held row must stop nobody else. The caller comes back to them.
+ * A transaction moves together with its order and its leg, so all three rows are locked first, ordered by order id.
+ * Rows that another session holds are skipped, so that one held row does not block the rest. The caller retries them.
  */
 const LOCK_SENDING = {
   name: 'lock_sending',
@@ -43,11 +43,11 @@ const ACTIVATE_LEGS = {
     WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
 };
 
-/** Whoever holds an order sets its next run when it gives it back. */
+/** The worker that holds an order sets the order's next run on release. */
 const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
       ELSE o.next_run_at END`;
 
-/** Delivered when every leg that is not released is active and together they hold what was sold. */
+/** An order is delivered once every leg that is not released is active and together they hold the sold energy. */
 const DELIVER_ORDERS = {
   name: 'deliver_orders',
   text: `UPDATE open_orders o SET status = 'delivered', delivered_at = s.at,
@@ -63,14 +63,17 @@ const DELIVER_ORDERS = {
     RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
-/** Whole on chain but short of what was sold: due at once for a further leg. */
+/** All legs are on chain, but they hold less than was sold: the order is due immediately for a further leg. */
 const WAKE_SHORT = {
   name: 'wake_short',
   text: `UPDATE open_orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
       AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
 };
 
-/** The rental is over once every leg's undelegation, ours or foreign, is in a block, and runs again if one is reverted. */
+/**
+ * A rental is over once every leg's undelegation, ours or foreign, is in a block. If one is reverted, the rental runs
+ * again.
+ */
 export const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
   text: `UPDATE open_orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
@@ -116,7 +119,7 @@ const REVERTED_DUE = {
   text: `UPDATE open_orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
-/** What the receiver could use at a block that the chain does not have any more. */
+/** Deletes the reading that was taken at a block which is no longer in the chain. */
 const FORGET_AFTER = {
   name: 'forget_energy_after',
   text: `UPDATE receiver_energy SET after_energy = NULL, after_block = NULL WHERE order_id = ANY ($1::bigint[])`,
@@ -131,7 +134,7 @@ export interface MovedTx {
   txid: Buffer;
 }
 
-/** What one transaction changed, reported after its commit. */
+/** The changes of one database transaction, reported after its commit. */
 interface Included {
   readonly orders: readonly LockedRow[];
   readonly moved: readonly MovedTx[];
@@ -145,15 +148,15 @@ export interface RevertedTx {
   readonly blockId: string;
 }
 
-/** What became of a block's transactions. */
+/** The result of applying one block. */
 export interface Applied {
-  /** Orders delivered by it. */
+  /** Ids of the orders that the block delivered. */
   readonly delivered: readonly bigint[];
-  /** Transactions that stand in the block and are not recorded so, because another session holds a row or one failed. */
+  /** Transactions of the block that were not recorded: another session holds a row, or recording failed. */
   readonly left: readonly string[];
 }
 
-/** A locked row: the transaction and the order it belongs to. */
+/** A locked transaction with its order. */
 export interface LockedRow extends IdentityRow {
   tx_id: bigint;
 }
@@ -168,7 +171,7 @@ function legsOf(moved: readonly MovedTx[], isReclaim: boolean): bigint[] {
   return moved.filter((tx) => (tx.purpose === 'reclaim') === isReclaim).map((tx) => tx.leg_id);
 }
 
-/** Moved transactions with the orders they belong to. */
+/** Returns moved transactions together with their orders. */
 export function newsOf(moved: readonly MovedTx[], orders: readonly IdentityRow[]): TxNews[] {
   const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
   return moved.flatMap(({ order_id, txid, purpose, attempt }) => {
@@ -186,8 +189,8 @@ export class Inclusion {
   ) {}
 
   /**
-   * Marks those of our transactions as included that stand in `block`, and what follows for legs and orders.
-   * `txids`: of transactions read from the block's own bytes. One order that fails is logged and leaves the others.
+   * Marks our transactions in `block` as included and moves their legs and orders. `txids` must come from the block's
+   * own bytes. An order that fails is logged and does not stop the others.
    */
   async apply(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
     if (txids.length === 0) return NOTHING;
@@ -212,8 +215,8 @@ export class Inclusion {
   }
 
   /**
-   * Takes transactions out of blocks that were reverted: their orders are under way again, or reclaimed later. What
-   * another session holds stays as it is until the next call. Returns how many are left.
+   * Takes transactions out of reverted blocks: their orders are under way again, or will be reclaimed later. Rows that
+   * another session holds are left for the next call. Returns the number of transactions left.
    */
   async revert(reverted: readonly RevertedTx[]): Promise<number> {
     if (reverted.length === 0) return 0;

@@ -1,6 +1,6 @@
 /**
- * What a receiver could use of energy before anything of its order was sent, and at its block or after: read beside the
- * work, for its page. Decides nothing, delays nothing, and is absent where a node did not answer in time.
+ * Records a receiver's usable energy before the first send of an order and at or after its delivery, for the order's
+ * page. Best effort: it decides nothing, delays nothing, and leaves the value out if no node answers in time.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -13,10 +13,10 @@ import { Metrics } from '../../observability/metrics.js';
 import { Database } from '../../store/database.js';
 import type { ClaimedOrder } from '../loop/claimed-order.js';
 
-/** Readings and writings at once, and those that wait for their turn; more are left out. */
+/** Limits of concurrent and of waiting reads and writes. Further ones are skipped. */
 const AT_ONCE_MAX = 4;
 const WAITING_MAX = 500;
-/** Readings before a send, which nobody waits for, at once; and how many orders' are remembered until their send. */
+/** Limits of concurrent reads before a send, which no sender waits for, and of orders remembered until their send. */
 const BEFORE_AT_ONCE_MAX = 16;
 const BEFORE_MAX = 256;
 /** A node may learn of the block, or answer at all, a little later. */
@@ -26,7 +26,7 @@ const RETRY_MS = 1000;
 const WRITE_BEFORE = `INSERT INTO receiver_energy AS e (order_id, before_energy, before_block) VALUES ($1, $2, $3)
   ON CONFLICT (order_id) DO UPDATE SET before_energy = excluded.before_energy, before_block = excluded.before_block`;
 
-/** Only while the block that the order was delivered by is still the chain's, as far as is recorded. */
+/** Written only while the block that delivered the order is still on record as part of the chain. */
 const WRITE_AFTER = `INSERT INTO receiver_energy AS e (order_id, after_energy, after_block)
   SELECT $1::bigint, $2::bigint, $3::bigint
    WHERE EXISTS (SELECT FROM open_chain_tx WHERE order_id = $1 AND block_id = $4 AND status IN ('included', 'solid'))
@@ -36,13 +36,13 @@ const RECEIVER = `SELECT receive_address AS address FROM open_orders WHERE id = 
 
 interface Reading {
   readonly energy: bigint;
-  /** The newest block that this process knew of the node as it asked: the answer is of it or a later one. */
+  /** The node's newest known block at the request. The answer is of this block or a later one. */
   readonly block: number;
 }
 
 @Injectable()
 export class ReceiverEnergy implements BeforeApplicationShutdown {
-  /** By order: undefined until it is read. */
+  /** Order id → reading; undefined while the read runs. */
   private readonly before = new Map<bigint, Reading | undefined>();
   private readingBefore = 0;
   private readonly waiting: (() => Promise<void>)[] = [];
@@ -64,7 +64,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     });
   }
 
-  /** Begins to read, for rentals of which nothing was ever sent. */
+  /** Starts reads for rentals that have sent nothing yet. */
   willSend(orders: Iterable<ClaimedOrder>): void {
     for (const { id, kind, status, receiver } of orders) {
       if (kind !== 'rental' || status !== 'reserved') continue;
@@ -74,8 +74,8 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   }
 
   /**
-   * The orders' first bytes go out now. What was read by then is kept: TRON: a node shows what is pending there, so that a
-   * later answer may have our own delegation in it already.
+   * Records the finished readings as the orders' first bytes go out. Later answers are discarded. TRON: a node's answer
+   * includes pending transactions, so a later one may already contain our own delegation.
    */
   sends(orders: Iterable<ClaimedOrder>): void {
     for (const { id } of orders) {
@@ -89,7 +89,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     }
   }
 
-  /** They were delivered by this block: read once a node's head is there. */
+  /** Reads the receivers of orders that `block` delivered, once a node's head has reached it. */
   delivered(orderIds: readonly bigint[], block: BlockHead): void {
     for (const id of orderIds) this.enqueue('after', () => this.readAfter(id, block));
   }
@@ -108,7 +108,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     if (reading !== undefined && this.before.has(orderId)) this.before.set(orderId, reading);
   }
 
-  /** An order may be sent by another worker, or never. */
+  /** Bounded, because another worker may send the order, or it may never be sent. */
   private remember(orderId: bigint, reading: Reading | undefined): void {
     this.before.delete(orderId);
     this.before.set(orderId, reading);
@@ -118,7 +118,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
 
   private async readAfter(orderId: bigint, block: BlockHead): Promise<void> {
     const [receiver] = await this.database.query<{ address: string }>(RECEIVER, [orderId]);
-    // An activation has none, and an order whose block was reverted is delivered anew.
+    // An activation has no reading. An order whose block was reverted is delivered again later.
     if (receiver === undefined) return;
     for (let tries = 1; tries <= TRIES_MAX && !this.stopping.signal.aborted; tries += 1) {
       const reading = await this.readOnce(receiver.address, block.number);
@@ -132,7 +132,9 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     this.count('after', 'unanswered');
   }
 
-  /** Undefined where no node that has the block `from` answers, and while nodes contradict each other. Never rejects. */
+  /**
+   * Returns undefined if no node that has block `from` answers, or while nodes contradict each other. Never rejects.
+   */
   private async readOnce(address: string, from: number): Promise<Reading | undefined> {
     const { pool } = this.client;
     const [node] = pool.agreement.dispute === undefined ? pool.healthy() : [];

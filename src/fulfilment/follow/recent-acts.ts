@@ -1,6 +1,6 @@
 /**
- * Delegations and undelegations of energy by our wallets in the newest blocks, as the follower reads them: what came
- * after the solid block, so that a delegation's sum is known at an exact height without asking for a moving state.
+ * Energy delegations and undelegations of our wallets in the newest blocks, as the follower reads them. They give the
+ * changes after the solid block, so that a delegation's amount is exact at a height, without a query of moving state.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../../chain/block.js';
@@ -10,7 +10,7 @@ export interface RecentAct {
   readonly txid: string;
   readonly owner: string;
   readonly receiver: string;
-  /** What it adds to the delegation; negative for an undelegation. */
+  /** Change of the delegation in sun; negative for an undelegation. */
   readonly changeSun: bigint;
   readonly blockNumber: number;
 }
@@ -18,12 +18,12 @@ export interface RecentAct {
 interface RecentBlock {
   readonly id: string;
   readonly parentId: string;
-  /** The wallets whose acts were looked for. */
+  /** The wallets whose acts were searched for. */
   readonly wallets: ReadonlySet<string>;
   readonly acts: readonly RecentAct[];
 }
 
-/** More than the solid block ever lies behind on a healthy chain (some 20), and than the follower reads back. */
+/** More than the solid block lags on a healthy chain (about 20), and more than the follower reads back. */
 const BLOCKS_KEPT = 128;
 
 @Injectable()
@@ -31,21 +31,21 @@ export class RecentActs {
   private readonly blocks = new Map<number, RecentBlock>();
   private newest = -1;
 
-  /** Takes the next block of the chain; what stood at its height or above before has been replaced by it. */
+  /** Adds the next block. It replaces earlier blocks at its height and above. */
   record(block: Block, wallets: ReadonlySet<string>): void {
     for (const number of this.blocks.keys()) {
       if (number >= block.number || number <= block.number - BLOCKS_KEPT) this.blocks.delete(number);
     }
     const { id, parentId } = block;
-    // Of a block that could not be read nothing is known.
+    // An unreadable block shows no wallet's acts.
     const seen = block.isWhole ? wallets : new Set<string>();
     this.blocks.set(block.number, { id, parentId, wallets: seen, acts: actsIn(block, wallets) });
     this.newest = block.number;
   }
 
   /**
-   * The acts of `owner` in the blocks above `height`, and the height of the newest one. undefined when one of those
-   * blocks is missing, or was read before the wallet was known.
+   * Returns the acts of `owner` in the blocks above `height`, and the height of the newest block. Returns undefined if
+   * one of these blocks is missing or was read before the wallet was known.
    */
   since(height: number, owner: string): { readonly height: number; readonly acts: readonly RecentAct[] } | undefined {
     const acts: RecentAct[] = [];

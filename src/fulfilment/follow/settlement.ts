@@ -1,7 +1,7 @@
 /**
- * From solid blocks to final states: an included transaction whose block became solid is final; one whose block did
- * not, is reverted. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
- * for a block's id says nothing of the bytes that a node shows beside it.
+ * Moves included transactions to their final states by solid blocks: final if their block became solid, reverted if it
+ * did not. As many witnesses must agree as for a proof of death, both on the block and on which of our transactions it
+ * holds. A block's id alone proves nothing of the bytes that a node shows with it.
  */
 import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../../chain/agreement.js';
@@ -21,7 +21,7 @@ import { identityOf, FulfilmentEvents } from '../fulfilment-events.js';
 const PAGE = 2000;
 const PAGE_SIZE = PAGE.toString();
 
-/** In pages, so that any number of transactions that cannot be settled yet never hides the ones behind them. */
+/** Read in pages, so that unsettled transactions never hide the ones after them. */
 const WAITING = {
   name: 'txs_waiting_for_solid',
   text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM open_chain_tx
@@ -29,7 +29,7 @@ const WAITING = {
     ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
 };
 
-/** Rows that another session holds are passed over, as in inclusion; they are waiting still at the next pass. */
+/** Skips rows that another session holds, as in inclusion. They still wait at the next pass. */
 const LOCK_WAITING = {
   name: 'lock_included',
   text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
@@ -49,7 +49,7 @@ const RECLAIMED_LEGS = {
   text: `UPDATE open_leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
 };
 
-/** Settled once every delivery of it is solid; from here on only the chain's clock makes it due. */
+/** An order is settled once every delivery of it is solid. From then on only the chain's clock makes it due. */
 const SETTLE_ORDERS = {
   name: 'settle_orders',
   text: `UPDATE open_orders o SET settled = true, next_run_at = NULL
@@ -59,7 +59,10 @@ const SETTLE_ORDERS = {
     RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
-/** The last leg is back: nothing more to do or to look after, unless the order is being undone and wants its refund. */
+/**
+ * The last leg has been reclaimed: the order needs no further run, unless it is being undone and still needs its
+ * refund.
+ */
 const FINISH_ORDERS = {
   name: 'finish_orders',
   text: `UPDATE open_orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
@@ -68,33 +71,33 @@ const FINISH_ORDERS = {
       SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
 
-/** Witnesses who must show a transaction in a block, where there are so many: two, as for a death. */
+/** How many witnesses must show a transaction in a block, if there are as many: two, as for a proof of death. */
 const VOICES = 2;
-/** Transactions asked after at once, of a block that cannot be read. */
+/** Concurrent look-ups of the transactions of one unreadable block. */
 const LOOK_UPS_MAX = 8;
 
-/** Whether a transaction is in a block: `unknown` where no node can say, `disputed` where nodes differ. */
+/** The state of a transaction in a block: `unknown` if no node can say, `disputed` if nodes differ. */
 type Standing = 'present' | 'absent' | 'unknown' | 'disputed';
 
 interface AgreedBlock extends BlockHead {
   readonly standings: ReadonlyMap<string, Standing>;
 }
 
-/** A witness, and the header that it has. */
+/** A witness and its header of the block. */
 interface Witnessed {
   readonly node: TronNode;
   readonly header: BlockHeader;
 }
 
-/** What one witness shows of the transactions asked after. */
+/** One witness's answer about the transactions. */
 interface Voice {
   readonly node: TronNode;
   readonly standings: ReadonlyMap<string, Standing>;
 }
 
-/** What one pass knows of the witnesses. */
+/** The state of the witnesses within one pass. */
 interface Asked {
-  /** Who did not answer in time. */
+  /** Witnesses that did not answer in time. */
   readonly late: Set<TronNode>;
 }
 
@@ -107,7 +110,7 @@ interface WaitingTx {
   block_at: Date;
 }
 
-/** What a pass has left although its block is solid. */
+/** Transactions that a pass left although their block is solid. */
 export interface Unsettled {
   readonly left: number;
   readonly fromBlock: number | undefined;
@@ -125,8 +128,9 @@ export class Settlement {
   ) {}
 
   /**
-   * Settles everything whose block lies at or below the solid head. A block or an order that fails is logged and leaves
-   * the others. Returns what is left: transactions whose block is solid, and the lowest of these blocks.
+   * Settles all transactions with a block at or below the solid head. A block or an order that fails is logged and does
+   * not stop the others. Returns the number of transactions left although their block is solid, and the lowest of their
+   * blocks.
    */
   async settle(solid: BlockHead): Promise<Unsettled> {
     const asked: Asked = { late: new Set() };
@@ -154,7 +158,7 @@ export class Settlement {
     }
   }
 
-  /** The height up to which enough witnesses have final blocks: nobody is asked about what is beyond, however much waits. */
+  /** Returns the height up to which enough witnesses have solid blocks. No witness is asked about higher blocks. */
   private async reach({ late }: Asked): Promise<number> {
     const { agreement } = this.client.pool;
     const answers = await Promise.all(
@@ -171,7 +175,7 @@ export class Settlement {
     return lowest?.number ?? -1;
   }
 
-  /** How many of a block's transactions are left. */
+  /** Returns how many of a block's transactions are left. */
   private async tryBlock(number: number, txs: readonly WaitingTx[], asked: Asked): Promise<number> {
     try {
       return await this.settleBlock(number, txs, asked);
@@ -194,7 +198,7 @@ export class Settlement {
     let unknown = 0;
     for (const tx of txs) {
       const blockId = tx.block_id.toString('hex');
-      // What was recorded by a node with another time is reverted too: rentals are counted from the block's own.
+      // Also revert a record whose block time differs: rentals are counted from the block's own time.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
       const where = stands ? (block.standings.get(tx.txid.toString('hex')) ?? 'unknown') : 'absent';
       if (where === 'present') final.push(tx);
@@ -234,7 +238,9 @@ export class Settlement {
     );
   }
 
-  /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
+  /**
+   * Returns the solid block at `number` that enough witnesses agree on, as for a proof of death; otherwise undefined.
+   */
   async agreedBlock(
     number: number,
     txids: readonly string[],
@@ -259,7 +265,7 @@ export class Settlement {
     const standings = agreedOn(txids, voices);
     if (isDisputed(standings)) {
       this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
-      // A node that was wrong may be right when it is read anew.
+      // Drop the cached block: a node that was wrong may answer correctly when read again.
       for (const { node, header } of agreeing) node.blocks.forget(header);
       agreement.report(`the transactions of block ${number.toString()}`, nodesOf(agreeing));
       return undefined;
@@ -270,7 +276,10 @@ export class Settlement {
 
   private readonly isOut = (node: TronNode): boolean => this.history.isOut(node, this.client.pool.agreement);
 
-  /** The solid block's header by each witness that answers. Who came too late in this pass is not waited for again. */
+  /**
+   * Returns the solid block's header from each witness that answers. Skips witnesses that timed out earlier in this
+   * pass.
+   */
   private async headers(number: number, { late }: Asked): Promise<Witnessed[]> {
     const answers = await Promise.all(
       this.client.pool.agreement.witnesses.map(async (node) => {
@@ -288,7 +297,7 @@ export class Settlement {
     return answers.flat();
   }
 
-  /** What enough of these witnesses show of the transactions: two, and a third one that outvotes whoever is alone with it. */
+  /** Returns the answers of enough witnesses: two, and a third if the first two differ, to outvote the wrong one. */
   private async voices(agreeing: readonly Witnessed[], txids: readonly string[]): Promise<Voice[]> {
     const first = agreeing.slice(0, VOICES);
     const voices = (await Promise.all(first.map(async (each) => this.voice(each, txids)))).flat();
@@ -299,12 +308,12 @@ export class Settlement {
     return voices;
   }
 
-  /** None where it can say of no transaction whether it is there. */
+  /** Returns no answer if the witness knows the state of none of the transactions. */
   private async voice({ node, header }: Witnessed, txids: readonly string[]): Promise<Voice[]> {
     try {
       const standings = await standingsAt(node, header, txids);
       if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];
-      // Of one that keeps no transactions nothing is to be expected: from now on it is known since when.
+      // Nothing can be expected of a node without transaction history. Record since when that is known.
       await this.history.keeps(node);
       return [];
     } catch (error) {
@@ -322,7 +331,7 @@ function nodesOf(some: readonly { readonly node: TronNode }[]): TronNode[] {
   return some.map(({ node }) => node);
 }
 
-/** What one witness says of each of `txids` in its solid block of this header. Throws NodeFault. */
+/** Returns one witness's answer for each of `txids` in its solid block of this header. Throws NodeError. */
 async function standingsAt(
   node: TronNode,
   header: BlockHeader,
@@ -335,7 +344,7 @@ async function standingsAt(
   } catch (error) {
     if (!(error instanceof NodeError) || error.kind !== 'unreadable') throw error;
   }
-  // Read one by one: that the node does not return one does not mean that it is not there.
+  // Look up one by one. A node that does not return a transaction does not prove its absence.
   const standings = new Map<string, Standing>();
   await forEachConcurrently(txids, LOOK_UPS_MAX, async (txid) => {
     const place = await solidPlaceOf(node, txid);
@@ -349,7 +358,7 @@ function isDisputed(standings: ReadonlyMap<string, Standing>): boolean {
   return [...standings.values()].includes('disputed');
 }
 
-/** What the voices come to: two alike, or the only one. */
+/** Combines the answers: two equal ones decide, or the only one. */
 function agreedOn(txids: readonly string[], voices: readonly Voice[]): Map<string, Standing> {
   const needed = Math.min(VOICES, voices.length);
   return new Map(

@@ -1,4 +1,4 @@
-/** An order as the worker sees it: its own row, its legs, their live transactions, and counts of the others. */
+/** A claimed order: its row, its legs, their live transactions, and counts of the others. */
 import type {
   ChainTxPurpose,
   ChainTxStatus,
@@ -27,16 +27,16 @@ export interface ClaimedTx {
   readonly ageSec: number;
 }
 
-/** What is left of a leg's transactions of one purpose that are dead or dropped. */
+/** Counts of a leg's dead and dropped transactions of one purpose. */
 export interface Tally {
   readonly purpose: ChainTxPurpose;
-  /** The highest attempt. */
+  /** The highest attempt number. */
   readonly attempts: number;
   /** Attempts that were sent and proven dead. */
   readonly deaths: number;
   /**
-   * Attempts since the leg's status last changed, or since the operator asked for another one; those that were not
-   * signed only while the wallet does not sign.
+   * Attempts since the leg's status last changed, or since the operator requested another attempt. Unsigned attempts
+   * count only while the wallet fails to sign.
    */
   readonly recent: number;
   /** Seconds since the last attempt was recorded, by the database's clock. */
@@ -50,37 +50,37 @@ export interface ClaimedLeg {
   readonly walletAddress: string;
   readonly permissionId: number;
   readonly keyAddress: string;
-  /** Whether a delivery sent from its wallet now could succeed; not of what an operator or the reconciler holds. */
+  /** True if its wallet could deliver now. Holds by an operator or the reconciler are not considered here. */
   readonly canDeliver: boolean;
-  /** Signatures of its wallet that failed since the last one that did not. */
+  /** Failed signatures of its wallet since the last successful one. */
   readonly signFailures: number;
-  /** Added while the rental ran; not of what was sold and delivered. */
+  /** The leg was added while the rental ran. It is not part of the sold and delivered energy. */
   readonly isTopUp: boolean;
-  /** Why it was added; undefined of any other, and of top-ups of versions that did not record it. */
+  /** Why the leg was added; undefined for other legs, and for top-ups by versions that did not record it. */
   readonly topUpCause: TopUpCause | undefined;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
-  /** Ended by a foreign act, maybe before the rental's end. */
+  /** A foreign act ended it, perhaps before the rental's end. */
   readonly isClosed: boolean;
   /** Seconds since its status last changed, by the database's clock. */
   readonly ageSec: number;
-  /** Oldest first, at most one of each purpose: those that are neither dead nor dropped. */
+  /** Transactions that are neither dead nor dropped, oldest first; at most one of each purpose. */
   readonly txs: readonly ClaimedTx[];
   readonly tallies: readonly Tally[];
 }
 
-/** A reclaim in a block, with what its receiver had of energy when its transaction was built. */
+/** A reclaim in a block, with its receiver's energy at the time its transaction was built. */
 export interface ReclaimReading {
   readonly txId: bigint;
-  /** The block that the node had as it was asked. */
+  /** The node's block at the time of the read. */
   readonly readBlock: number;
   readonly used: bigint;
-  /** Of all stake that gives the receiver energy: its own, ours and others'. */
+  /** From all stake that gives the receiver energy: its own, ours and that of others. */
   readonly limit: bigint;
   /** The part of `limit` that comes from our delegations. */
   readonly pool: bigint;
-  /** Of the energy that the ended order sold, the part of this delegation. */
+  /** This delegation's part of the energy that the ended order sold. */
   readonly sold: bigint;
   /** The energy of the undelegated stake. */
   readonly taken: bigint;
@@ -88,23 +88,23 @@ export interface ReclaimReading {
   readonly blockAtMs: number;
 }
 
-/** A rental that runs at a receiver. */
+/** A rental that is running for a receiver. */
 export interface RunningRental {
   readonly id: bigint;
   readonly energy: bigint;
   readonly endsAtMs: number;
-  /** Delegated for it, or about to be. */
+  /** Stake delegated for it, or about to be. */
   readonly standingSun: Sun;
-  /** Settled, with top-ups left, and no delegation of it ended by a foreign act. */
+  /** Settled, with top-ups left, and without a delegation that a foreign act ended. */
   readonly canBeToppedUp: boolean;
 }
 
-/** What lessens or makes up the usable energy of a receiver. */
+/** The reclaims and rentals that decrease or restore a receiver's usable energy. */
 export interface ReceiverUsage {
-  /** Of the last days, in the order of their blocks. */
+  /** The reclaims of the last days, in block order. */
   readonly reclaims: readonly ReclaimReading[];
   readonly rentals: readonly RunningRental[];
-  /** The newest top-up of the receiver: another worker made any later one. */
+  /** The receiver's newest top-up. Another worker made any later one. */
   readonly newestTopUp: bigint | undefined;
 }
 
@@ -120,22 +120,22 @@ export interface ClaimedOrder {
   readonly isUndoing: boolean;
   readonly needsAttention: boolean;
   readonly endsAtMs: number | undefined;
-  /** Seconds since the order was taken, by the database's clock. */
+  /** Seconds since acceptance, by the database's clock. */
   readonly ageSec: number;
-  /** The claim under which this was read: a write with another fence changes nothing. */
+  /** The fencing token of the claim. A write with another fence changes nothing. */
   readonly fence: number;
   readonly requestId: string | undefined;
   readonly legs: readonly ClaimedLeg[];
-  /** Of a running rental whose receiver had reclaims beside it lately. */
+  /** Set for a running rental whose receiver recently had reclaims of other rentals. */
   readonly usage: ReceiverUsage | undefined;
 }
 
-/** The purpose of a leg's transaction that brings it into being. */
+/** Returns the purpose of the transaction that delivers a leg. */
 export function deliveryPurpose(order: ClaimedOrder): ChainTxPurpose {
   return order.kind === 'activation' ? 'activate' : 'delegate';
 }
 
-/** The one transaction of a leg and purpose that is not dead or dropped, if any. */
+/** Returns the one transaction of a leg and purpose that is neither dead nor dropped, if any. */
 export function liveTx(leg: ClaimedLeg, purpose: ChainTxPurpose): ClaimedTx | undefined {
   return leg.txs.find((tx) => tx.purpose === purpose && tx.status !== 'dead' && tx.status !== 'dropped');
 }
@@ -149,7 +149,10 @@ export function attemptsOf(leg: ClaimedLeg, purpose: ChainTxPurpose): number {
   return leg.txs.reduce((sum, tx) => (tx.purpose === purpose ? Math.max(sum, tx.attempt) : sum), most);
 }
 
-/** Attempts that were sent and proven dead; dropped ones were never sent, and some reached no node. */
+/**
+ * Returns the number of attempts that were sent and proven dead. Dropped ones were never sent, and some sent ones
+ * reached no node.
+ */
 export function deathsOf(leg: ClaimedLeg, purpose: ChainTxPurpose): number {
   return tallyOf(leg, purpose)?.deaths ?? 0;
 }

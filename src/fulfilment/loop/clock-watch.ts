@@ -1,7 +1,7 @@
 /**
- * What happens when the database's clock is set back, or another server's clock is behind: what was put off, leased or
- * held by the later clock would wait until this one catches up, so it is due at once. The database's clock is compared
- * with nothing but itself, as it was last seen, in a row that all workers share.
+ * Handles a database clock that was set back, or a new server with a slower clock. Work that was postponed, leased or
+ * held by the later clock would wait until the new clock catches up, so it becomes due immediately. The database's
+ * clock is compared only with its own last value, in a row that all workers share.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../base/clock.js';
@@ -10,10 +10,13 @@ import { ABSENCE_MAX_MS, JUMP_MIN_MS } from '../../store/confirmed-clock.js';
 import { Database, type Queryable } from '../../store/database.js';
 import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
 
-/** Steps smaller than this delay nothing that matters. */
+/** Smaller steps delay nothing that matters. */
 const SET_BACK_MIN_SEC = 1;
 
-/** Of many workers one sees the step: the row is locked before the clock is read. $1, $2: how far back and ahead is no jump. */
+/**
+ * Only one worker sees a step: the row is locked before the clock is read. $1, $2: tolerance backwards and forwards, in
+ * ms.
+ */
 const MARK_CLOCK = {
   name: 'mark_clock',
   text: `WITH before AS (SELECT seen_at, followed_at, jumped_at FROM clock_mark FOR UPDATE)
@@ -26,8 +29,8 @@ const MARK_CLOCK = {
 };
 
 /**
- * A time of the later clock cannot be recognised while it is near, so all that waits becomes due once. A lease
- * within its length may be a living worker's, and ends soon.
+ * A near time of the later clock cannot be recognised, so all waiting work becomes due once. A lease within its normal
+ * length may belong to a living worker, and ends soon.
  */
 const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
   WHERE o.id IN (
@@ -37,7 +40,9 @@ const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), leas
      ORDER BY next_run_at DESC LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)
   RETURNING o.id`;
 
-/** Top-ups that rest; a hold of a wallet ends as it would have by the later clock: it is tried again. */
+/**
+ * Ends the rests of top-ups. A hold of a wallet ends as it would have by the later clock: the wallet is tried again.
+ */
 const END_RESTS = [
   `UPDATE open_orders SET top_up_after = NULL
     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND top_up_after > clock_timestamp()`,
@@ -45,9 +50,9 @@ const END_RESTS = [
 ];
 
 /**
- * Nothing is ever put off for longer than this, in seconds: a lease, a resend or a wait for solid blocks; where a
- * reclaim fails or is withheld, its longest rest. What lies further ahead was written by a later clock that nobody saw.
- * A second more, so that nothing due exactly then is meant.
+ * Nothing is postponed for longer than this, in seconds: a lease, a resend or a wait for solid blocks; for a failed or
+ * withheld reclaim, its longest rest. A later time was written by a faster clock that no worker noticed. One second
+ * more, so that work due exactly at the limit is not affected.
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',
@@ -64,17 +69,17 @@ const SOLID_WAIT_SEC = 180;
 const END_LATER_TIMES = { name: 'end_later_times', text: `SELECT end_later_times($1)` };
 
 export interface ClockLook {
-  /** By how much the clock went back since any worker looked; 0 when it did not. */
+  /** Seconds by which the clock went back since any worker last read it; 0 if it did not. */
   readonly setBackSec: number;
-  /** By how much the clock jumped, in either direction; 0 when it did not. */
+  /** Seconds by which the clock jumped, in either direction; 0 if it did not. */
   readonly jumpedSec: number;
-  /** How many orders were made due. */
+  /** Number of orders that became due. */
   readonly woken: number;
 }
 
 @Injectable()
 export class ClockWatch {
-  /** Monotonic time of this process's last look. */
+  /** Monotonic time of this process's last read. */
   private checkedAtMs: number | undefined;
 
   constructor(
@@ -82,7 +87,7 @@ export class ClockWatch {
     private readonly config: Config,
   ) {}
 
-  /** Reads the clock once, and makes due what waits for a time that it had already passed. */
+  /** Reads the clock once. If it went back, makes due all work that waits for a time of the later clock. */
   async look(): Promise<ClockLook> {
     const look = await this.database.transaction(async (tx) => {
       const aheadMs = this.aheadWithoutJumpMs();
@@ -93,12 +98,12 @@ export class ClockWatch {
       for (const text of END_RESTS) await tx.query(text);
       return { setBackSec, jumpedSec, woken: woken.length };
     });
-    // A transaction of its own: it takes rows of many tables, which other processes may hold for long.
+    // In a separate transaction: it locks rows of many tables, which other processes may hold for long.
     if (look.setBackSec > 0) await this.database.query(END_LATER_TIMES, [look.setBackSec]);
     return look;
   }
 
-  /** How far the clock can have moved since it was last followed, by this process's monotonic clock. */
+  /** Returns how far the clock can have advanced since its last read, by this process's monotonic clock. */
   private aheadWithoutJumpMs(): number {
     const atMs = monotonicMs();
     const sinceMs = this.checkedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.checkedAtMs + JUMP_MIN_MS;

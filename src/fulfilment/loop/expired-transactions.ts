@@ -1,4 +1,4 @@
-/** What becomes of a sent transaction that no block can take any more: dead with proof, or found after all. */
+/** Decides sent transactions that no block can include any more: dead with proof, or found after all. */
 import { Injectable } from '@nestjs/common';
 import { NodeError } from '../../chain/errors.js';
 import { solidHeaderOf, TronClient } from '../../chain/tron.client.js';
@@ -13,7 +13,7 @@ import { TransactionLog } from '../send/transaction-log.js';
 import type { OrderTx } from '../send/transaction-sender.js';
 import { WalletHealth } from '../send/wallet-health.js';
 
-/** With fewer blocks while it was valid (20 are usual) a transaction dies of the chain, whatever its wallet is like. */
+/** With fewer blocks during its validity (20 are usual), the chain caused a transaction's death, not its wallet. */
 const BLOCKS_MIN = 5;
 
 @Injectable()
@@ -30,7 +30,7 @@ export class ExpiredTransactions {
     private readonly logger: Log,
   ) {}
 
-  /** Whether the transaction's fate is decided now: dead with proof, or found after all. */
+  /** Returns true if the transaction's fate is now recorded: dead with proof, or found after all. */
   async decide(step: OrderTx, view: View): Promise<boolean> {
     const verdict = await this.proofs.judge(step.tx);
     if (verdict.kind === 'dead') return this.recordDead(step, verdict.evidence);
@@ -51,7 +51,7 @@ export class ExpiredTransactions {
   }
 
   /**
-   * Whether a death says anything about the wallet: a delivery that reached a node and for which there were blocks, and
+   * Returns true if a death is evidence against the wallet: a delivery that reached a node and had enough blocks, and
    * that neither an operator nor the receiver caused.
    */
   private async isWalletsDeath({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {

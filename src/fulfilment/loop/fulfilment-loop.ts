@@ -1,6 +1,6 @@
 /**
- * The worker's loops: sweep what is due, look at what a job names, follow the chain, reclaim what has ended. Each loop
- * limits itself; stopping waits for the runs in progress, for a limited time.
+ * The worker's loops: sweep due orders, advance orders that jobs name, follow the chain and reclaim ended rentals. Each
+ * loop bounds its own concurrency. Stopping waits for the runs in progress.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../../base/clock.js';
@@ -17,21 +17,23 @@ import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
 import { OrderClaims } from './order-claims.js';
 import type { ClaimedOrder } from './claimed-order.js';
 
-/** Batches in progress at once: one that waits for a slow node must not hold up the others. */
+/** Concurrent batches, so that one waiting for a slow node does not block the others. */
 const RUNS_MAX = 4;
 const FAULT_PAUSE_MS = 500;
-/** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for other runs. */
+/**
+ * Concurrent batches of ended rentals, counted separately. So neither they nor the chain follower wait for other runs.
+ */
 const ENDING_BATCHES_MAX = 2;
-/** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
+/** A longer batch is stuck: its leases expire, and another worker continues. */
 const RUN_MAX_MS = 120_000;
-/** How often the database's clock is read. */
+/** Interval between reads of the database's clock. */
 const CLOCK_LOOK_MS = 10_000;
-/** A pass takes well under a second; longer than this it does not advance. */
+/** A pass takes well under a second. Above this limit the follower counts as stuck. */
 const BEHIND_MAX_SEC = 30;
 
 const STOPPING = 'the worker stops; the order is left to another one';
 
-/** A run that a caller waits for. */
+/** A requested run, and the functions that end its caller's wait. */
 interface Look {
   readonly over: Promise<void>;
   readonly done: () => void;
@@ -41,9 +43,9 @@ interface Look {
 @Injectable()
 export class FulfilmentLoop {
   private readonly stopping = new AbortController();
-  /** Orders that a caller waits for, until they are claimed. Bounded by the callers: each waits. */
+  /** Requested orders that are not yet claimed. Bounded by the callers, since each of them waits. */
   private readonly asked = new Map<bigint, Look>();
-  /** Orders that this process has claimed, with the run that they are in. */
+  /** Orders claimed by this process, each with the run that advances it. */
   private readonly held = new Map<bigint, Promise<Failures>>();
   private readonly running = new Set<Promise<Failures>>();
   private readonly ending = new Set<Promise<Failures>>();
@@ -51,9 +53,9 @@ export class FulfilmentLoop {
   private loops: Promise<void>[] = [];
   private open: () => void = () => undefined;
   private isPastKnown = false;
-  /** Resolves once orders may be worked on; not before the loops were started and the past is known. */
+  /** Resolves once orders may be advanced: after the loops have started and the past is known. */
   readonly opened = new Promise<void>((resolve) => (this.open = resolve));
-  /** When the sweep last read the database, for readiness. */
+  /** Monotonic time of the sweep's last database read, for readiness. */
   private sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -80,8 +82,8 @@ export class FulfilmentLoop {
   }
 
   /**
-   * Advances an order as soon as a run may start. Resolves when that run is over, or when there is nothing to do: it
-   * is not due, or another worker has it. Rejects when the look failed; the order comes again all the same.
+   * Advances an order as soon as a run may start. Resolves when that run ends, or if there is nothing to do: the order
+   * is not due, or another worker has it. Rejects if the run failed; the order is retried anyway.
    */
   async look(orderId: bigint): Promise<void> {
     if (this.stopping.signal.aborted) throw new Error(STOPPING);
@@ -91,38 +93,38 @@ export class FulfilmentLoop {
     return look.over;
   }
 
-  /** Seconds since the sweep last looked. */
+  /** Returns the seconds since the sweep last read the database. */
   get sweepAgeSec(): number {
     return (monotonicMs() - this.sweptAtMs) / 1000;
   }
 
   /**
-   * Whether the chain's head is known and what stands in its blocks is not recorded. A head that is not known is
-   * another matter: nothing can be done about it here.
+   * Returns true if the chain's head is known but its blocks are not being recorded. An unknown head does not count:
+   * this process cannot fix it.
    */
   get isBehind(): boolean {
     const { followAgeSec, settleAgeSec } = this.follower.behind;
     return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
   }
 
-  /** A call, since the answer changes while a claim is awaited. */
+  /** A method instead of a property, since the answer may change while a claim is awaited. */
   private hasEnded(): boolean {
     return this.stopping.signal.aborted;
   }
 
-  /** Claims nothing more. What is in progress goes on. */
+  /** Stops claiming. Runs in progress continue. */
   end(): void {
     this.stopping.abort();
     this.nudge.abort();
   }
 
   /**
-   * Stops claiming and waits for what is in progress. What is not done when the process ends is a crash's business:
-   * leases run out by themselves.
+   * Stops claiming and waits for the runs in progress. If the process ends earlier, it is like a crash: leases expire
+   * by themselves.
    */
   async stop(): Promise<void> {
     this.end();
-    // The loops first: a claim that was on its way when the stop came begins one more run.
+    // Wait for the loops first: a claim in flight at the stop starts one more run.
     await Promise.all(this.loops);
     await Promise.all([...this.running, ...this.ending]);
     for (const look of this.asked.values()) look.fail(new Error(STOPPING));
@@ -140,7 +142,7 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Claims what was asked for and what is due; returns how long to rest before the next look. */
+  /** Claims requested and due orders. Returns the pause before the next sweep, in ms. */
   private async sweep(): Promise<number> {
     await belowLimit(this.running, RUNS_MAX);
     if (this.stopping.signal.aborted) return 0;
@@ -148,7 +150,7 @@ export class FulfilmentLoop {
     try {
       await this.claimAsked(limit);
       if (this.hasEnded()) return 0;
-      // However many are asked for meanwhile: what nobody names is due all the same.
+      // Claim due orders regardless of the number of requests: orders that no job names must not starve.
       const due = await this.work.claimDue(limit);
       this.sweptAtMs = monotonicMs();
       this.spawn(due);
@@ -172,7 +174,7 @@ export class FulfilmentLoop {
     for (const [id, look] of asked) void this.settle(id, look);
   }
 
-  /** Ends a look with the run that holds its order; without one there was nothing to look at. Runs never reject. */
+  /** Ends a look with the run that holds its order, or immediately if no run does. Runs never reject. */
   private async settle(id: bigint, look: Look): Promise<void> {
     const failures = await this.held.get(id);
     if (failures?.has(id) === true) look.fail(failures.get(id));
@@ -185,26 +187,26 @@ export class FulfilmentLoop {
     });
   }
 
-  /** Beside following the chain: neither waits for the other, nor ends with the other's failure. */
+  /** Runs beside the chain follower: neither waits for the other or ends with the other's failure. */
   private async settleLoop(): Promise<void> {
     await this.everyPoll('what became solid could not be settled', () => this.follower.settle());
   }
 
-  /** By the chain's time as last seen, whatever becomes of following it: a held row must not keep what has ended. */
+  /** Uses the last known chain time even if following fails: a held row must not delay ended rentals. */
   private async reclaimLoop(): Promise<void> {
     await this.everyPoll('ended rentals could not be claimed', async () => {
       if (this.isPastKnown) await this.reclaim(this.view.clockMs);
     });
   }
 
-  /** By the latest view: what a drifting ratio made short is looked for as long as the chain can be read. */
+  /** Uses the latest view: rentals that a drifting ratio made short are searched for while the chain can be read. */
   private async topUpLoop(): Promise<void> {
     await this.everyPoll('rentals that fall short could not be claimed', async () => {
       if (this.isPastKnown) await this.topUp(this.view.clockMs);
     });
   }
 
-  /** A database whose clock is set back must delay nothing for long: due work would wait until it catches up. */
+  /** A database clock that is set back must not delay due work until it catches up. */
   private async clockLoop(): Promise<void> {
     const work = async (): Promise<void> => {
       const { setBackSec, jumpedSec, woken } = await this.clock.look();
@@ -237,7 +239,7 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Reclaims what had ended by `clockMs`, as many batches at once as there are runs, until nothing of it is left. */
+  /** Reclaims the rentals that had ended by `clockMs`, in up to two concurrent batches, until none is left. */
   private async reclaim(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
     for (;;) {
@@ -249,7 +251,9 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Claims running rentals that fall short of what was sold; a look finds none while neither ratio nor reclaims cost any. */
+  /**
+   * Claims running rentals with less energy than was sold. Usually none: only a changed ratio or reclaims cause this.
+   */
   private async topUp(clockMs: number): Promise<void> {
     const view = this.view.current;
     if (view === undefined || view.isDisputed) return;

@@ -1,6 +1,6 @@
 /**
- * Takes claimed orders one step further: every step of the plan for many orders at once, then back they go. The same
- * code serves a fresh order, a resumed one after a crash, a rental's end and an undone order.
+ * Takes claimed orders one step further: each step of the plan for many orders together, then releases them. The same
+ * code serves new orders, orders resumed after a crash, ended rentals and orders that are being undone.
  */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../../chain/errors.js';
@@ -29,20 +29,20 @@ import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
-/** The longest rest of a reclaim until it is checked again, whatever its pace. */
+/** The longest rest of a reclaim before its next check, at any pace. */
 const LOOK_AGAIN_MS = 30_000;
 
-/** How the question after a transaction that was sent is named. */
+/** Subject of the node request for a sent transaction. */
 export const SENT_TRANSACTION = 'a sent transaction';
-/** Unsent bytes with less validity left than this are dropped and built anew. */
+/** Unsent bytes with less validity left are dropped and rebuilt. */
 const VALIDITY_LEFT_MIN_MS = 20_000;
-/** Attempts of a reclaim after which the order needs attention; it is never given up. */
+/** From this attempt of a reclaim on, the order needs attention. A reclaim is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
-/** A delegation that is missing for longer after its rental's end than a block may take to arrive needs the operator. */
+/** A delegation still missing this long after its rental's end needs attention. A block takes less time to arrive. */
 const SHORT_ATTENTION_MS = 60_000;
-/** Transactions asked after at once; a far node takes a tenth of a second for each. */
+/** Concurrent look-ups. A distant node takes 100 ms for each. */
 const LOOK_UPS_MAX = 16;
-/** Orders ended at once, each in a transaction of its own. */
+/** Concurrent terminations, each in its own database transaction. */
 const ENDINGS_MAX = 4;
 
 interface Planned {
@@ -50,20 +50,20 @@ interface Planned {
   readonly plan: Plan;
 }
 
-/** One pass over claimed orders. */
+/** The state of one pass over claimed orders. */
 interface Pass {
   readonly planned: readonly Planned[];
-  /** Has moved on and can move on at once. */
+  /** Orders that moved and can move again immediately. */
   readonly again: Set<bigint>;
-  /** Could not be worked on; left alone for the rest of the pass, so that it holds up nobody else. */
+  /** Orders that failed. The rest of the pass skips them, so that they do not block others. */
   readonly failed: Map<bigint, unknown>;
-  /** What the chain says of the pairs of reclaims that were about to be made. */
+  /** Verdicts from the chain on the pairs of the planned reclaims. */
   readonly verdicts: Map<string, Verdict>;
-  /** Milliseconds until an order's reclaim is worth another look. */
+  /** Milliseconds until an order's reclaim is worth another check. */
   readonly rests: Map<bigint, number>;
 }
 
-/** Orders whose look threw, with what. */
+/** Order id → the error that its run threw. */
 export type Failures = ReadonlyMap<bigint, unknown>;
 
 @Injectable()
@@ -85,7 +85,7 @@ export class OrderAdvancer {
     private readonly logger: Log,
   ) {}
 
-  /** Advances orders that this process has claimed, and gives every one of them back. Returns those that failed alone. */
+  /** Advances orders that this process has claimed, and releases all of them. Returns those that failed alone. */
   async advance(orders: readonly ClaimedOrder[]): Promise<Failures> {
     const failed = new Map<bigint, unknown>();
     if (orders.length === 0) return failed;
@@ -104,7 +104,7 @@ export class OrderAdvancer {
         await this.findWhatWasSent(pass, view);
         await this.topUpWhatIsShort(pass, view);
       }
-      // Looking up may have taken a minute: what is built refers to the head of now, and expires by it.
+      // Look-ups may have taken a minute. New transactions refer to the current head and expire by it.
       const now = this.chainView.current;
       if (view !== undefined && now !== undefined && !now.isDisputed) await this.buildWhatIsMissing(pass, now);
       await this.setAside(pass);
@@ -121,18 +121,18 @@ export class OrderAdvancer {
     }
   }
 
-  /** Until the next look at what is still under way. */
+  /** Returns the delay until the next run of an order still under way. */
   private get delayMs(): number {
     return this.chainView.current === undefined ? 1000 : this.config.worker.resendSec * 1000;
   }
 
-  /** Works on one order; what goes wrong with it alone is logged, shown to the operator, and ends its pass. */
+  /** Runs `work` for one order. An error of this order alone is logged, shown to the operator, and ends its pass. */
   private async guarded(pass: Pass, order: ClaimedOrder, work: () => Promise<void>): Promise<void> {
     if (pass.failed.has(order.id)) return;
     try {
       await work();
     } catch (error) {
-      // Without the database nobody gets further.
+      // Without the database no order can advance.
       if (isDatabaseAway(error)) throw error;
       pass.failed.set(order.id, error);
       const orderId = order.id.toString();
@@ -148,7 +148,7 @@ export class OrderAdvancer {
   }
 
   private async endWhatCannotBe(pass: Pass): Promise<void> {
-    // Side by side: one that waits for a held row makes a few of the others wait, not all.
+    // Run concurrently: an order that waits for a held row then delays only a few others.
     await forEachConcurrently(pass.planned, ENDINGS_MAX, async ({ order, plan }) =>
       this.guarded(pass, order, async () => {
         if (plan.refund) {
@@ -162,7 +162,7 @@ export class OrderAdvancer {
     );
   }
 
-  /** Legs whose wallet cannot deliver go to other wallets, if they have room; otherwise they wait. */
+  /** Moves legs whose wallet cannot deliver to other wallets with capacity; otherwise the legs wait. */
   private async moveWhatCannotBeDelivered(pass: Pass, view: View | undefined): Promise<void> {
     for (const { order, plan } of pass.planned) {
       if (plan.move.length === 0) continue;
@@ -173,7 +173,7 @@ export class OrderAdvancer {
     }
   }
 
-  /** Recorded but never sent: goes on, unless it is too old or not wanted any more. */
+  /** Sends transactions that were recorded but never sent. Drops those too old or no longer wanted. */
   private async sendWhatIsRecorded(pass: Pass, view: View | undefined): Promise<void> {
     const go: OrderTx[] = [];
     const drop: OrderTx[] = [];
@@ -193,8 +193,9 @@ export class OrderAdvancer {
   }
 
   /**
-   * Those that no node has in a block: the record may be a restored one, of bytes that were sent since. What was signed
-   * must have expired first. What is found is left to the search for unrecorded transactions, which knows its block.
+   * Returns the steps whose transaction no node has in a block. The record may come from a restored backup, and the
+   * bytes may have been sent after it. Signed bytes must expire first. A transaction found in a block is left to the
+   * search for unrecorded transactions, which knows its block.
    */
   private async unseen(steps: readonly OrderTx[], view: View | undefined): Promise<OrderTx[]> {
     const unseen: OrderTx[] = [];
@@ -233,8 +234,8 @@ export class OrderAdvancer {
   }
 
   /**
-   * Whether the transaction was found in a block by its own bytes, and recorded so; `held` when another session keeps
-   * it from being recorded.
+   * Returns `recorded` if the transaction was found in a block by its own bytes and recorded, or `held` if another
+   * session prevented the record.
    */
   private async lookUp(step: OrderTx, view: View): Promise<'recorded' | 'held' | 'absent'> {
     try {
@@ -270,7 +271,7 @@ export class OrderAdvancer {
   }
 
   private async topUpRunning(pass: Pass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {
-    // What this pass changed of the order is not in what was read of it.
+    // The claimed order does not show the changes of this pass.
     if (pass.again.has(order.id)) return;
     const { clockMs } = this.chainView;
     const needed = topUpFor(order, ratio, clockMs);
@@ -304,7 +305,7 @@ export class OrderAdvancer {
           const verdict = await this.deliveries.judge(order, step, costSun);
           if (verdict === 'build') builds.push({ order, ...step });
           if (verdict !== 'undo') continue;
-          // Of a rental that runs it is a top-up, and the rental stays as it is.
+          // For a running rental this is a top-up. Only its leg is released, and the rental is unchanged.
           if (order.isSettled) await this.ending.release(order, [step.leg]);
           else await this.ending.undo(order);
           pass.again.add(order.id);
@@ -316,19 +317,19 @@ export class OrderAdvancer {
     for (const order of stuck) pass.again.add(order.id);
   }
 
-  /** Without the reclaims that failed so often that their next attempt is not due yet. */
+  /** Omits reclaims that failed so often that their next attempt is not due yet. */
   private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
     return builds.filter(({ order, leg, purpose }) => {
       const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose), this.chainView.movingSec) : 0;
-      // A chain that stops and moves again meanwhile ends the rest: checked again within a minute.
+      // Check within 30 s, because a chain that stops and resumes ends the rest.
       if (restMs > 0) restAtMost(pass, order, Math.min(restMs, LOOK_AGAIN_MS));
       return restMs === 0;
     });
   }
 
   /**
-   * Reclaims with what their receivers have of energy, where other rentals go on beside them; without those for which no
-   * node said so yet.
+   * Adds the receiver's energy to reclaims if other rentals of the receiver continue. Omits reclaims for which no node
+   * has returned it yet.
    */
   private async withReadings(pass: Pass, builds: readonly OrderBuild[], view: View): Promise<readonly OrderBuild[]> {
     const reclaims = builds.filter(({ purpose }) => purpose === 'reclaim');
@@ -348,7 +349,7 @@ export class OrderAdvancer {
     });
   }
 
-  /** Without the reclaims for which too little, or nobody knows how much, stands on chain. */
+  /** Omits reclaims for which the delegation on chain is too small or unknown. */
   private async permitted<T extends { readonly order: ClaimedOrder; readonly leg: ClaimedLeg }>(
     pass: Pass,
     steps: readonly (T & ({ readonly purpose: string } | { readonly tx: { readonly purpose: string } }))[],
@@ -366,7 +367,7 @@ export class OrderAdvancer {
       if (verdict === 'covered') continue;
       withheld.add(step);
       const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
-      // What could not be read may be there all the same, so it is asked soon again, however late it is.
+      // An unreadable delegation may be there, so it is asked for again soon, however late it is.
       restAtMost(
         pass,
         step.order,
@@ -377,7 +378,7 @@ export class OrderAdvancer {
     return steps.filter((step) => !withheld.has(step));
   }
 
-  /** Orders of which a transaction is neither found nor proven dead for ten minutes: `unresolved`. */
+  /** Marks orders `unresolved` if one of their transactions is neither found nor proven dead after `unresolvedSec`. */
   private async setAside(pass: Pass): Promise<void> {
     for (const { order, plan } of pass.planned) {
       const isOverdue = plan.find.some(({ tx }) => tx.ageSec > this.config.worker.unresolvedSec);
@@ -398,7 +399,10 @@ function restAtMost(pass: Pass, order: ClaimedOrder, ms: number): void {
   pass.rests.set(order.id, Math.min(ms, pass.rests.get(order.id) ?? ms));
 }
 
-/** An order that is being undone, or a rental that has ended, wants no delivery any more; what may be on its way already is waited for, not sent on. */
+/**
+ * Returns true for deliveries of an order that is being undone, or of an ended rental. Those possibly on their way are
+ * awaited, but not sent again.
+ */
 function isUnwanted(order: ClaimedOrder, plan: Plan, step: TxStep): boolean {
   return (order.isUndoing || plan.undo || plan.unwanted.has(step.leg)) && step.tx.purpose !== 'reclaim';
 }

@@ -1,6 +1,6 @@
 /**
- * Claims due orders under a lease and a fence, reads them whole, and releases them with the time of their next run.
- * Postgres is the queue of record. The database's clock rules here, the chain's rental ends (docs/interface.md §18).
+ * Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run.
+ * Postgres is the queue of record. Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
@@ -21,8 +21,8 @@ import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from '
 import { LOST, readReceiverUsage } from './receiver-usage.js';
 
 /**
- * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
- * next_run_at at the release was set by a process that woke it meanwhile.
+ * A claimed order is due again when its lease ends, so that the orders of a dead worker are retried. A next_run_at that
+ * differs from lease_until at the release was set by a process that woke the order meanwhile.
  */
 const CLAIMED = `
   SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
@@ -30,17 +30,18 @@ const CLAIMED = `
   RETURNING o.id, o.fence`;
 
 /**
- * What waits for solid blocks alone is moved on by the follower of the chain, within about a minute. This is when it is
- * claimed in case none did: every claim costs a statement, a read and a release, and there is nothing else to be done.
+ * The chain follower moves orders that only wait for solid blocks, within about a minute. This is the fallback in case
+ * no follower did. It is long, since every claim costs a statement, a read and a release, with no other work to do.
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
 
-/** Not held by a worker, nor by the search for lost commits. */
+/** Held neither by a worker nor by the search for lost commits. */
 const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${HELD_BY_SEARCH_SEC.toString()})`, 'statement_timestamp()');
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
-// Due by the statement's own time: clock_timestamp(), which may change from row to row, has the whole index read.
+// Compare with statement_timestamp(): clock_timestamp() may change from row to row, so Postgres would scan the whole
+// index.
 
 const CLAIM_DUE = {
   name: 'claim_due',
@@ -63,7 +64,9 @@ const CLAIM_IDS = {
   UPDATE open_orders o ${CLAIMED}`,
 };
 
-/** Rentals whose end the head has reached; next_run_at is null until their return begins. A test order's end is played. */
+/**
+ * Rentals whose end the head has reached. Their next_run_at is null until the reclaim begins. Test orders are excluded.
+ */
 const CLAIM_ENDING = {
   name: 'claim_ending',
   text: `WITH due AS (
@@ -76,8 +79,8 @@ const CLAIM_ENDING = {
 };
 
 /**
- * Running rentals whose stake, for each energy sold, is worth too little by now ($3), and which go on beyond $4. Read
- * from an index by just that figure, so that looking costs nothing while all is well.
+ * Running rentals whose stake per sold energy is worth too little at the current ratio ($3), and which end after $4. An
+ * index on that figure makes the search free while no rental falls short.
  */
 const CLAIM_SHORT = {
   name: 'claim_short',
@@ -91,7 +94,7 @@ const CLAIM_SHORT = {
   UPDATE open_orders o ${CLAIMED}`,
 };
 
-/** Running rentals whose receiver lost energy by a reclaim beside them, and which go on beyond $3. */
+/** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
 const CLAIM_LOST = {
   name: 'claim_lost',
   text: `WITH due AS (
@@ -126,8 +129,8 @@ const LOAD_TXS = {
 };
 
 /**
- * A reclaim is never given up, so that its attempts may be many: they are counted where they lie. Those that were not
- * signed say nothing of the next one once the wallet signs again.
+ * A reclaim is never given up, so it may have many attempts: Postgres counts them. Unsigned attempts do not count once
+ * the wallet signs again.
  */
 const LOAD_TALLIES = {
   name: 'load_tallies',
@@ -140,17 +143,17 @@ const LOAD_TALLIES = {
     WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
 };
 
-/** Rows held in order of id. Those that another session holds are passed over, so that one holds up no other. */
+/** Locks rows ordered by id. Skips rows that another session holds, so that one held row does not block the others. */
 const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
     JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
       ON o.id = v.id AND o.fence = v.fence
     ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
 
 /**
- * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
- * may have moved on meanwhile: a running rental waits for the chain's clock alone, unless its end has come or a top-up is
- * on its way; what stands
- * in blocks waits until they are solid; any other that was woken while it was leased keeps the earlier time.
+ * Releases a claimed order. Its next run depends on its current state, which the chain follower may have changed
+ * meanwhile. A running rental waits for the chain's clock alone, unless it has ended or a top-up is under way. An order
+ * whose transactions are in blocks waits until they are solid. Any other order that was woken while leased keeps the
+ * earlier time.
  */
 const RELEASE = {
   name: 'release_orders',
@@ -169,7 +172,7 @@ const RELEASE = {
     FROM held WHERE o.id = held.id RETURNING o.id`,
 };
 
-/** Only while the order is still leased: a renewal that comes after the release must not take it back. */
+/** Renews only while the order is leased: a renewal after the release must not claim it again. */
 const RENEW = {
   name: 'renew_leases',
   text: `WITH held AS (
@@ -186,7 +189,10 @@ const STILL_OURS = {
   text: `SELECT o.id FROM open_orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
 };
 
-/** Rests before each try to give back what another session holds; those of our own end within milliseconds. */
+/**
+ * Pauses before each try to release orders whose rows another session holds. Our own sessions hold rows for
+ * milliseconds.
+ */
 const RELEASE_RESTS_MS = [0, 20, 100, 500];
 
 interface OrderRow {
@@ -332,7 +338,7 @@ function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> 
   return groups;
 }
 
-/** Whether a rental runs and nothing of it is being reclaimed. */
+/** Returns true if the rental runs and none of it is being reclaimed. */
 function isRunning(order: OrderRow, legs: readonly LegRow[], txs: readonly TxRow[]): boolean {
   if (order.kind !== 'rental' || order.status !== 'delivered' || !order.settled) return false;
   const own = legs.filter((leg) => leg.order_id === order.id);
@@ -347,9 +353,9 @@ interface Claim {
 
 export interface Released {
   readonly order: ClaimedOrder;
-  /** Until the next run of an order that is still under way. */
+  /** Delay until the next run of an order that is still under way. */
   readonly delayMs: number;
-  /** A rental whose end the head has reached. */
+  /** True for a rental whose end the head has reached. */
   readonly isEnding: boolean;
 }
 
@@ -360,19 +366,19 @@ export class OrderClaims {
     private readonly config: Config,
   ) {}
 
-  /** Claims and reads up to `limit` orders that are due by the database's clock, oldest first. */
+  /** Claims and loads up to `limit` orders that are due by the database's clock, oldest first. */
   async claimDue(limit: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
     return this.load(claims);
   }
 
-  /** Claims and reads those of `ids` that are due. */
+  /** Claims and loads those of `ids` that are due. */
   async claimIds(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
     return this.load(claims);
   }
 
-  /** Claims and reads up to `limit` rentals that have ended by the chain's clock. */
+  /** Claims and loads up to `limit` rentals that have ended by the chain's clock. */
   async claimEnding(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_ENDING, [
       this.config.worker.leaseSec,
@@ -382,7 +388,7 @@ export class OrderClaims {
     return this.load(claims);
   }
 
-  /** Claims and reads up to `limit` running rentals that fall short of what was sold, the shortest first. */
+  /** Claims and loads up to `limit` running rentals with less energy than was sold, worst first. */
   async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_SHORT, [
       this.config.worker.leaseSec,
@@ -393,7 +399,7 @@ export class OrderClaims {
     return this.load(claims);
   }
 
-  /** Claims and reads up to `limit` running rentals that are to make up for what reclaims cost their receivers. */
+  /** Claims and loads up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
   async claimLost(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_LOST, [
       this.config.worker.leaseSec,
@@ -403,7 +409,7 @@ export class OrderClaims {
     return this.load(claims);
   }
 
-  /** Holds claimed orders for another lease; those that another worker has claimed since stay its own. */
+  /** Renews the leases of claimed orders. Orders that another worker has claimed since are unchanged. */
   async renew(orders: readonly ClaimedOrder[]): Promise<void> {
     await this.database.query(RENEW, [
       orders.map((order) => order.id),
@@ -413,8 +419,8 @@ export class OrderClaims {
   }
 
   /**
-   * Gives orders back, each with its next run; returns how many were still ours to give. One whose row another session
-   * goes on holding stays leased: it is due again when the lease ends.
+   * Releases orders, each with its next run. Returns how many this process still held. An order whose row another
+   * session keeps locked stays leased, and is due again when the lease ends.
    */
   async release(orders: readonly Released[]): Promise<number> {
     if (orders.length === 0) return 0;
@@ -449,7 +455,7 @@ export class OrderClaims {
     return orders.filter(({ order }) => ours.has(order.id));
   }
 
-  /** Reads claimed orders whole, under the fence of their claim. */
+  /** Loads claimed orders with their legs and transactions, under the fence of their claim. */
   private async load(claims: readonly Claim[]): Promise<ClaimedOrder[]> {
     if (claims.length === 0) return [];
     const ids = claims.map((claim) => claim.id);

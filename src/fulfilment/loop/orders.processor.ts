@@ -1,7 +1,7 @@
 /**
- * The BullMQ side of the worker. A job is active while the order that it names is worked on, completed when that run
- * was made or there was nothing to look at, failed when it threw. What is due lies in Postgres: lost, doubled, late or
- * forged jobs change only how soon an order is claimed.
+ * The worker's BullMQ consumer. A job is active while a run advances its order. It completes after that run, or if
+ * there was nothing to do, and fails if the run threw. The queue of record is Postgres: lost, duplicate, late or forged
+ * jobs change only how soon an order is claimed.
  */
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Worker, type Job } from 'bullmq';
@@ -22,9 +22,9 @@ import {
 import { FulfilmentLoop } from './fulfilment-loop.js';
 
 const ORDER_ID = /^\d{1,18}$/;
-/** Orders that wait or are worked on because of a job. */
+/** Limit of orders that wait or run because of a job. */
 const CONCURRENCY = 200;
-/** A job is held while its process renews the lock; of one that died it is taken by another worker, once. */
+/** A worker renews the lock of its active jobs. If the worker dies, another worker takes over the job, once. */
 const STALLED = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1 } as const;
 const CLOSE_MS = 3000;
 
@@ -43,7 +43,7 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
     private readonly logger: Log,
   ) {}
 
-  /** Listens to the queue once orders may be worked on; while Redis is away the sweep does its work alone. */
+  /** Consumes the queue once orders may be advanced. While Redis is unavailable the sweep alone finds due orders. */
   start(): void {
     this.connection = createWorkerConnection(this.config.redis, (error) => {
       this.logger.debug({ fault: messageOf(error) }, 'Redis is away; the sweep goes on');
@@ -65,12 +65,12 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
     this.loop.opened.then(() => (this.closing === undefined ? worker.run() : undefined)).catch(onFault);
   }
 
-  /** Takes no more jobs. Those that are active end with the runs that they wait for, before any connection closes. */
+  /** Takes no more jobs. Active jobs end with the runs they wait for, before any connection closes. */
   onModuleDestroy(): void {
     this.closing = this.worker?.close();
   }
 
-  /** BullMQ may wait for ever when Redis is gone, so the wait is ours. */
+  /** BullMQ may wait for ever if Redis is gone, so this wait has a deadline. */
   async onApplicationShutdown(): Promise<void> {
     await withDeadline(this.closing ?? Promise.resolve(), CLOSE_MS, 'closing the queue').catch(() => undefined);
     this.connection?.disconnect();
@@ -85,7 +85,7 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
   }
 }
 
-/** Jobs are clear text that every client of Redis may write. */
+/** Job data is untrusted: any Redis client may write it. */
 function orderOf({ orderId }: { readonly orderId: unknown }): bigint {
   if (typeof orderId !== 'string' || !ORDER_ID.test(orderId)) throw new Error('the job names no order');
   return BigInt(orderId);

@@ -1,8 +1,8 @@
 /**
- * Deletes what only people read once it is old (what nodes said to broadcasts, refused requests, what wallets had idle
- * years ago), nonces that have expired, what test projects played, and ends the logs of events at their oldest. A little at a time, oldest first.
- * Never touches money, orders, their moves, legs or chain transactions of what was sold: those are kept for ever, and
- * what is long over of them goes to the archive.
+ * Deletes old rows in small batches, oldest first: broadcast answers, refused requests, old idle records of wallets,
+ * expired nonces and old orders of test projects. Also ends event logs at their oldest events. Never deletes money,
+ * orders, their moves, legs or chain transactions of real sales: those are kept for ever, and move to the archive once
+ * long over.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -21,18 +21,18 @@ import { confirmedNow } from '../../store/confirmed-clock.js';
 import { Database } from '../../store/database.js';
 import { closeReadings } from './receiver-usage.js';
 
-/** A statement takes milliseconds, so that nobody waits for it. */
+/** Small enough for a statement to take milliseconds, so that other sessions do not wait. */
 const BATCH = 1000;
-/** With all that hangs on each, some twenty rows. */
+/** About twenty rows each, with all dependent rows. */
 const TEST_ORDERS = 100;
-/** With their legs and transactions, five rows each. */
+/** Five rows each, with legs and transactions. */
 const ARCHIVED_ORDERS = 200;
 const IDLE_MS = 60_000;
 const BUSY_MS = 100;
 
 /**
- * Ids grow with time, so only the oldest rows are read: an index on the time would cost every write for this
- * alone. Workers that come at once take different rows.
+ * Ids grow with time, so only the oldest rows are read. An index on the time would burden every insert for this purpose
+ * alone. Concurrent workers take different rows.
  */
 const PRUNE_BROADCASTS = {
   name: 'prune_broadcasts',
@@ -79,7 +79,7 @@ export class Pruning {
     void this.repeater.start();
   }
 
-  /** Begins no further step. */
+  /** Starts no further step. */
   end(): void {
     this.repeater.end();
   }
@@ -88,7 +88,7 @@ export class Pruning {
     await this.repeater.stop();
   }
 
-  /** One bounded step; returns the most rows it took of one table. */
+  /** Runs one bounded step. Returns the largest number of rows that it took from one table. */
   async pruneOnce(): Promise<number> {
     const { broadcastsDays, eventsDays } = this.config.retention;
     const broadcasts = broadcastsDays === 0 ? 0 : await this.pruneBroadcasts(broadcastsDays);

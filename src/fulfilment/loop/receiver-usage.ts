@@ -1,15 +1,15 @@
 /**
- * Finds running rentals whose receiver had a reclaim beside them, and reads what their losses are computed from.
- * Postgres is the queue of record: a reclaim's reading is due until what it left behind has been weighed.
+ * Finds running rentals whose receiver had a reclaim of another rental, and reads the figures their losses are computed
+ * from. Postgres is the queue of record: a reclaim's reading is due until its leftover usage is weighed.
  */
 import { sun } from '../../domain/units.js';
 import type { Queryable } from '../../store/database.js';
 import { TOP_UP_LEGS_MAX, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
 import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
 
-/** Older leftovers have recovered but for a twentieth. TRON: usage recovers within 24 hours. */
+/** Older leftovers have recovered except for a twentieth. TRON: usage recovers within 24 hours. */
 const HORIZON = `interval '3 days'`;
-/** Of each receiver: a reclaim every four minutes. */
+/** Per receiver: one reclaim every four minutes. */
 const RECLAIMS_MAX = 1000;
 /** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
 const TOGETHER_SEC = 60;
@@ -17,8 +17,8 @@ const TOGETHER_SEC = 60;
 const TOP_UPS = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
 
 /**
- * The rental that carries the top-ups of each receiver where something is to be weighed: as `carrierOf`. $2: receivers
- * at most, $3: the chain time that it must run beyond.
+ * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $2:
+ * maximum number of receivers. $3: the chain time that the rental must outlast.
  */
 export const LOST = `SELECT c.id FROM (
     SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
@@ -37,7 +37,10 @@ export const LOST = `SELECT c.id FROM (
        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
      ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;
 
-/** An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive each. */
+/**
+ * An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive for
+ * each.
+ */
 const RECLAIMS = {
   name: 'reclaims_of_receivers',
   text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
@@ -112,7 +115,7 @@ function toRental(row: RentalRow): RunningRental {
   };
 }
 
-/** Reads the usage of receivers that had reclaims beside a running rental lately; the others are absent. */
+/** Reads the usage of receivers that recently had reclaims beside a running rental. Omits all other receivers. */
 export async function readReceiverUsage(
   database: Queryable,
   receivers: readonly string[],
@@ -153,8 +156,8 @@ const CLOSE = {
 };
 
 /**
- * Closes readings that no rental can be topped up for any more, since all that ran then are over: so that a look for what is
- * due reads few rows. Bounded by `limit`.
+ * Closes readings that no rental can be topped up for, because all rentals of that time have ended. This keeps the
+ * search for due readings short. Closes at most `limit`.
  */
 export async function closeReadings(database: Queryable, limit: number): Promise<void> {
   await database.query(CLOSE, [limit, TOP_UP_TIME_LEFT_MS]);

@@ -1,7 +1,7 @@
 /**
- * Whether the records can know what stands on chain. They may have lost commits (a failover, a restored backup, a copy of
- * the disk): then nothing is built, dropped, refunded or ended until the reconciler has searched the chain for what they
- * lack, however long that takes.
+ * Guards against records that may have lost commits (a failover, a restored backup, a copied disk). The worker then
+ * builds, drops, refunds and ends nothing until the reconciler has searched the chain for missing records, however long
+ * that takes.
  */
 import { Injectable } from '@nestjs/common';
 import { solidHeightOf } from '../../chain/solid-height.js';
@@ -12,18 +12,18 @@ import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { Database } from '../../store/database.js';
 
-/** Searched within this time, by the database's clock, the service was hardly away. */
+/** If the last search is more recent by the database's clock, the service was hardly absent. */
 const ABSENCE_SEC = 600;
 /** Three minutes of the main network. */
 const NEAR_HEAD_BLOCKS = 60;
 const LOOK_MS = 1000;
-/** How often it is logged that nothing is fulfilled. */
+/** Checks between log lines about stopped fulfilment. */
 const LOG_EVERY_CHECKS = 60;
 
 const STATE = `SELECT server_mark, search_mark, search_until, scanned_at, scanned_to, server_mark() AS mark,
     coalesce(searched_at < clock_timestamp() - $1 * interval '1 second', false) AS absent FROM reconcile_state`;
 
-/** The first worker ever takes the server for the one it was installed on. */
+/** The first worker ever adopts the current server as the original one. */
 const ADOPT_MARK = `UPDATE reconcile_state SET server_mark = $1 WHERE server_mark IS NULL`;
 
 const BEGIN_SEARCH = `UPDATE reconcile_state SET search_mark = $1, search_until = $2 WHERE search_mark IS DISTINCT FROM $1 RETURNING true`;
@@ -50,7 +50,10 @@ export class StartupGate {
     private readonly log: Log,
   ) {}
 
-  /** Resolves once the records can know: at once after a short absence, after the search otherwise; never rejects. */
+  /**
+   * Resolves once the records are known to be complete: immediately after a short absence, otherwise after the search.
+   * Never rejects.
+   */
   async wait(signal: AbortSignal): Promise<void> {
     let target: number | undefined;
     for (let checks = 0; !signal.aborted; checks += 1) {
@@ -74,7 +77,7 @@ export class StartupGate {
     }
   }
 
-  /** Watches for a failover or a restore under a running worker; claims stop by themselves meanwhile. */
+  /** Watches for a failover or restore while the worker runs. Claims stop by themselves in that time. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -86,13 +89,13 @@ export class StartupGate {
     }
   }
 
-  /** Whether the records are of this server and data; otherwise begins, or ends, the search of their past. */
+  /** Returns true if the records belong to this server and data. Otherwise begins or ends the search of their past. */
   async isSameServer(state: State): Promise<boolean> {
     const { mark, server_mark: known, search_mark: searched, search_until: until } = state;
     if (known === null) await this.database.query(ADOPT_MARK, [mark]);
     if ((known === null || known === mark) && until === null) return true;
     if (searched !== mark) {
-      // Whatever was sent before can only come into a block until it expires.
+      // A transaction sent earlier can enter a block only until it expires.
       const head = await this.client.head();
       const lastMs = head.timestampMs + this.config.chain.expirationSec * 1000;
       const isNew = await this.database.query(BEGIN_SEARCH, [mark, new Date(lastMs)]);
@@ -110,8 +113,8 @@ export class StartupGate {
   }
 
   /**
-   * Whether the search has come nearer to the solid head than a short absence leaves it. It
-   * keeps what it reached however often workers are killed, so that one that starts need not finish it in one life.
+   * Returns true if the search is within 60 blocks of the solid head. The search keeps its progress when workers are
+   * killed, so a new worker need not finish it within one life.
    */
   private async isScannedLately({ scanned_to: scannedTo }: State): Promise<boolean> {
     if (scannedTo === null) return false;

@@ -1,6 +1,6 @@
 /**
- * What must hold before a delivery is built, asked of the chain at that moment: creating an account costs no more than
- * was reserved for it when it was sold; and after a death, the receiver is still what the delivery needs.
+ * Checks the chain before a delivery is built. An activation must cost no more than was reserved at its sale. After a
+ * death, the receiver must still fit the delivery.
  */
 import { Injectable } from '@nestjs/common';
 import { activationCostSun } from '../../chain/chain-parameters.js';
@@ -17,7 +17,7 @@ const ACTIVATED_BEFORE = 'The account was activated by someone else first; the c
 const FEE_ROSE = "The chain's fee for activations rose above what was charged; the charge was returned.";
 const NOT_ACTIVATED = 'The account could not be activated; the charge was returned.';
 
-/** `build` it, `wait` until the chain can be asked, or `undo` the order: it can only fail, or would cost us. */
+/** `build` it, `wait` until a node answers, or `undo` the order because the delivery would fail or cost us. */
 type Verdict = 'build' | 'wait' | 'undo';
 
 @Injectable()
@@ -28,7 +28,7 @@ export class DeliveryCheck {
     private readonly log: Log,
   ) {}
 
-  /** What an activation costs now; undefined while the nodes do not say so alike. */
+  /** Returns the current cost of an activation, or undefined while the nodes do not agree on it. */
   async costSun(): Promise<Sun | undefined> {
     try {
       return sun(activationCostSun(await this.client.chainParameters(this.config.market.parameterBounds)));
@@ -39,7 +39,7 @@ export class DeliveryCheck {
     }
   }
 
-  /** `costSun`: what an activation costs now. */
+  /** `costSun`: the current cost of an activation. */
   async judge(order: ClaimedOrder, { leg, purpose, attempt }: BuildStep, costSun: Sun | undefined): Promise<Verdict> {
     if (purpose === 'reclaim') return 'build';
     if (purpose === 'activate') {
@@ -55,12 +55,16 @@ export class DeliveryCheck {
     return (await this.isFutile(order, attempt)) ? 'undo' : 'build';
   }
 
-  /** Whether a further delivery of the order could only die as the one before did. A first one finds out by itself. */
+  /**
+   * Returns true if a further delivery of the order could only die like the last one. A first delivery is simply tried.
+   */
   async isFutile(order: ClaimedOrder, attempt = 1): Promise<boolean> {
     return (attempt > 1 || hasDied(order)) && (await this.suits(order)) === false;
   }
 
-  /** Why an order is refunded, in a sentence for its caller. No transaction of it can be included any more. */
+  /**
+   * Returns the reason of a refund, as a sentence for the caller. No transaction of the order can be included any more.
+   */
   async refundReason(order: ClaimedOrder): Promise<string> {
     if (order.kind !== 'activation') return REFUND_REASON;
     if ((await this.suits(order)) === false) return ACTIVATED_BEFORE;
@@ -70,8 +74,9 @@ export class DeliveryCheck {
   }
 
   /**
-   * Whether the receiver is what a delivery needs: no account for an activation, a plain one for a delegation; undefined
-   * while no node can be asked. TRON: CREATE2 makes a contract of a plain account, whose destruction leaves none.
+   * Returns true if the receiver fits the delivery: no account for an activation, a plain account for a delegation.
+   * Returns undefined while no node answers. TRON: CREATE2 can turn a plain account into a contract, and its
+   * destruction leaves no account.
    */
   async suits(order: ClaimedOrder): Promise<boolean | undefined> {
     try {

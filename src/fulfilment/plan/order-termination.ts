@@ -1,7 +1,7 @@
 /**
- * How an order ends undelivered: capacity given back, the order undone, the charge refunded, or, while no node
- * answers, set aside as unresolved. Each step is one transaction under the order's fence; the database itself refuses
- * a refund while any transaction of the order may live.
+ * Ends undelivered orders: releases capacity, undoes the order, refunds the charge, or marks it unresolved while no
+ * node answers. Also reserves top-ups. Each step is one database transaction under the order's fence. The database
+ * rejects a refund while a transaction of the order may still live.
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
@@ -36,7 +36,7 @@ const RESERVE_TOP_UP = {
   text: `SELECT reserve_capacity($1, 'rental', $2, $3, $4)`,
 };
 
-/** The bound of legs counts from those there are: a move, or a top-up, may be spread as an order may. */
+/** The limit of legs counts from the existing ones: a move or a top-up may be spread over as many legs as an order. */
 const RESERVE = {
   name: 'reserve_further',
   text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
@@ -49,8 +49,10 @@ const KEEP_AGE = {
     WHERE order_id = $1 AND status = 'reserved'`,
 };
 
-/** Any slot of the wallet will do; the leg's id spreads them. One that nobody holds, or else the wait is
- * bounded. A rental's two transactions are free again with its stake. */
+/**
+ * Any slot of the wallet will do; the leg's id spreads them. Takes a slot that no session holds, or else waits for a
+ * bounded time. A rental's two transactions are free again together with its stake.
+ */
 const RETURN_CAPACITY = {
   name: 'return_capacity',
   text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3, free_transactions = s.free_transactions + $4 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
@@ -65,9 +67,9 @@ const UNDO = {
   text: `UPDATE open_orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id`,
 };
 
-/** How long a top-up that failed, or for which there was no room, is not tried again. */
+/** Pause after a top-up that failed or found no capacity. */
 const TOP_UP_REST_SEC = 30;
-/** The network's stake may fall again, and with it the shortfall. */
+/** The network's stake may fall again, and the shortfall with it. */
 const PAST_TOP_UPS_REST_SEC = 3600;
 
 const LOCK_RUNNING = {
@@ -82,7 +84,7 @@ const MARK_TOP_UP = {
   text: `UPDATE open_leg SET top_up = true, top_up_cause = $3 WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
 };
 
-/** The first number of the advisory locks by which top-ups of one receiver are reserved in turn. */
+/** First key of the advisory locks that serialise top-ups of one receiver. */
 const TOPPING_UP = 4205;
 const HOLD_RECEIVER = `SELECT pg_advisory_xact_lock(${TOPPING_UP.toString()}, hashtext($1))`;
 
@@ -92,7 +94,10 @@ const NEWEST_TOP_UP = {
     AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND l.top_up`,
 };
 
-/** What these reclaims left behind is made up for, or nothing is to be; under the fence of the rental that carries it. */
+/**
+ * Marks reclaims as weighed: their leftover is made up for, or needs no top-up. Only under the fence of the rental that
+ * carries the top-ups.
+ */
 const WEIGH = {
   name: 'weigh_reclaims',
   text: `UPDATE reclaim_usage SET weighed_at = clock_timestamp(), left_energy = $2
@@ -100,7 +105,7 @@ const WEIGH = {
       AND EXISTS (SELECT FROM open_orders WHERE id = $3 AND fence = $4)`,
 };
 
-/** A top-up came to nothing: what its receiver lost is due again, with the newest of its reclaims. */
+/** After a failed top-up the receiver's loss is due again, through its newest reclaim. */
 const WEIGH_AGAIN = {
   name: 'weigh_reclaims_again',
   text: `UPDATE reclaim_usage SET weighed_at = NULL WHERE tx_id = (
@@ -108,7 +113,7 @@ const WEIGH_AGAIN = {
      WHERE u.receive_address = $1 AND t.status IN ('included', 'solid') ORDER BY u.tx_id DESC LIMIT 1)`,
 };
 
-/** What stands, or is about to, for each energy sold: by it short rentals are found. */
+/** Stake per sold energy, delegated or about to be. Short rentals are found by this figure. */
 const RECOUNT = {
   name: 'recount_standing',
   text: `UPDATE open_orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
@@ -149,13 +154,13 @@ export interface ReservedTopUp {
   readonly amountSun: Sun;
   readonly slackSun: Sun;
   readonly cause: TopUpCause;
-  /** The usage that reclaims left at the receiver, where this makes up for it. */
+  /** The usage that reclaims left at the receiver, if this top-up makes up for it. */
   readonly left: bigint | undefined;
 }
 
 /**
- * Holds up everyone else who tops up a rental of the receiver until this transaction ends. False when one was topped up
- * since its usage was read.
+ * Serialises top-ups for the receiver's rentals until this transaction ends. Returns false if a rental was topped up
+ * after the usage was read.
  */
 async function holdReceiver(tx: Queryable, receiver: string, usage: ReceiverUsage): Promise<boolean> {
   await tx.query(HOLD_RECEIVER, [receiver]);
@@ -176,7 +181,7 @@ export class OrderTermination {
     private readonly progress: FulfilmentEvents,
   ) {}
 
-  /** Ends legs of which nothing can happen any more and gives their capacity back, once. */
+  /** Ends legs that can no longer deliver and returns their capacity, once. */
   async release(order: ClaimedOrder, legs: readonly ClaimedLeg[]): Promise<void> {
     if (legs.length === 0) return;
     const over = await this.database.transaction(async (tx) => {
@@ -193,15 +198,15 @@ export class OrderTermination {
       if (!order.isSettled) return [];
       await tx.query(RECOUNT, [order.id, TOP_UP_REST_SEC]);
       if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN, [order.receiver]);
-      // It may have been all that the end of the rental still waited for.
+      // The rental's end may have waited for these legs alone.
       return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
     });
     for (const { late_sec: lateSec } of over) if (lateSec !== null) this.progress.reclaimed(order, lateSec);
   }
 
   /**
-   * Lets other wallets take legs of which nothing can happen any more: unsent bytes are dropped, the legs released, and
-   * their sun reserved anew. False when there is no room elsewhere, or another worker has the order; then nothing changes.
+   * Moves legs that can no longer deliver to other wallets: drops unsent bytes, releases the legs and reserves their
+   * sun again. Returns false, with nothing changed, if no other wallet has capacity or another worker has the order.
    */
   async move(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
     try {
@@ -211,8 +216,8 @@ export class OrderTermination {
         await tx.query(DROP_UNSENT, [ids]);
         const released = await tx.query<{ id: bigint; amount_sun: bigint }>(RELEASE_LEGS, [ids]);
         if (released.length !== legs.length) throw new Error('a leg that was to be moved has been sent meanwhile');
-        // Their capacity is not given back here: of a wallet that sells nothing, it comes with the pool's next pass, and
-        // slots of two wallets locked in this order could meet those who lock them the other way.
+        // Do not return their capacity here. The pool's next pass frees that of a wallet that sells nothing. Locking
+        // the slots of two wallets in this order could deadlock with sessions that lock them in the other order.
         const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
         await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
         if (order.isSettled) {
@@ -220,7 +225,7 @@ export class OrderTermination {
           await tx.query(MARK_TOP_UP, [order.id, Math.max(...order.legs.map((leg) => leg.legNo)), cause]);
           await tx.query(RECOUNT, [order.id, null]);
         }
-        // What has waited once has waited: the limit of waiting unsent is one for all its legs.
+        // Keep the age: the limit for unsent legs covers a leg and its replacements together.
         await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
         return true;
       });
@@ -232,12 +237,15 @@ export class OrderTermination {
     }
   }
 
-  /** From now on the order is undone, whatever of it still arrives. */
+  /** Marks the order as being undone, even if parts of it still arrive. */
   async undo(order: ClaimedOrder): Promise<void> {
     await this.database.query(UNDO, [order.id, order.fence]);
   }
 
-  /** Gives the charge back and ends the order with `reason`, which its caller reads: one transaction, refused by the database unless every leg has ended. */
+  /**
+   * Refunds the charge and ends the order with `reason`, which the caller reads. One transaction; the database rejects
+   * it unless every leg has ended.
+   */
   async refund(order: ClaimedOrder, reason: string): Promise<void> {
     const refunded = await this.database.transaction(async (tx) => {
       const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, reason]);
@@ -249,18 +257,18 @@ export class OrderTermination {
     }
   }
 
-  /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
+  /** Marks the order unresolved. It resumes when a node answers. */
   async markUnresolved(order: ClaimedOrder): Promise<void> {
     const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
     if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
   }
 
-  /** Shows an operator that something takes longer than it should. */
+  /** Flags the order for the operator, because a step takes longer than it should. */
   async callAttention(order: ClaimedOrder): Promise<void> {
     await this.database.query(ATTENTION, [order.id, order.fence]);
   }
 
-  /** Reserves a further leg for what is missing; false when the pool has no room for it. */
+  /** Reserves a further leg for the missing energy. Returns false if the pool lacks capacity. */
   async topUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
@@ -275,9 +283,9 @@ export class OrderTermination {
   }
 
   /**
-   * Reserves a further leg for a running rental that fell short, at our cost, and records that what reclaims left behind at
-   * its receiver is made up for. False when the pool has no room for it, another rental of the receiver was topped up
-   * meanwhile, or the rental is over or in other hands; it is retried a little later.
+   * Reserves a further leg, at our cost, for a running rental with too little energy, and records the reclaims'
+   * leftover at its receiver as made up for. Returns false if the pool lacks capacity, another rental of the receiver
+   * was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
    */
   async topUpRunning(order: ClaimedOrder, { amountSun, slackSun, cause, left }: ReservedTopUp): Promise<boolean> {
     try {
@@ -300,12 +308,12 @@ export class OrderTermination {
     }
   }
 
-  /** Records that what reclaims left behind at the order's receiver costs no running rental anything. */
+  /** Records that the reclaims' leftover at the order's receiver costs no running rental any energy. */
   async recordMadeUp(order: ClaimedOrder, left: bigint): Promise<void> {
     await weigh(this.database, order, left);
   }
 
-  /** A running rental that will get no top-up is not claimed in front of those that may. */
+  /** Postpones top-ups of a running rental that will get none, so that it is not claimed ahead of others. */
   async restTopUps(order: ClaimedOrder): Promise<void> {
     await this.database.query(REST_TOP_UPS, [order.id, order.fence, PAST_TOP_UPS_REST_SEC]);
   }

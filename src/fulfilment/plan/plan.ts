@@ -1,6 +1,6 @@
 /**
- * What an order needs next, decided from its recorded state alone. Pure: the same state gives the same plan, so a
- * worker that takes over after a crash goes on exactly where the last one was.
+ * Decides an order's next steps from its recorded state alone. Pure: the same state gives the same plan, so a worker
+ * that takes over after a crash continues exactly where the last one stopped.
  */
 import type { OrderStatus } from '../../domain/order-state.js';
 import {
@@ -14,14 +14,14 @@ import {
 } from '../loop/claimed-order.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 
-/** A transaction to make for a leg. */
+/** A transaction to build for a leg. */
 export interface BuildStep {
   readonly leg: ClaimedLeg;
   readonly purpose: ChainTxPurpose;
   readonly attempt: number;
 }
 
-/** A recorded transaction to go on with. */
+/** A recorded transaction to continue with. */
 export interface TxStep {
   readonly leg: ClaimedLeg;
   readonly tx: ClaimedTx;
@@ -29,27 +29,30 @@ export interface TxStep {
 
 export interface Plan {
   readonly build: readonly BuildStep[];
-  /** Recorded, not yet sent: to be signed and sent, or dropped when too old. */
+  /** Recorded but not sent: to be signed and sent, or dropped if too old. */
   readonly send: readonly TxStep[];
-  /** May be anywhere: to be looked up, sent again, or proven dead. */
+  /** Possibly in a block: to be looked up, sent again, or proven dead. */
   readonly find: readonly TxStep[];
-  /** Nothing of it was sent, or what was is dead, and its wallet cannot deliver: to be taken by other wallets. */
+  /** Legs without a live sent transaction whose wallet cannot deliver: other wallets take them over. */
   readonly move: readonly ClaimedLeg[];
-  /** Nothing of it can happen any more; its capacity goes back. */
+  /** Legs that can no longer deliver. Their capacity is returned. */
   readonly release: readonly ClaimedLeg[];
-  /** Legs of which no delivery is to be sent any more. */
+  /** Legs whose delivery must not be sent any more. */
   readonly unwanted: ReadonlySet<ClaimedLeg>;
-  /** All legs active but less energy than was sold. */
+  /** All legs are active but hold less energy than was sold. */
   readonly topUp: boolean;
-  /** The order cannot be delivered whole: reclaim what was, then refund. */
+  /** The order cannot be delivered completely: reclaim the delivered part, then refund. */
   readonly undo: boolean;
   /** Every leg has ended undelivered. */
   readonly refund: boolean;
 }
 
-/** Attempts of a delivery that may die before the order is given back. Each takes the chain about two minutes. */
+/** Deaths of a delivery before the order is refunded. Each takes about two minutes on chain. */
 export const DELIVERY_DEATHS_MAX = 2;
-/** The same over all legs that an order was moved to: wallets that die one after another must not keep it for hours. */
+/**
+ * The same limit over all legs of an order that were moved. Without it, failing wallets could delay the order for
+ * hours.
+ */
 const MOVED_DEATHS_MAX = 4;
 
 const REFUNDABLE: ReadonlySet<OrderStatus> = new Set(['reserved', 'placed', 'delivered', 'unresolved']);
@@ -63,18 +66,18 @@ interface Draft {
   unwanted: Set<ClaimedLeg>;
 }
 
-/** What a leg needs while the order is to be delivered. */
+/** Plans a leg of an order that is to be delivered. */
 function planDelivery(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return;
   const purpose = deliveryPurpose(order);
   const tx = liveTx(leg, purpose);
-  // Until other wallets have room for it, it waits for its own.
+  // Until other wallets have capacity, the leg waits for its own wallet.
   if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);
   else if (tx === undefined) draft.build.push({ leg, purpose, attempt: attemptsOf(leg, purpose) + 1 });
   else planTx(leg, tx, draft);
 }
 
-/** Whether nothing of an attempt is on its way. */
+/** Returns true if no bytes of the attempt were sent. */
 function isUnsent(tx: ClaimedTx | undefined): boolean {
   return tx === undefined || tx.status === 'built' || tx.status === 'signed';
 }
@@ -84,19 +87,19 @@ function planTx(leg: ClaimedLeg, tx: ClaimedTx, draft: Draft): void {
   else if (tx.status === 'sending') draft.find.push({ leg, tx });
 }
 
-/** What a leg needs when it is to be reclaimed: at the rental's end, or because the order is undone. */
+/** Plans a leg that is to be reclaimed: at the rental's end, or because the order is being undone. */
 function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
   const delivery = liveTx(leg, deliveryPurpose(order));
   switch (leg.status) {
     case 'reserved':
     case 'placed':
       draft.unwanted.add(leg);
-      // Something of it may be on its way: first learn what became of it. What was never sent is dropped by `send`.
+      // Sent bytes may still arrive, so first find their outcome. `send` drops those never sent.
       if (delivery === undefined) draft.release.push(leg);
       else planTx(leg, delivery, draft);
       return;
     case 'active':
-      // Only what is solid is reclaimed: an undelegation of what may still be reverted could take a sibling's.
+      // Reclaim only a solid delegation: undelegating one that may still be reverted could take a sibling's stake.
       if (delivery?.status === 'solid') planReclaim(leg, draft);
       return;
     case 'reclaiming':
@@ -108,7 +111,7 @@ function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
   }
 }
 
-/** A leg is `reclaiming` only once something may be on its way: what was recorded before that is gone on with too. */
+/** A leg becomes `reclaiming` only once a reclaim may have been sent, so continue an earlier record too. */
 function planReclaim(leg: ClaimedLeg, draft: Draft): void {
   const tx = liveTx(leg, 'reclaim');
   if (tx === undefined) draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
@@ -125,12 +128,12 @@ function fallsShort(order: ClaimedOrder): boolean {
   return energyOf(order) < (order.energy ?? 0n);
 }
 
-/** What the active legs of an order deliver together. */
+/** Returns the energy that the active legs of an order deliver together. */
 export function energyOf(order: ClaimedOrder): bigint {
   return activeLegs(order).reduce((sum, leg) => sum + (leg.energy ?? 0n), 0n);
 }
 
-/** Whether a running rental is to be reclaimed: its end has come by the chain's clock, or reclaiming has begun. */
+/** Returns true if a running rental is to be reclaimed: it has ended by the chain's clock, or reclaiming has begun. */
 export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
   if (!order.isSettled || order.kind !== 'rental') return false;
   if (order.legs.some((leg) => leg.status === 'reclaiming' || (leg.status === 'reclaimed' && !leg.isClosed)))
@@ -138,22 +141,22 @@ export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
   return order.endsAtMs !== undefined && order.endsAtMs <= clockMs;
 }
 
-/** Whether nothing of a leg's delivery is on its way although there was time enough: nobody signs, or nobody is asked. */
+/** Returns true if a leg's delivery stayed unsent for too long: no signer or no node is available. */
 function isUnsendable(leg: ClaimedLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
   const tx = liveTx(leg, purpose);
-  // One that is on its way by the records, but reached no node, is searched for until it is dead all the same.
+  // A delivery recorded as sent that reached no node is still searched for until it is dead.
   return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 
-/** Whether a top-up of a running rental has failed for good; whether there is to be another is decided anew. */
+/** Returns true if a top-up of a running rental has failed for good. Another one is decided separately. */
 function isGivenUp(order: ClaimedOrder, leg: ClaimedLeg, unsentMaxSec: number): boolean {
   if (!order.isSettled || (leg.status !== 'reserved' && leg.status !== 'placed')) return false;
   const purpose = deliveryPurpose(order);
   return deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX || isUnsendable(leg, purpose, unsentMaxSec);
 }
 
-/** Whether the order can no longer be delivered whole. */
+/** Returns true if the order can no longer be delivered completely. */
 function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   const movedDeaths = order.legs.reduce(
     (sum, leg) => sum + (leg.status === 'released' ? deathsOf(leg, purpose) : 0),
@@ -162,19 +165,19 @@ function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: numb
   return order.legs.some(
     (leg) =>
       deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX ||
-      // Legs that died side by side were moved once each: the order is lost when what took their place dies too.
+      // Legs that died side by side were moved once each. The order is lost when a replacement dies too.
       (movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0) ||
       // An unresolved order makes no new attempt: its state only allows delivered or refunded.
       (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
-      // What another party undelegated before the whole was there: no other leg makes up for it.
+      // Another party undelegated this leg before the order was complete. No other leg makes up for it.
       ((order.status === 'placed' || order.status === 'unresolved') && leg.status === 'reclaimed') ||
       isUnsendable(leg, purpose, unsentMaxSec),
   );
 }
 
 /**
- * The steps an order needs now. `clockMs`: the chain's clock. `unsentMaxSec`: how long a leg may wait
- * without anything of it being on its way.
+ * Returns the steps an order needs now. `clockMs`: the chain's clock. `unsentMaxSec`: how long a leg may wait without
+ * any sent bytes.
  */
 export function planFor(order: ClaimedOrder, clockMs: number, unsentMaxSec: number): Plan {
   const purpose = deliveryPurpose(order);

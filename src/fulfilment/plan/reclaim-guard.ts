@@ -1,7 +1,7 @@
 /**
- * What stands between a reclaim and the chain. TRON merges all delegations of one wallet to one receiver, so an
- * undelegation of what a foreign act already ended would take it from another order. Before a reclaim is built or
- * sent, the pair's sum on chain must hold everything that its open legs still have there, this one included.
+ * Checks delegations on chain before a reclaim. TRON merges all delegations of one wallet to one receiver. If a foreign
+ * act already ended a delegation, undelegating it would take the stake of another order. So before a reclaim is built
+ * or sent, the pair's amount on chain must cover all of its open legs, this one included.
  */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
@@ -16,22 +16,22 @@ import { forEachConcurrently } from '../../base/concurrency.js';
 import { RecentActs } from '../follow/recent-acts.js';
 import type { View } from '../follow/chain-view.js';
 
-/** A wallet and a receiver of its delegations. */
+/** A wallet and a receiver that it delegates to. */
 export interface Pair {
   readonly walletId: number;
   readonly walletAddress: string;
   readonly receiver: string;
 }
 
-/** Short answers; the processes' shared request budget limits their rate. */
+/** Answers are short. The request budget that all processes share limits their rate. */
 const PAIR_READS_MAX = 32;
 /** Above every height. */
 const HEIGHT_MAX = 9_223_372_036_854_775_807n;
 
 /**
- * What open legs of pairs hold of the sum at height $4. A delivery on its way counts when its block is known to be at
- * or below it ($5 holds such ids) or may be: it expires too early to have been built after the solid block ($6). A
- * reclaim on its way counts as not made, unless its block is known.
+ * The amount that open legs of pairs hold at height $4. A delivery under way counts if its block is known to be at or
+ * below it ($5 holds such ids), or might be: it expires too early to have been built after the solid block ($6). A
+ * reclaim under way counts as not made unless its block is known.
  */
 const HELD = {
   name: 'reclaim_guard_held',
@@ -47,7 +47,7 @@ const HELD = {
     GROUP BY v.place`,
 };
 
-/** Deliveries of a pair that count as held although no block of theirs is known. */
+/** Deliveries of a pair that count as held although their block is unknown. */
 const PENDING = {
   name: 'reclaim_guard_pending',
   text: `SELECT d.txid, l.amount_sun FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id
@@ -56,28 +56,28 @@ const PENDING = {
       AND d.purpose = 'delegate' AND d.status = 'sending' AND d.txid <> ALL ($3::bytea[]) AND d.expires_at < $4
     ORDER BY d.id LIMIT $5`,
 };
-/** More of one pair than these stay counted. */
+/** Further deliveries of one pair stay counted. */
 const PENDING_MAX = 20;
 const SENT_TRANSACTION = 'a transaction';
 
-/** A pair's sum on chain, and as of which blocks the records are to be held against it. */
+/** A pair's amount on chain, and the blocks that the records are compared at. */
 interface Reading {
   readonly pair: Pair;
   readonly sun: bigint;
   readonly height: bigint;
   readonly txids: readonly string[];
-  /** Deliveries that expire before may stand there although no block of theirs is known. */
+  /** Deliveries that expire earlier may be in the amount although their block is unknown. */
   readonly mayStandBefore: Date | 'infinity';
 }
 
-/** What one node answered, and why it did not answer all. */
+/** The amounts that one node returned, and its last error. */
 interface Sums {
   readonly read: ReadonlyMap<Pair, bigint>;
   readonly fault: NodeError | undefined;
 }
 
 export type Verdicts = ReadonlyMap<string, Verdict>;
-/** `short`: the chain holds less than the open legs do. `unknown`: it could not be asked. */
+/** `short`: the chain holds less than the open legs. `unknown`: no node answered. */
 export type Verdict = 'covered' | 'short' | 'unknown';
 
 export const pairKey = (pair: Pair): string => `${pair.walletId.toString()}/${pair.receiver}`;
@@ -92,19 +92,20 @@ export class ReclaimGuard {
     private readonly log: Log,
   ) {}
 
-  /** Judges every pair, each asked after once however often it is named. */
+  /** Judges each distinct pair once. */
   async judge(pairs: readonly Pair[], view: View): Promise<Verdicts> {
     const distinct = [...new Map(pairs.map((pair) => [pairKey(pair), pair])).values()];
     if (distinct.length === 0) return new Map();
     const verdicts = new Map<string, Verdict>(distinct.map((pair) => [pairKey(pair), 'unknown']));
     const { readings, uncovered } = await this.readSolid(distinct);
-    // Without the blocks since the solid one (a worker's first minute), or without a solid port: the head's own state, more strictly.
+    // Fall back to the head's own state, judged more strictly, without the blocks since the solid one (a worker's first
+    // minute) or without a solid port.
     if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
     await this.compare(readings, verdicts);
     return verdicts;
   }
 
-  /** The solid sum, and on it what the blocks since then changed: exact at the height of the newest block. */
+  /** Reads the solid amount and adds the changes of later blocks: exact at the height of the newest block. */
   private async readSolid(pairs: readonly Pair[]): Promise<{ readings: Reading[]; uncovered: Pair[] }> {
     const readings: Reading[] = [];
     await this.ask('solid delegations', pairs, async (node, left) => {
@@ -116,7 +117,7 @@ export class ReclaimGuard {
         const since = this.recent.since(before.number, pair.walletAddress);
         if (since !== undefined && since.height >= after.number) {
           const acts = since.acts.filter((act) => act.receiver === pair.receiver);
-          // What became solid while it was read may be in the sum or not: the lower one is taken.
+          // A change that became solid during the read may or may not be in the amount: take the lower value.
           const changes = acts.map(({ blockNumber, changeSun }) =>
             blockNumber <= after.number && changeSun > 0n ? 0n : changeSun,
           );
@@ -135,7 +136,7 @@ export class ReclaimGuard {
     return { readings, uncovered: pairs.filter((pair) => !read.has(pair)) };
   }
 
-  /** The sum as of the head, with what is pending there: whatever may be in it counts as in it. */
+  /** Reads the amount at the head, including pending transactions. Everything that may be in it counts as in it. */
   private async readHead(pairs: readonly Pair[], view: View): Promise<Reading[]> {
     const readings: Reading[] = [];
     await this.ask('delegations', pairs, async (node, left) => {
@@ -149,7 +150,9 @@ export class ReclaimGuard {
     return readings;
   }
 
-  /** Asks one node after the other for what was not read yet. A pair that nobody answers is left out and keeps no other. */
+  /**
+   * Asks one node after the other for the pairs not read yet. A pair that no node answers does not affect the others.
+   */
   private async ask(
     what: string,
     pairs: readonly Pair[],
@@ -172,8 +175,8 @@ export class ReclaimGuard {
   }
 
   /**
-   * What deliveries on their way hold that no node has in a block, asked after the sum was read: what is in none now was
-   * in none then. A node that cannot say leaves a delivery counted.
+   * Returns the amount of deliveries under way that no node has in a block. Looked up after the amount was read: a
+   * transaction in no block now was in no block then. If a node cannot say, the delivery stays counted.
    */
   private async absentSun({ pair, txids, mayStandBefore }: Reading): Promise<bigint> {
     const pending = await this.database.query<{ txid: Buffer; amount_sun: bigint }>(PENDING, [
@@ -196,7 +199,7 @@ export class ReclaimGuard {
     return sum;
   }
 
-  /** Read after the chain: whatever stood there by then is recorded as sent before. */
+  /** Reads the records after the chain: every transaction on chain by then is already recorded as sent. */
   private async compare(readings: readonly Reading[], verdicts: Map<string, Verdict>): Promise<void> {
     const groups = new Map<string, Reading[]>();
     for (const reading of readings) {
@@ -231,7 +234,7 @@ export class ReclaimGuard {
   }
 }
 
-/** One that cannot be read leaves the others as they are; a node that throttles is asked no further. */
+/** An unreadable pair does not affect the others. A throttling node is asked no further. */
 async function readSums(node: TronNode, pairs: readonly Pair[], sumOf: (pair: Pair) => Promise<bigint>): Promise<Sums> {
   const read = new Map<Pair, bigint>();
   let fault: NodeError | undefined;

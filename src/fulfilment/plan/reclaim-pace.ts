@@ -1,24 +1,24 @@
 /**
- * How soon a reclaim is tried again. It is never given up, so what fails for a reason that lasts (a lost key, a missing
- * delegation) would otherwise make transactions and reads without end.
+ * Paces the retries of a reclaim. A reclaim is never given up, so a lasting failure (a lost key, a missing delegation)
+ * would otherwise cause endless transactions and reads.
  */
 import type { Tally } from '../loop/claimed-order.js';
 
-/** Attempts that follow one another at once: some minutes, since each takes its validity to fail. */
+/** Attempts without a pause between them. They take some minutes, since each fails only when its validity ends. */
 const QUICK_ATTEMPTS = 4;
 const FIRST_REST_SEC = 300;
 export const LONGEST_REST_SEC = 3600;
 
-/** Within this after its end a withheld rental is checked every second: an inclusion may arrive any moment. */
+/** For this long after its end a withheld rental is checked every second: an inclusion may arrive at any moment. */
 const CLOSE_LOOK_MS = 60_000;
 const CLOSE_REST_MS = 1000;
-/** Later, in a part of the time that it is late already. */
+/** After that, the pause is this fraction of the lateness. */
 const LATENESS_PART = 10;
 
 /**
- * Milliseconds until the next attempt; 0 when it is due. So is it when the last one was made in the future, before the
- * database's clock was set back: its age will not be known until the clock has caught up. An attempt from before the
- * chain began to move again (`movingSec` ago) failed by the outage, so the next one is due too.
+ * Returns the milliseconds until the next attempt, 0 if it is due. It is due if the last attempt lies in the future,
+ * before the database's clock was set back: its age is unknown until the clock catches up. An attempt from before the
+ * chain resumed (`movingSec` ago) failed by the outage, so the next one is due too.
  */
 export function reclaimRestMs(failed: Tally | undefined, movingSec = Number.POSITIVE_INFINITY): number {
   if (failed === undefined || failed.recent < QUICK_ATTEMPTS || failed.lastAgeSec < 0) return 0;
@@ -28,7 +28,10 @@ export function reclaimRestMs(failed: Tally | undefined, movingSec = Number.POSI
   return Math.max(0, restSec - failed.lastAgeSec) * 1000;
 }
 
-/** Milliseconds until a reclaim is checked again for which too little stood on chain so long after its rental's end. */
+/**
+ * Returns the milliseconds until the next check of a reclaim withheld for a short delegation, `lateMs` after its
+ * rental's end.
+ */
 export function withheldRestMs(lateMs: number): number {
   if (lateMs <= CLOSE_LOOK_MS) return CLOSE_REST_MS;
   return Math.min(lateMs / LATENESS_PART, LONGEST_REST_SEC * 1000);

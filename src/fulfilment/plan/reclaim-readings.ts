@@ -1,6 +1,6 @@
 /**
- * Reads what a receiver has of energy before a reclaim is built, where other rentals of it go on: by it, what the reclaim
- * leaves behind of used energy is known afterwards. Bounded, and shared by all reclaims of a receiver in a pass.
+ * Reads a receiver's energy before a reclaim is built if other rentals of it continue. The reading later shows the used
+ * energy that the reclaim left behind. Bounded, and shared by all reclaims of a receiver in a pass.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -14,14 +14,14 @@ import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Database } from '../../store/database.js';
 import type { View } from '../follow/chain-view.js';
 
-/** How the question is named. */
+/** Subject of the node request. */
 export const RECEIVER_USAGE = 'the energy of a receiver';
-/** Short answers; the processes' shared request budget limits their rate. */
+/** Answers are short. The request budget that all processes share limits their rate. */
 const READS_MAX = 16;
-/** A reclaim waits so long, by the chain's clock, for a reading; then it goes without, since it holds capacity. */
+/** How long a reclaim waits for a reading, by the chain's clock. Then it goes without, since it holds capacity. */
 const WAIT_MAX_MS = 60_000;
 
-/** A rental whose end has come is no other one: it is reclaimed too. */
+/** A rental that has ended does not count as another one: it is reclaimed too. */
 const BESIDE = {
   name: 'receivers_with_other_rentals',
   text: `SELECT v.receiver FROM unnest($1::text[]) AS v(receiver) WHERE EXISTS (
@@ -31,7 +31,7 @@ const BESIDE = {
      WHERE l.kind = 'rental' AND NOT o.undoing AND (o.ends_at IS NULL OR o.ends_at > $2))`,
 };
 
-/** A receiver's energy as one node showed it: at `block` or a later one, with what was pending there. */
+/** A receiver's energy as one node returned it: at `block` or a later one, pending transactions included. */
 export interface ReceiverReading extends EnergyRatio {
   readonly used: bigint;
   readonly limit: bigint;
@@ -40,7 +40,7 @@ export interface ReceiverReading extends EnergyRatio {
 
 export interface Readings {
   readonly read: ReadonlyMap<string, ReceiverReading>;
-  /** No node answered: reclaims of these receivers wait. */
+  /** Receivers that no node answered for: their reclaims wait. */
   readonly unread: ReadonlySet<string>;
 }
 
@@ -62,7 +62,7 @@ export class ReclaimReadings {
     });
   }
 
-  /** Reads the receivers beside whose reclaims other rentals go on. */
+  /** Reads the receivers that have other, continuing rentals. */
   async read(receivers: readonly string[], view: View, clockMs: number): Promise<Readings> {
     const distinct = [...new Set(receivers)];
     const read = new Map<string, ReceiverReading>();
@@ -78,7 +78,7 @@ export class ReclaimReadings {
     return { read, unread };
   }
 
-  /** Whether a reclaim has waited long enough for a reading, so that it is built without one. */
+  /** Returns true if a reclaim has waited long enough and is built without a reading. */
   isPatienceOver(lateMs: number): boolean {
     return lateMs > WAIT_MAX_MS;
   }

@@ -1,8 +1,8 @@
 /**
- * Keeps what a rental sold usable while it runs: decides when a running rental is topped up, and by how much. Pure.
+ * Decides when a running rental is topped up and by how much, so that the sold energy stays usable. Pure.
  *
- * Two things lessen it. The network's stake grows: TRON: a delegation is an amount of stake, and its energy that share of
- * all stake at any moment. And another rental of the receiver ends: see usage-losses.ts.
+ * Two effects reduce the energy. The network's stake grows: in TRON a delegation is an amount of stake, and its energy
+ * is that share of all stake at any moment. And another rental of the receiver ends: see usage-losses.ts.
  */
 import type { TopUpCause } from '../../domain/order-state.js';
 import { divCeil, type Energy } from '../../domain/units.js';
@@ -11,33 +11,33 @@ import { isEnding } from './plan.js';
 import { carrierOf, lostEnergyOf } from './usage-losses.js';
 import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 
-/** Growth of the network's stake is made up for when less than this share of what was sold stands, in 1/100. */
+/** Growth of the network's stake is made up for if less than this percentage of the sold energy is delegated. */
 const STANDING_MIN_PERCENT = 99n;
-/** A delegation is in a block within seconds; with less time left a top-up would serve hardly anybody. */
+/** A delegation enters a block within seconds. With less time left a top-up would hardly be used. */
 export const TOP_UP_TIME_LEFT_MS = 60_000;
 /**
- * Bounds what one rental may cost us. The ratio has drifted to several times what it was by then, or twenty rentals have
- * ended beside this one with more use than any of them before it left to make up for.
+ * Bounds our cost of one rental. To reach it, the ratio must drift to several times its value, or twenty rentals must
+ * end beside this one, each with more leftover usage than any before it.
  */
 export const TOP_UP_LEGS_MAX = 20;
-/** Each top-up of a rental adds so much more than is missing, in 1/10 000, that few are needed while it goes on. */
+/** Headroom of each top-up beyond the missing energy, in 1/10,000, so that a rental needs few top-ups. */
 const HEADROOM_BPS = 200n;
 
-/** Sun delegated for each energy sold, × 10^6, below which a rental is short at this ratio. */
+/** Returns the delegated sun per sold energy, × 10^6, below which a rental is short at this ratio. */
 export function shortBelowE6({ totalEnergyLimit, totalEnergyWeight }: EnergyRatio): bigint {
   return (STANDING_MIN_PERCENT * 10n ** 10n * totalEnergyWeight) / totalEnergyLimit;
 }
 
-/** Energy to add to a running rental, and why. */
+/** Energy to add to a running rental, with its cause. */
 export interface TopUp {
   readonly energy: Energy;
   readonly cause: TopUpCause;
 }
 
-/** Returns what to add to a running rental now; undefined when nothing is missing, or when it gets no more. */
+/** Returns the energy to add to a running rental now, or undefined if none is missing or the rental gets no more. */
 export function topUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): TopUp | undefined {
   const short = shortfallOf(order, ratio, clockMs);
-  // One at a time: what is on its way may be enough.
+  // One top-up at a time: the one under way may be enough.
   if (short === undefined || standingLegs(order).some((leg) => leg.status !== 'active')) return undefined;
   const topUps = topUpsOf(order);
   if (topUps >= TOP_UP_LEGS_MAX) return undefined;
@@ -50,13 +50,16 @@ export function topUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: numbe
   };
 }
 
-/** Whether a running rental falls short and gets no more: it had its top-ups, or a foreign act ended one of its legs. */
+/**
+ * Returns true if a running rental is short but gets no more: it has used its top-ups, or a foreign act ended one of
+ * its legs.
+ */
 export function isPastTopUps(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): boolean {
   if (shortfallOf(order, ratio, clockMs) === undefined) return false;
   return topUpsOf(order) >= TOP_UP_LEGS_MAX || order.legs.some((leg) => leg.status === 'reclaimed');
 }
 
-/** Whether this rental carries the top-ups of its receiver and lacks nothing that reclaims beside it cost there. */
+/** Returns true if this rental carries its receiver's top-ups and the reclaims of other rentals cost it nothing. */
 export function isMadeUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): boolean {
   if (!isCarrier(order, clockMs)) return false;
   const short = shortfallOf(order, ratio, clockMs);
@@ -75,7 +78,7 @@ function isCarrier({ id, usage }: ClaimedOrder, clockMs: number): boolean {
   return usage !== undefined && carrierOf(usage.rentals, clockMs + TOP_UP_TIME_LEFT_MS)?.id === id;
 }
 
-/** The energy that reclaims beside a rental cost its receiver, as far as this rental is to make up for it. */
+/** Returns the energy that reclaims of other rentals cost the receiver, as far as this rental must make up for it. */
 function lostOf(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): Energy {
   if (order.usage === undefined || !isCarrier(order, clockMs)) return 0n as Energy;
   return lostEnergyOf(order.id, order.usage, ratio, clockMs);
@@ -85,11 +88,11 @@ interface Shortfall {
   readonly sold: Energy;
   readonly lost: Energy;
   readonly standing: bigint;
-  /** Whether the network's growth alone makes it short. */
+  /** True if the network's growth alone makes it short. */
   readonly hasDrifted: boolean;
 }
 
-/** Returns what a running rental lacks; undefined when nothing, or when hardly any time is left. */
+/** Returns the shortfall of a running rental, or undefined if there is none or hardly any time is left. */
 function shortfallOf(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): Shortfall | undefined {
   const { energy: sold } = order;
   if (!isRunning(order) || sold === undefined) return undefined;

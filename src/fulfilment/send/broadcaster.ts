@@ -1,6 +1,6 @@
 /**
- * Sends recorded bytes to nodes and keeps what they say. A node's answer, good or bad, proves nothing (TRON: a refused
- * transaction may live in a mempool, an accepted one may vanish), so nothing here decides about an order.
+ * Sends recorded bytes to nodes and returns their answers. An answer proves nothing (TRON: a refused transaction may
+ * live in a mempool, an accepted one may vanish), so this class decides nothing about an order.
  */
 import { Injectable } from '@nestjs/common';
 import { NodeError } from '../../chain/errors.js';
@@ -22,9 +22,12 @@ const PARALLEL_MAX = 32;
 const ANSWER_LENGTH_MAX = 64;
 const MESSAGE_LENGTH_MAX = 300;
 const ACCEPTED = 'SUCCESS';
-/** TRON: in this node's mempool or chain, or only in its cache of ids; asking another node settles nothing either. */
+/**
+ * TRON: the transaction is in this node's mempool or chain, or only in its cache of ids. Asking another node would not
+ * settle it.
+ */
 const KNOWN = 'DUP_TRANSACTION_ERROR';
-/** TRON: no signature, a wrong one, or one that the permission does not allow (any more). */
+/** TRON: the signature is missing, wrong, or not (or no longer) allowed by the permission. */
 export const SIGNATURE_REFUSED = 'SIGERROR';
 const TIMED_OUT = 'NO_ANSWER:timeout';
 
@@ -33,8 +36,8 @@ export class Broadcaster {
   constructor(private readonly client: TronClient) {}
 
   /**
-   * Sends each to the best node, and to the next ones while a node does not take it. `everywhere` sends to all
-   * nodes at once: for bytes that the first sending did not bring into a block. Every attempt gives a record.
+   * Sends each transaction to the best node, and to the next nodes until one accepts it. `everywhere` sends to all
+   * nodes concurrently: for bytes that the first send did not bring into a block. Returns a record for every attempt.
    */
   async send(items: readonly Sendable[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const records: BroadcastRecord[] = [];
@@ -44,7 +47,7 @@ export class Broadcaster {
     return records;
   }
 
-  /** A node that let one of many wait until its time was over is sent no more of them, unless it is the only one. */
+  /** Omits nodes that timed out on an earlier transaction of the batch, unless no other node is left. */
   private targets(records: readonly BroadcastRecord[]): readonly TronNode[] {
     const nodes = this.client.pool.forBroadcast();
     const mute = new Set(records.flatMap(({ node, answer }) => (answer === TIMED_OUT ? node : [])));
@@ -86,12 +89,12 @@ export class Broadcaster {
   }
 }
 
-/** Whether the node says that it has the transaction, which proves nothing. */
+/** Returns true if the node claims to have the transaction, which proves nothing. */
 export function isAccepted(answer: string): boolean {
   return answer === ACCEPTED || answer === KNOWN;
 }
 
-/** Those of `items` that some node may have heard; the others certainly reached no node. */
+/** Returns the ids of `items` that may have reached a node. The others certainly reached none. */
 export function answeredIds(
   items: readonly { readonly id: bigint }[],
   records: readonly BroadcastRecord[],
@@ -100,7 +103,7 @@ export function answeredIds(
   return new Set(items.flatMap(({ id }) => (heard.has(id) ? id : [])));
 }
 
-/** TRON: a refusal's message is hex unless the request was made with `visible`. */
+/** TRON: the message of a refusal is hex unless the request set `visible`. */
 function readable(message: string): string {
   const text = /^(?:[0-9a-f]{2})+$/i.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;
   return lineOf(text, MESSAGE_LENGTH_MAX);

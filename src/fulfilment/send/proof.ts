@@ -1,8 +1,9 @@
 /**
- * Proof that a transaction can never be included (docs/interface.md §21). TRON: a block may hold it only while its
- * expiration is later than the parent's timestamp. One witness, solid at or past the expiration, gives every block that
- * could hold it; THEN a second one, itself solid past the expiration, does not know it. Head first, then absence: in
- * the other order the transaction could be included between the two reads. If any node has it, there is no proof.
+ * Proves that a transaction can never be included (docs/interface.md §21). TRON: a block may hold it only while its
+ * expiration is later than the parent's timestamp. One witness, solid at or past the expiration, returns every block
+ * that could hold it. THEN a second witness, itself solid past the expiration, does not know it. Head first, then
+ * absence: in the other order the transaction could be included between the two reads. If any node has it, there is no
+ * proof.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../../chain/block.js';
@@ -20,7 +21,7 @@ import {
 import { Config } from '../../config/config.js';
 import type { ClaimedTx } from '../loop/claimed-order.js';
 
-/** What one node said, in the order it was asked. */
+/** One node's answer. The node was asked for its solid head first. */
 export interface Absence {
   readonly node: string;
   readonly solidHead: BlockHead;
@@ -29,17 +30,17 @@ export interface Absence {
 interface ScannedRange {
   readonly from: number;
   readonly to: number;
-  /** How many of these blocks came after the head that the transaction was built on: each could have held it. */
+  /** The number of these blocks built after the transaction was. Each could have held it. */
   readonly whileValid: number;
 }
 
-/** Stored with the dead transaction; checkable with any node. */
+/** Stored with the dead transaction. Any node can verify it. */
 export interface DeathEvidence {
   readonly expiresAtMs: number;
   readonly absences: readonly Absence[];
   /** The solid blocks of one node from the reference block to the first past the expiration, read one by one. */
   readonly scanned: ScannedRange & { readonly node: string };
-  /** Witnesses that could not be waited for any longer: the proof is one node's word. */
+  /** Witnesses that were away for too long to wait for. The proof then rests on one node. */
   readonly away?: readonly { readonly node: string; readonly awaySec: number; readonly keepsHistory: boolean }[];
 }
 
@@ -56,7 +57,7 @@ type Absent = Extract<Answer, { kind: 'absent' }>;
 
 type Scan = ({ readonly kind: 'nowhere' } & ScannedRange) | Extract<Verdict, { kind: 'found' | 'unknown' }>;
 
-/** 60 s of validity and some 57 s to solidity are about 45 blocks; far more means something else is wrong. */
+/** 60 s of validity and about 57 s to solidity are about 45 blocks. Far more blocks indicate another fault. */
 const SCAN_BLOCKS_MAX = 2_000;
 const CACHE_BLOCKS_MAX = 256;
 
@@ -69,7 +70,7 @@ interface ScannedBlock {
 
 @Injectable()
 export class Proofs {
-  /** Solid blocks never change: read once per node, kept for the neighbours' proofs. */
+  /** Solid blocks never change: read once per node and cached for the proofs of neighbouring transactions. */
   private readonly scanned = new Map<string, Promise<ScannedBlock | undefined>>();
 
   constructor(
@@ -78,14 +79,14 @@ export class Proofs {
     private readonly config: Config,
   ) {}
 
-  /** Judges one transaction by what every witness says of it. Never throws for a node. */
+  /** Judges one transaction by the answers of all witnesses. Never throws for a fault of a node. */
   async judge(tx: ClaimedTx): Promise<Verdict> {
     const { agreement } = this.client.pool;
     if (agreement.dispute !== undefined) return { kind: 'unknown', why: `disputed: ${agreement.dispute.what}` };
     const first = await this.askAll(agreement.witnesses, tx);
     if (first.kind !== 'absent') return first;
     let last = 'no node answered';
-    // Whose absence is worth nothing gives no blocks either: what it keeps is not known.
+    // A node without history supplies no blocks either: its stored range is unknown.
     for (const scanner of first.answers.filter(({ keepsHistory }) => keepsHistory)) {
       const scan = await this.scan(scanner, tx);
       if (scan.kind === 'found') return scan;
@@ -96,7 +97,7 @@ export class Proofs {
     return { kind: 'unknown', why: lacking === undefined ? last : `${lacking.node.name} keeps no history` };
   }
 
-  /** After the blocks were read: whether enough other witnesses do not know the transaction either. */
+  /** Asks, after the block scan, if enough other witnesses do not know the transaction either. */
   private async confirm(
     tx: ClaimedTx,
     scanner: Absent,
@@ -131,7 +132,7 @@ export class Proofs {
     };
   }
 
-  /** What these nodes say: that one has it, or which do not; unknown when none can say yet. */
+  /** Combines the nodes' answers: found by one, absent at those listed, or unknown while no node can answer. */
   private async askAll(
     nodes: readonly TronNode[],
     tx: ClaimedTx,
@@ -143,7 +144,7 @@ export class Proofs {
       const denying = absent.filter(
         ({ solidHead, keepsHistory }) => keepsHistory && solidHead.number >= found.blockNumber,
       );
-      // Of three or more, whoever is alone with it is the suspect; the proof ends all the same.
+      // With three or more witnesses, the one that contradicts all others is suspect. The proof fails anyway.
       if (denying.length === 1) {
         const nodes = [found.node, ...denying.map(({ node }) => node)];
         this.client.pool.agreement.report(`whether transaction ${tx.txid} is in a block`, nodes);
@@ -170,14 +171,14 @@ export class Proofs {
     }
   }
 
-  /** Where the node's solid chain has it; asked after the node's head, never before. */
+  /** Returns the transaction's place in the node's solid chain. Asked after the node's solid head, never before. */
   async placeAt(node: TronNode, tx: ClaimedTx): Promise<TransactionPlace | undefined> {
     return solidPlaceOf(node, tx.txid);
   }
 
   /**
-   * Reads every solid block that could hold the transaction, linked by parent hash, from its reference block (nor that
-   * one nor any before it may hold it) to the first past its expiration.
+   * Reads every solid block that could hold the transaction, linked by parent hash. Starts at its reference block,
+   * which cannot hold it, nor can any earlier block. Ends at the first block past its expiration.
    */
   private async scan({ node, solidHead }: Absent, tx: ClaimedTx): Promise<Scan> {
     const from = tx.refBlockNumber;
@@ -205,7 +206,7 @@ export class Proofs {
     return { kind: 'unknown', why: `${node.name} has no solid block past the expiration` };
   }
 
-  /** A solid block, asked for once however many proofs want it; what was not there is asked for again. */
+  /** Returns a solid block, read once for all proofs. A missing block is read again on the next call. */
   private async solidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
     const key = `${node.name}/${number.toString()}`;
     const asked = this.scanned.get(key) ?? readSolidBlock(node, number);
@@ -225,7 +226,10 @@ export class Proofs {
   }
 }
 
-/** Where a full port has it: who gives no final blocks may answer about others, which one word shall not outvote. */
+/**
+ * Returns the transaction's place on a full port. A node without solid blocks may still know it, and one witness's
+ * answer must not overrule that.
+ */
 async function placeAtAny(nodes: readonly TronNode[], tx: ClaimedTx): Promise<TransactionPlace | undefined> {
   const places = await Promise.all(nodes.map(async (node) => placeOf(node, tx.txid).catch(unlessOfNode)));
   return places.find((place) => place !== undefined);

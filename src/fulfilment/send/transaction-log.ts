@@ -1,7 +1,7 @@
 /**
- * What becomes of our transactions until they are sent or dead: every step is recorded before the next one is taken.
- * All writes are for many at once; each takes effect only under the fence of its order's claim, and passes over rows
- * that another session holds: those orders come again.
+ * Records our transactions until they are sent or dead: each step is recorded before the next one begins. Every write
+ * covers many transactions, takes effect only under the fence of their orders' claims, and skips rows that another
+ * session holds: those orders are retried.
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
@@ -22,7 +22,7 @@ export interface BuiltRecord {
   readonly rawData: Buffer;
   readonly refBlockNumber: number;
   readonly expiresAtMs: number;
-  /** Of a reclaim beside which other rentals of its receiver go on. */
+  /** Set for a reclaim if other rentals of its receiver continue. */
   readonly reading: ReceiverReading | undefined;
 }
 
@@ -37,13 +37,13 @@ export interface BroadcastRecord {
   readonly node: string;
   readonly answer: string;
   readonly message: string | undefined;
-  /** Whether the node may have heard it; false where not a byte left, or a gateway refused it. */
+  /** True if the node may have received it; false if no byte was sent, or a gateway refused it. */
   readonly isSent: boolean;
 }
 
 /**
- * A conflict means that another live transaction of the leg exists, or the id: nothing is recorded, nothing follows.
- * The order's row is locked, so that nobody ends a leg between this look at the fence and the insert.
+ * A conflict means that the leg has another live transaction, or that the id exists: nothing is recorded and nothing
+ * follows. The order's row is locked, so that no session ends a leg between this check of the fence and the insert.
  */
 const RECORD_BUILT = {
   name: 'record_built',
@@ -61,8 +61,9 @@ const RECORD_BUILT = {
 };
 
 /**
- * With the bytes of a reclaim, what its receiver had of energy. TRON: a node shows what is pending there. So a reading that
- * may have another reclaim in it already is replaced by the one that was made before that reclaim was sent.
+ * Records the receiver's energy together with the bytes of a reclaim. TRON: a node's answer includes pending
+ * transactions. A reading that may already contain another reclaim is replaced by the one from before that reclaim was
+ * sent.
  */
 const RECORD_USAGE = {
   name: 'record_reclaim_usage',
@@ -138,14 +139,14 @@ const COUNT_SENDS = {
     WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
-/** A first sending is counted before it is tried, so that a crash meanwhile never hides one. */
+/** A first send is counted before it is tried, so that a crash never hides one. */
 const UNCOUNT_SENDS = {
   name: 'uncount_sends',
   text: `UPDATE open_chain_tx SET sends = sends - 1
     WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
-/** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
+/** The same bytes are sent repeatedly. A node's answer is stored only if it differs from its earlier ones. */
 const RECORD_BROADCASTS = {
   name: 'record_broadcasts',
   text: `INSERT INTO broadcast (chain_tx_id, node, answer, message)
@@ -162,10 +163,10 @@ const RECORD_DEAD = {
     UPDATE open_chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
-/** Rests before each try to write what was passed over; sessions of our own hold rows for milliseconds. */
+/** Pauses before each try to write skipped rows. Our own sessions hold rows for milliseconds. */
 const RESTS_MS = [0, 20, 100];
 
-/** Writes what can be written, and soon after once more what could not. Returns the ids written. */
+/** Writes all free rows and soon retries the held ones. Returns the ids written. */
 async function withSecondTries<T extends { readonly id: bigint }>(
   refs: readonly T[],
   write: (refs: readonly T[]) => Promise<readonly { id: bigint }[]>,
@@ -228,8 +229,8 @@ export class TransactionLog {
   constructor(private readonly database: Database) {}
 
   /**
-   * Records bytes and ids before anything is signed, and in the same transaction what receivers had of energy. Returns the
-   * ids of those recorded, by leg and purpose.
+   * Records bytes and ids before anything is signed and, in the same transaction, the receivers' energy. Returns the
+   * recorded ids by `legId/purpose`.
    */
   async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {
     const read = built.filter(({ reading }) => reading !== undefined);
@@ -244,7 +245,7 @@ export class TransactionLog {
     return new Map(rows.map((row) => [`${row.leg_id.toString()}/${row.purpose}`, row.id]));
   }
 
-  /** Records signatures; returns the ids that were still ours to sign. */
+  /** Records signatures. Returns the ids that were still under this claim. */
   async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
     const recorded = await withSecondTries(signed, (some) =>
       this.database.query<{ id: bigint }>(RECORD_SIGNED, [
@@ -257,8 +258,8 @@ export class TransactionLog {
   }
 
   /**
-   * Marks signed transactions as on their way, with their legs and orders, before the first byte is sent. From here
-   * on only a block or a proof of death decides. Returns the ids that may be sent, and the orders that could not be moved.
+   * Marks signed transactions as sending, and moves their legs and orders, before the first byte is sent. From then on
+   * only a block or a proof of death decides. Returns the ids that may be sent, and the orders that could not be moved.
    */
   async recordSending(
     refs: readonly TxRef[],
@@ -280,15 +281,15 @@ export class TransactionLog {
     return { marked, failed };
   }
 
-  /** Gives up what was never sent. */
+  /** Drops transactions that were never sent. */
   async recordDropped(refs: readonly TxRef[]): Promise<void> {
     if (refs.length === 0) return;
     await this.database.query(DROP, [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)]);
   }
 
   /**
-   * Records what nodes said to a broadcast, for the operator; nothing follows from it. `resent` are one sending further;
-   * `unheard` reached no node, so that their first sending was none.
+   * Records the nodes' answers to a broadcast for the operator; nothing depends on them. `resent` were sent once more.
+   * `unheard` reached no node, so their first send does not count.
    */
   async recordBroadcasts(
     records: readonly BroadcastRecord[],
@@ -306,7 +307,7 @@ export class TransactionLog {
     }
   }
 
-  /** Records proofs of death; returns the ids that were still undecided. */
+  /** Records proofs of death. Returns the ids that were still undecided. */
   async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
     const recorded = await withSecondTries(proofs, (some) =>
       this.database.query<{ id: bigint }>(RECORD_DEAD, [

@@ -1,6 +1,6 @@
 /**
- * A transaction's way out: build → record bytes and id → sign → record → mark sending → send, many at once. Each step
- * is on disk before the next, so a crash anywhere leaves a state that the same code goes on from.
+ * Builds, signs and sends many transactions together: build → record bytes and id → sign → record → mark sending →
+ * send. Each step is committed before the next, so that after a crash at any point the same code continues.
  */
 import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';
@@ -20,7 +20,7 @@ import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 
 export interface OrderBuild extends BuildStep {
   readonly order: ClaimedOrder;
-  /** Of a reclaim beside which other rentals of its receiver go on. */
+  /** Set for a reclaim if other rentals of its receiver continue. */
   readonly reading?: ReceiverReading | undefined;
 }
 
@@ -42,7 +42,7 @@ interface Built {
   readonly record: BuiltRecord;
 }
 
-/** Spreads equal actions in one block over a minute of timestamps; legs with equal salt are 60 000 legs apart. */
+/** Spreads equal actions in one block over a minute of timestamps. Legs with equal salt are 60,000 legs apart. */
 const SALT_RANGE = 60_000n;
 
 @Injectable()
@@ -58,7 +58,10 @@ export class TransactionSender {
     private readonly logger: Log,
   ) {}
 
-  /** Makes and sends new transactions. Returns the orders not delivered since their wallets were paused for it. */
+  /**
+   * Builds and sends new transactions. Returns the orders that were not sent because their wallets were paused by
+   * failed signatures.
+   */
   async launch(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
     if (builds.length === 0) return [];
     this.energy.willSend(new Set(builds.map(({ order }) => order)));
@@ -72,7 +75,7 @@ export class TransactionSender {
     return this.signAndSend(unsigned, []);
   }
 
-  /** Goes on with transactions that were recorded but never sent. Returns as `launch` does. */
+  /** Continues with transactions that were recorded but never sent. Returns the same as `launch`. */
   async resume(steps: readonly OrderTx[]): Promise<readonly ClaimedOrder[]> {
     const signed = steps.filter((step) => step.tx.status === 'signed');
     const built = steps.filter((step) => step.tx.status === 'built');
@@ -84,7 +87,7 @@ export class TransactionSender {
     );
   }
 
-  /** Sends the same bytes again, to every node: they can only ever be included once. */
+  /** Sends the same bytes to every node again: they can be included only once. */
   async resend(steps: readonly OrderTx[]): Promise<void> {
     const items = steps.flatMap(({ leg, tx }) =>
       tx.signature === undefined ? [] : [{ id: tx.id, leg, rawData: tx.rawData, signature: tx.signature }],
@@ -96,12 +99,14 @@ export class TransactionSender {
     await this.noteRefusals(items, records);
   }
 
-  /** Gives up what was never sent; nobody outside has seen it. */
+  /** Drops transactions that were never sent; no other party has seen them. */
   async drop(steps: readonly OrderTx[]): Promise<void> {
     await this.log.recordDropped(steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })));
   }
 
-  /** One that cannot be built must not hold up the others; its leg is given up when that lasts. */
+  /**
+   * Returns undefined if the build fails, so that one leg does not block the others. A lasting failure ends its leg.
+   */
   private tryToBuild(step: OrderBuild, view: View): Built | undefined {
     try {
       return { step, record: this.build(step, view) };
@@ -172,7 +177,7 @@ export class TransactionSender {
     return stuck;
   }
 
-  /** Signs what can be signed; `stuck` are orders whose wallets cannot deliver any more. */
+  /** Signs all that can be signed. `stuck` are the orders whose wallets can no longer deliver. */
   private async signAll(
     unsigned: readonly Unsigned[],
   ): Promise<{ readonly fresh: readonly Signed[]; readonly stuck: readonly ClaimedOrder[] }> {
@@ -189,21 +194,21 @@ export class TransactionSender {
     };
   }
 
-  /** One signature, checked against the key that the chain expects, or why it could not be had just now. */
+  /** Returns a signature, verified against the key that the chain expects, or the error that prevented it. */
   private async sign(item: Unsigned): Promise<Signed | (Unsigned & { readonly error: unknown })> {
     try {
       const signature = await this.signer.sign(item.leg.walletAddress, item.rawData, item.leg.keyAddress);
       if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
       return { ...item, signature };
     } catch (error) {
-      // Without the database no key can be read, and nobody's wallet is at fault.
+      // Without the database no key can be read; no wallet is at fault.
       if (isConnectionFault(error)) throw error;
       this.progress.notSigned(item.order, item.leg.walletAddress, error);
       return { ...item, error };
     }
   }
 
-  /** A wallet whose signature was refused, and by no node accepted, sells no more for now. The transaction stays as it is. */
+  /** Pauses wallets whose signature a node refused and no node accepted. The transaction is unchanged. */
   private async noteRefusals(
     items: readonly { readonly id: bigint; readonly leg: ClaimedLeg }[],
     records: readonly BroadcastRecord[],

@@ -1,7 +1,7 @@
 /**
- * Which wallets can deliver: signatures that fail, signatures that nodes refuse, and deaths in a row pause a wallet with
- * its reason, and it resumes by itself; the row's trigger makes the wallet's status of it. Reclaims go on whatever this
- * says.
+ * Tracks which wallets can deliver. Failed signatures, signatures that nodes refuse, and consecutive deaths pause a
+ * wallet with a reason; it resumes by itself. A trigger of the row derives the wallet's status. Reclaims continue in
+ * any state.
  */
 import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';
@@ -14,14 +14,17 @@ import { ChainView, type View } from '../follow/chain-view.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
 import { lineOf } from '../../base/foreign-text.js';
 
-/** Failures in a row that pause a wallet. */
+/** Consecutive failures that pause a wallet. */
 const FAILURES_MAX = 3;
-/** The first hold after a refusal or deaths, longer than a proof of death takes; doubled each time until something lands. */
+/**
+ * First hold after a refusal or deaths: longer than a proof of death takes. Doubles each time until a delivery
+ * succeeds.
+ */
 const HOLD_SEC = 300;
 const HOLD_MAX_SEC = 3600;
 const REASON_LENGTH_MAX = 300;
 const PROBES_AT_ONCE = 8;
-/** TRON: the black hole, which is nobody's; what a probe names is never sent. */
+/** TRON: the black hole address, which has no owner. The transaction of a probe is never sent. */
 const NOBODY = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 
 const HELD_UNTIL = `clock_timestamp() + least(${HOLD_SEC.toString()} * power(2, least(w.delivery_pauses, 10)), ${HOLD_MAX_SEC.toString()}) * interval '1 second'`;
@@ -44,7 +47,9 @@ const SIGNED = {
     WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault`,
 };
 
-/** Its reclaims that rest since they could not be signed; an order in hand keeps the earlier time when it is given back. */
+/**
+ * Makes reclaims due that pause because they could not be signed. A claimed order keeps the earlier time at its release.
+ */
 const WAKE_RECLAIMS = {
   name: 'wake_reclaims',
   text: `UPDATE open_orders o SET next_run_at = clock_timestamp()
@@ -56,7 +61,7 @@ const WAKE_RECLAIMS = {
     WHERE o.id = v.id`,
 };
 
-/** A hold stands as it is: one refusal after another must not prolong it. */
+/** An existing hold is unchanged: repeated refusals must not prolong it. */
 const REFUSED = {
   name: 'wallet_refused',
   text: `UPDATE pool_wallet w SET delivery_fault = $2, delivery_failed_at = clock_timestamp(),
@@ -64,7 +69,7 @@ const REFUSED = {
     WHERE w.id = $1 AND w.delivery_held_until IS NULL RETURNING w.address, w.delivery_fault`,
 };
 
-/** In a row: nothing of the wallet came into a block since the last one died. */
+/** Consecutive: no delivery of the wallet entered a block since the last death. */
 const DIED = {
   name: 'wallet_died',
   text: `UPDATE pool_wallet w SET deaths = v.deaths, delivery_failed_at = clock_timestamp(),
@@ -79,7 +84,7 @@ const DIED = {
     WHERE w.id = v.id RETURNING w.address, w.delivery_fault, v.pauses`,
 };
 
-/** When a hold has passed: the next death pauses again, and for longer. */
+/** Ends expired holds. The next death pauses the wallet again, for longer. */
 const RESUME = {
   name: 'wallet_hold_over',
   text: `UPDATE pool_wallet w SET delivery_held_until = NULL, deaths = least(w.deaths, ${FAILURES_MAX.toString()} - 1),
@@ -89,7 +94,7 @@ const RESUME = {
     WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
 };
 
-/** Something of the wallet came into a block since: what was counted before is forgotten. */
+/** A delivery of the wallet entered a block since: reset its counts. */
 const RECOVERED = {
   name: 'wallet_recovered',
   text: `UPDATE pool_wallet w SET deaths = 0, delivery_pauses = 0
@@ -132,7 +137,7 @@ export class WalletHealth {
     private readonly logger: Log,
   ) {}
 
-  /** Counts signatures that could not be had; returns the wallets that cannot deliver now. */
+  /** Counts failed signatures. Returns the wallets that cannot deliver now. */
   async notSigned(failures: readonly SignFailure[]): Promise<ReadonlySet<number>> {
     if (failures.length === 0) return new Set();
     const byWallet = new Map<number, { count: number; error: unknown }>();
@@ -149,7 +154,7 @@ export class WalletHealth {
     return new Set(faulty.map((row) => row.id));
   }
 
-  /** These wallets signed, after failures. */
+  /** Records that these wallets signed after failures, and makes their reclaims due. */
   async signed(walletIds: readonly number[]): Promise<void> {
     if (walletIds.length === 0) return;
     const rows = await this.database.query<Changed & { id: number }>(SIGNED, [[...new Set(walletIds)]]);
@@ -157,14 +162,17 @@ export class WalletHealth {
     if (rows.length > 0) await this.database.query(WAKE_RECLAIMS, [rows.map(({ id }) => id)]);
   }
 
-  /** A node refused a signature of the wallet. That proves nothing of the transaction; the wallet sells no more for now. */
+  /**
+   * Records that a node refused a signature of the wallet, and pauses its sales. The refusal proves nothing about the
+   * transaction.
+   */
   async refused(walletId: number, message: string): Promise<void> {
     this.report(
       await this.database.query<Changed>(REFUSED, [walletId, reasonOf(`a node refused its signature: ${message}`)]),
     );
   }
 
-  /** A delivery of the wallet was proven dead. */
+  /** Records that a delivery of the wallet was proven dead. */
   async died(walletId: number): Promise<void> {
     const reason = `${FAILURES_MAX.toString()} of its transactions in a row were never included`;
     const rows = await this.database.query<Changed & { pauses: boolean }>(DIED, [walletId, reason]);
@@ -183,7 +191,10 @@ export class WalletHealth {
     });
   }
 
-  /** Whether the wallet's key signs a transaction of its role. TRON: none can be included that has expired by a solid head. */
+  /**
+   * Returns true if the wallet's key signs a transaction of its role. TRON: it can never be included, since it expires
+   * at a solid head.
+   */
   private async signs(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
     const parties = { owner: wallet.address, receiver: NOBODY };
     const { rawData } = buildTransaction(
