@@ -1,10 +1,12 @@
-// A change of a project reaches the processes that know it a moment after it is made.
 import type { INestApplicationContext } from '@nestjs/common';
 import { until } from '../packages/local/src/wait.js';
 import { monotonicMs } from '../src/base/clock.js';
 import { ProjectDirectory } from '../src/projects/project-directory.js';
 
-/** Changes the project or its keys; over once each of these processes has forgotten what it knew before. */
+/**
+ * Changes the project or its keys. Returns once the project cache of every process in `processes` is no older than the
+ * change.
+ */
 export async function announced<T>(
   processes: readonly INestApplicationContext[],
   { merchant }: { readonly merchant: string },

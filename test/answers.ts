@@ -1,10 +1,10 @@
-// What every answer of the interface must look like, whoever gives it.
+// Checks of the format that every API answer shares.
 import { HTTP_STATUS, type ErrorCode } from '../src/domain/errors.js';
 import type { Answer } from './client.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** An error answer says its code, with its status, in the one shape. */
+/** Expects the common error body: code, message and request id, with the code's HTTP status. */
 export function expectError(answer: Answer, code: ErrorCode): void {
   const { ok, error, msg, request_id: requestId, ...rest } = answer.body;
   expect({ status: answer.status, error, ok }).toEqual({ status: HTTP_STATUS[code], error: code, ok: false });
@@ -23,7 +23,7 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
-/** The answer in a raw HTTP response. */
+/** Parses a raw HTTP response. */
 export function answerIn(raw: string): Answer {
   const [head = '', text = ''] = raw.split('\r\n\r\n', 2);
   const [statusLine = '', ...lines] = head.split('\r\n');

@@ -1,4 +1,4 @@
-// Orders that are over and go to the archive, on the stage of the protocol's tests.
+// Ended orders on the protocol stage, ready for the archive.
 import { CostRecorder } from '../src/costs/cost-recorder.js';
 import { Numberer } from '../src/events/numberer.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -11,7 +11,7 @@ export async function numberAll(): Promise<void> {
   while ((await numberer.numberBatch()) > 0);
 }
 
-/** A rental that was reclaimed, announced and judged, and whose costs are recorded. */
+/** Makes a rental that was reclaimed, has its events numbered and its costs recorded. Returns its key. */
 export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promise<string> {
   const key = await settledOrder(hand, receiver);
   await mine(20);
@@ -29,9 +29,9 @@ export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promi
 
 const shown = (time: string): string => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** As of the day before yesterday, and as the reconciler leaves what it found right. */
+/** Dates the order two days back and marks it judged, as the reconciler does after a check without findings. */
 export async function judge(key: string): Promise<void> {
-  // Its events said when it was made, and are append-only.
+  // The events hold the order's time and are append-only, so the triggers are disabled.
   await api.database.query(`ALTER TABLE event DISABLE TRIGGER USER`);
   await api.database.query(
     `UPDATE event e SET payload = replace(e.payload, ${shown('o.created_at')}, ${shown("o.created_at - interval '2 days'")})
@@ -43,7 +43,7 @@ export async function judge(key: string): Promise<void> {
   await api.database.query(`UPDATE orders SET judged = true WHERE key = $1`, [key]);
 }
 
-/** Archives all that may go; how many. */
+/** Archives all orders that may be archived. Returns their number. */
 export async function archive(): Promise<number> {
   const archiving = new OrderArchive(api.database);
   let archived = 0;

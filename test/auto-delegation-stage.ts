@@ -1,4 +1,4 @@
-// Auto-delegations on the protocol stage: settings as a merchant makes them, and what the records say of them.
+// Auto-delegations on the protocol stage: set as a merchant would, read from the records.
 import type { Credits } from '../src/domain/units.js';
 import { Refills } from '../src/auto-delegations/refills.js';
 import type { Customer } from './client.js';
@@ -18,7 +18,7 @@ export interface Settings {
 
 const DEFAULTS = { keep_energy: 130_000, duration_sec: 3600, daily_cap_credits: 1_000_000_000, idle_after_sec: 86_400 };
 
-/** Sets an auto-delegation as the API does; returns its id. */
+/** Upserts an auto-delegation as the API does. Returns its id. */
 export async function setAuto(address: string, settings: Settings = {}, of: Customer = customer): Promise<bigint> {
   const all = { ...DEFAULTS, ...settings };
   const below = all.refill_below ?? Math.floor(all.keep_energy * 0.8);
@@ -70,7 +70,7 @@ export interface AutoOrder {
   readonly duration_sec: number;
 }
 
-/** The orders that were taken for it, oldest first. */
+/** Returns the orders of an auto-delegation, oldest first. */
 export async function ordersOf(id: bigint): Promise<AutoOrder[]> {
   return api.database.query<AutoOrder>(
     `SELECT id, key, energy, status, credits, extensions, settled, ends_at, duration_sec FROM orders
@@ -79,7 +79,7 @@ export async function ordersOf(id: bigint): Promise<AutoOrder[]> {
   );
 }
 
-/** Everything that is due is checked now, whatever it waits for. */
+/** Makes every waiting auto-delegation due and checks all of them. */
 export async function refill(hand: Hand): Promise<void> {
   await keepSelling(api.database);
   await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
@@ -87,7 +87,7 @@ export async function refill(hand: Hand): Promise<void> {
   for (let rest = 20; rest > 0 && (await hand.part(Refills).pass()); rest -= 1);
 }
 
-/** One block, and all that follows from it. */
+/** Makes blocks and runs all work that follows from them. */
 export async function nextBlock(hand: Hand, count = 1): Promise<void> {
   await mine(count);
   await hand.look();
@@ -95,7 +95,7 @@ export async function nextBlock(hand: Hand, count = 1): Promise<void> {
   await hand.advance();
 }
 
-/** What the address can spend, by the chain's word. */
+/** Returns the energy that the address can use, as the chain reports it. */
 export async function usableOf(address: string): Promise<number> {
   const response = await fetch(`${devnet.fullUrl}/wallet/getaccountresource`, {
     method: 'POST',

@@ -1,15 +1,15 @@
-// What tests of auto-delegations begin with: a chain, a database, an API, and rows as a worker leaves them. None runs.
+// Chain, database and API for tests of auto-delegations, with rows as a worker would leave them. No worker runs.
 import type { Answer, Customer } from './client.js';
 import { HmacCustomer } from './client.js';
 import { makeCustomer } from './factory.js';
 import { openOrderWorld, type OrderWorld } from './order-world.js';
 
 export const LIMIT = 4;
-/** For up to an hour at 45 sun each, for up to a day at 65, at 0.30 dollars for TRX: three credits a sun. */
+/** Prices: 45 sun per energy up to an hour, 65 up to a day. One TRX is 0.30 dollars: three credits per sun. */
 export const KEEP = 65_000;
 export const LEAST = { keep_energy: KEEP, daily_cap_credits: 1_000_000_000 };
 
-/** As a worker leaves a row behind. */
+/** Columns as a worker leaves them. */
 export const WORKED = `asleep = true, failures = 3, used_at = '2026-11-20T12:00:00Z', due_at = NULL, fence = 7, purchases = 5,
   usable_energy = 12345, checked_at = '2026-11-20T12:00:03.412Z', spent_credits = 900,
   spent_on = (clock_timestamp() AT TIME ZONE 'UTC')::date`;
@@ -42,7 +42,7 @@ interface Row {
 export interface AutoDelegationWorld {
   readonly world: OrderWorld;
   readonly newCustomer: () => Promise<HmacCustomer>;
-  /** An activated account that no other test keeps supplied. */
+  /** An activated account that no other test uses. */
   readonly receiver: () => string;
   readonly rowOf: (customer: Pick<Customer, 'merchant'>, address: string) => Promise<Row | undefined>;
   /** Changes a row as a worker would. */

@@ -1,4 +1,4 @@
-// A load balancer as small as one can be: TCP, in turn, to members whose /ready says yes. It never tries twice.
+// A minimal TCP load balancer: round robin over the members whose /ready succeeds. It never retries.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { sleep } from '../src/base/clock.js';
 import { probe, type FleetProcess } from './fleet.js';

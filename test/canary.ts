@@ -1,17 +1,20 @@
-// Searches for secrets where none may be: logs, answers, metrics, Redis. A find names the secret's label, never its value.
+// Searches logs, answers, metrics and Redis for secrets. A find names the secret's label, never its value.
 
-/** Shorter than any key or signature, and long enough that nothing else begins so. */
+/** Shorter than any key or signature, and long enough to be unique. */
 const BEGINNING_CHARS = 16;
-/** Of a text before a find, in a report. */
+/** Characters of text before a find that a report shows. */
 const BEFORE_CHARS = 120;
-/** What secrets and their base64 and hex forms consist of. */
+/** Characters of secrets and of their base64 and hex forms. */
 const RUNS = /[A-Za-z0-9+/_-]{16,}/g;
 
 export class Canary {
-  /** By beginning, so that one pass over a text finds any of very many secrets. */
+  /** Indexed by prefix, so that one pass over a text finds any of very many secrets. */
   private readonly forms = new Map<string, Map<string, string>>();
 
-  /** Watches for `secret` and for its base64 and hex forms. Throws when it is too short to be told from other text. */
+  /**
+   * Watches for `secret` and for its base64 and hex forms. Throws when it is too short to be distinguished from other
+   * text.
+   */
   watch(label: string, secret: string | Buffer): void {
     const bytes = Buffer.from(secret);
     if (bytes.length < BEGINNING_CHARS) throw new Error(`${label} is too short to be looked for`);
@@ -24,16 +27,16 @@ export class Canary {
     }
   }
 
-  /** The labels of the secrets that `text` holds, each once. */
+  /** Returns the labels of the secrets in `text`, each once. */
   findIn(text: string): string[] {
     return [...new Set([...this.matches(text)].map(({ label }) => label))];
   }
 
-  /** Each label once, with what stands before the first of its secrets: where to look for whoever let it out. */
+  /** Returns each label once, with the text before its first find, which helps to locate the leak. */
   placesIn(text: string): Map<string, string> {
     const places = new Map<string, string>();
     for (const { label, at } of this.matches(text)) {
-      // What looks like a secret itself is left out, so that a report of a find is none.
+      // Masks text that looks like a secret, so that the report leaks none.
       const before = text.slice(Math.max(0, at - BEFORE_CHARS), at).replaceAll(RUNS, '…');
       if (!places.has(label)) places.set(label, before);
     }

@@ -1,4 +1,4 @@
-// An authority of the test's own and certificates under it, written as X.509 wants them: no tool of the machine is needed.
+// A certificate authority for tests, and certificates under it. They are encoded as X.509 here, without openssl.
 import { createSign, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 
 const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
@@ -25,7 +25,7 @@ const pemOf = (bytes: Buffer): string =>
 interface Subject {
   readonly common: string;
   readonly publicKey: KeyObject;
-  /** Names the certificate is for; none: an authority. */
+  /** DNS names of the certificate. An authority has none. */
   readonly names: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const pemOfKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }) as string;
 
 export interface Authority {
-  /** Its own certificate. */
+  /** The authority's own certificate. */
   readonly ca: string;
   readonly issue: (names: readonly string[], isOver?: boolean) => { readonly key: string; readonly cert: string };
 }

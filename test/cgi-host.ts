@@ -1,9 +1,9 @@
-// A web server that starts a program for each request, as RFC 3875 says.
+// A web server that runs a CGI program (RFC 3875) for each request.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 
-/** What a program left unread of a request is no part of the next one. */
+/** Closes the connection, so that unread bytes of a request do not become part of the next one. */
 const CLOSING = { Connection: 'close' };
 
 export interface CgiHost {

@@ -1,5 +1,5 @@
-// A customer of the service: signs and sends as the interface says, written from the interface alone. It shares no
-// code with src, so that a mistake there is not repeated here.
+// An API client that signs requests, written from the interface documentation alone. It shares no code with src, so
+// that a mistake there is not repeated here.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -9,17 +9,17 @@ const ANSWER_LIMIT_MS = 40_000;
 
 export interface Answer {
   readonly status: number;
-  /** Lower-case names. */
+  /** Keys are lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
-  /** The JSON body; undefined when it is none. Its shape is the test's to assert. */
+  /** The JSON body; undefined when the body is not JSON. The test asserts its shape. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
 /** Header lists keep repeated names apart: [['Merchant', 'a'], ['Merchant', 'b']]. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
-/** The body of any value with its keys sorted and no whitespace. */
+/** Serializes a value as JSON with sorted keys and no whitespace. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -29,7 +29,7 @@ export function canonical(value: unknown): string {
   return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
 }
 
-/** hex(md5(base64(text) + apiKey)) */
+/** Returns hex(md5(base64(text) + apiKey)). */
 function sign(text: string, apiKey: string): string {
   const signature = createHash('md5')
     .update(Buffer.from(text).toString('base64') + apiKey)
@@ -39,10 +39,10 @@ function sign(text: string, apiKey: string): string {
   return signature;
 }
 
-/** What one request signs by HMAC, and the time and nonce it does so with; the rest of its headers come from here. */
+/** The signed parts of one HMAC request. Time and nonce default to the current time and a random value. */
 export interface HmacRequest {
   readonly method: string;
-  /** As the request line has it. */
+  /** As in the request line. */
   readonly path: string;
   readonly body?: string | Buffer;
   readonly idempotencyKey?: string;
@@ -50,7 +50,7 @@ export interface HmacRequest {
   readonly nonce?: string;
 }
 
-/** Merchant and the three headers of the HMAC; sent beside Idempotency-Key as signed. */
+/** Returns Merchant and the three HMAC headers. Send Idempotency-Key beside them as signed. */
 export function hmacHeaders(merchant: string, apiKey: string, request: HmacRequest): Record<string, string> {
   const timestamp = (request.timestamp ?? Math.floor(Date.now() / 1000)).toString();
   const nonce = request.nonce ?? randomBytes(16).toString('hex');
@@ -76,7 +76,7 @@ export function hmacHeaders(merchant: string, apiKey: string, request: HmacReque
 
 const agent = new Agent({ keepAlive: true, timeout: 10_000, scheduling: 'fifo' });
 
-/** Sends one request as it is, unsigned, and reads the answer. Rejects when the connection breaks. */
+/** Sends one request unsigned and reads the answer. Rejects when the connection breaks. */
 export async function send(
   baseUrl: string,
   method: string,
@@ -114,7 +114,7 @@ export async function send(
   });
 }
 
-/** Where a webhook is made, or gets another secret. */
+/** Creating a webhook and rotating its secret show the secret. */
 function showsSecret(method: string, path: string): boolean {
   return method === 'POST' && /^\/v1\/webhooks(?:\/[^/]+\/rotate)?$/.test(path);
 }
@@ -128,9 +128,9 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Writes `frame` to a connection of its own and reads until the other side closes it; rejects after `limitMs`.
- * With `quietMs` it says that nothing follows once the other side was quiet for so long, so that an incomplete frame
- * need not run into the other side's time limit.
+ * Writes `frame` to a new connection and reads until the server closes it. Rejects after `limitMs`. With `quietMs` it
+ * half-closes the connection after that much silence from the server, so that an incomplete frame need not wait for the
+ * server's timeout.
  */
 export async function sendFrame(
   baseUrl: string,
@@ -147,7 +147,7 @@ export async function sendFrame(
     }, limitMs);
     if (quietMs !== undefined) socket.setTimeout(quietMs, () => socket.end());
     socket.on('data', (chunk) => chunks.push(chunk));
-    // A reset after the answer is how some refusals end; what was read until then counts.
+    // Some refusals end with a reset after the answer. The bytes read before it count.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(timer);
@@ -159,7 +159,7 @@ export async function sendFrame(
   });
 }
 
-/** One project's view of the service. */
+/** An API client of one project. */
 export class Customer {
   constructor(
     readonly baseUrl: string,
@@ -167,7 +167,7 @@ export class Customer {
     readonly apiKey: string,
   ) {}
 
-  /** Sends `body` in its canonical form, signed; a string is sent as it is and signed as it is. */
+  /** Signs `body` and sends it in canonical form. A string is signed and sent unchanged. */
   async post(path: string, body: unknown, headers: Headers = {}): Promise<Answer> {
     const text = typeof body === 'string' ? body : canonical(body);
     return this.postSigned(path, text, text, headers);
@@ -183,12 +183,12 @@ export class Customer {
     return send(this.baseUrl, 'GET', path, { ...this.authHeaders(''), ...headers });
   }
 
-  /** The two headers of a request whose signed string is `signed`. */
+  /** Returns the two auth headers for the text `signed`. */
   authHeaders(signed: string): { Merchant: string; Signature: string } {
     return { Merchant: this.merchant, Signature: sign(signed, this.apiKey) };
   }
 
-  /** The same project at another process of the service. */
+  /** Returns a client of the same project at another process of the service. */
   at(baseUrl: string): Customer {
     return new Customer(baseUrl, this.merchant, this.apiKey);
   }
@@ -198,7 +198,7 @@ export class Customer {
   }
 }
 
-/** A customer that signs by HMAC, and signs again with the service's time when its own was refused. */
+/** A client that signs by HMAC. After a refusal for its timestamp it signs again with the service's time. */
 export class HmacCustomer extends Customer {
   private offsetSec = 0;
 
@@ -215,7 +215,7 @@ export class HmacCustomer extends Customer {
     return this.request('GET', path, headers);
   }
 
-  /** Any request; the body may be absent. */
+  /** Sends a request of any method; the body is optional. */
   async request(method: string, path: string, headers: Headers = {}, body?: string | Buffer): Promise<Answer> {
     const answer = await this.once(method, path, headers, body);
     if (answer.body?.error !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE') return answer;

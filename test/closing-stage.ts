@@ -1,4 +1,4 @@
-// Months that are over: entries that services made now, moved to where a test wants them, and a worker's closing.
+// Past months for tests of statements: moves new entries to past dates, and closes months as a worker does.
 import { credits } from '../src/domain/units.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { StatementClosing } from '../src/statements/statement-closing.js';
@@ -16,7 +16,7 @@ export interface StatementRow {
   readonly closing_credits: bigint;
 }
 
-/** More than any test needs for its months. */
+/** More steps than any test needs. */
 const STEPS_MAX = 3000;
 
 let booked = 0;
@@ -26,7 +26,7 @@ type ClosingWorld = Pick<OrderWorld, 'api' | 'env'>;
 export class ClosingStage {
   private constructor(
     private readonly world: ClosingWorld,
-    /** With a worker's rights. */
+    /** Connected with the worker's rights. */
     readonly worker: Database,
     readonly metrics: Metrics,
     readonly closing: StatementClosing,
@@ -46,7 +46,7 @@ export class ClosingStage {
     return this.world.api.database;
   }
 
-  /** Adds credits, or takes some off, as of `at`. */
+  /** Adds or removes credits, dated `at`. */
   async book(projectId: string, amount: bigint, at: string, reference?: string): Promise<void> {
     booked += 1;
     const name = reference ?? `booked-${booked.toString()}`;
@@ -55,7 +55,7 @@ export class ClosingStage {
     await this.moveNewest(projectId, at);
   }
 
-  /** As if the newest entry of a project had been made at `at`. */
+  /** Dates the newest entry of a project `at`. */
   async moveNewest(projectId: string, at: string): Promise<void> {
     await this.pastGuards('credit_entry', [
       `UPDATE credit_entry SET created_at = $2::timestamptz WHERE id = (SELECT max(id) FROM credit_entry WHERE project_id = $1)`,
@@ -63,7 +63,7 @@ export class ClosingStage {
     ]);
   }
 
-  /** What the owner of the database can do, and nobody else. */
+  /** Changes a guarded table with its triggers off, which only the database's owner may do. */
   async pastGuards(table: string, ...changes: readonly (string | readonly unknown[])[][]): Promise<void> {
     await this.owner.transaction(async (tx) => {
       await tx.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
@@ -72,7 +72,7 @@ export class ClosingStage {
     });
   }
 
-  /** Closes months until this one is. */
+  /** Closes months up to and including this one. */
   async closeUpTo(month: string, closing = this.closing): Promise<void> {
     for (let steps = 0; !(await this.isClosed(month)); steps += 1) {
       if (steps > STEPS_MAX) throw new Error(`${month} is not closed after ${steps.toString()} steps`);

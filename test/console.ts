@@ -1,4 +1,4 @@
-// A console inside the test, in its role of the database and with its one key; and browsers that people sign in with.
+// A console inside the test, with its database role and its one key, and browsers for people who sign in.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,9 @@ const ANSWER_LIMIT_MS = 20_000;
 export const PASSWORD = 'a sentence that nobody guesses';
 const STEP_SEC = 30;
 
-/** What `npm run build` makes, small: a page with a place for its audience and two for a nonce, and a file under its hash. */
+/**
+ * A small copy of the build output: a page with placeholders for audience and nonce, and an asset with a hashed name.
+ */
 function smallPages(): string {
   const folder = mkdtempSync(join(tmpdir(), 'energy-pages-'));
   const page =
@@ -41,23 +43,23 @@ export interface TestConsole {
   readonly app: NestExpressApplication;
   readonly config: ConsoleConfig;
   readonly port: number;
-  /** The owner's: the console itself may do less. */
+  /** The owner's connection. The console itself has fewer rights. */
   readonly database: Database;
   readonly logged: () => string;
   readonly metrics: () => Promise<string>;
-  /** A browser that nobody has signed in with. */
+  /** A browser without a session. */
   readonly browser: (address?: string) => Browser;
-  /** Account with a role, signed in whole with a browser that is known from then on. */
+  /** Creates an account with a role, signed in fully from a browser that is then a known device. */
   readonly signedIn: (role: PersonRole, projectId?: string, email?: string) => Promise<Account>;
   readonly close: () => Promise<void>;
 }
 
-/** Account with a browser, a password and, where the role needs one, an authenticator. */
+/** An account with a browser, a password and, where the role requires one, an authenticator. */
 export interface Account {
   readonly email: string;
   readonly id: string;
   readonly browser: Browser;
-  /** The next code that was not used. */
+  /** The next unused code. */
   readonly code: () => string;
   readonly secret: string;
   readonly recoveryCodes: readonly string[];
@@ -116,7 +118,7 @@ export async function openConsole(
 
 let invited = 0;
 
-/** The token of an invitation, as the command line prints it. */
+/** Returns the token of an invitation, as the CLI prints it. */
 export async function invitationFor(
   { app, config }: TestConsole,
   role: PersonRole,
@@ -147,7 +149,7 @@ async function signUp(
   return { email, id, browser, ...factor };
 }
 
-/** Sets up a second factor in the page's own way. */
+/** Sets up a second factor with the requests of the page. */
 export async function enrol(browser: Browser) {
   const begun = await browser.post('/api/security/second-factor/begin', {});
   const { secret } = begun.body as { secret: string };
@@ -160,13 +162,16 @@ export async function enrol(browser: Browser) {
   return { code, secret, recoveryCodes };
 }
 
-/** A sign-in from the start, which makes the browser a known one. */
+/** Signs in from the start, which makes the browser a known device. */
 export async function signInAgain(browser: Browser, email: string, code: () => string): Promise<Answer> {
   await browser.post('/api/sign-in', { email, password: PASSWORD });
   return browser.post('/api/sign-in/second-factor', { code: code() });
 }
 
-/** Codes of an authenticator, each of a later step than the one before: three at a time are within what is taken. */
+/**
+ * Codes of an authenticator, each of a later step than the one before. The service's window accepts three of them in a
+ * row.
+ */
 export function codesOf(secret: string): () => string {
   let used = -1;
   return () => {
@@ -176,7 +181,7 @@ export function codesOf(secret: string): () => string {
   };
 }
 
-/** Codes from the beginning again, as if half a minute had gone by for each that was used. */
+/** Starts the codes again, as if half a minute had passed for each used one. */
 export async function codesAnew({ database }: TestConsole, { id, secret }: Account): Promise<() => string> {
   await database.query(`UPDATE person SET totp_step = 0 WHERE id = $1`, [id]);
   return codesOf(secret);
@@ -186,18 +191,18 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
-  /** The JSON body; undefined when it is none. Its shape is the test's to assert. */
+  /** The JSON body; undefined when the body is not JSON. The test asserts its shape. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
-/** Sends as a browser does: cookies, Origin and Sec-Fetch-Site by itself, whatever page asks. */
+/** Sends cookies, Origin and Sec-Fetch-Site as a browser does. */
 export class Browser {
   readonly cookies = new Map<string, string>();
 
   constructor(
     private readonly port: number,
     private readonly origin: string,
-    /** The address it comes from, as the proxy before the console says. */
+    /** The client address that the proxy in front of the console reports. */
     private readonly address = '192.0.2.1',
   ) {}
 
@@ -216,7 +221,7 @@ export class Browser {
     return this.send('POST', path, text, { ...own, ...headers }, meanwhile);
   }
 
-  /** With these headers and no others beside Host, X-Forwarded-For and cookies; an undefined one is left out. */
+  /** Sends only these headers beside Host, X-Forwarded-For and cookies. An undefined header is left out. */
   async send(
     method: string,
     path: string,
@@ -232,13 +237,13 @@ export class Browser {
     return { status: response.statusCode ?? 0, headers: response.headers, text, body: jsonOf(text) };
   }
 
-  /** The answer as it begins; its body is the caller's to read. */
+  /** Returns the response after its headers. The caller reads the body. */
   async open(
     method: string,
     path: string,
     body: string | undefined,
     headers: Readonly<Record<string, string | undefined>>,
-    /** What happens between the headers and the body. */
+    /** Runs between sending the headers and the body. */
     meanwhile?: () => Promise<void>,
   ): Promise<IncomingMessage> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -279,14 +284,14 @@ export class Browser {
   }
 }
 
-/** Where an answer shows the secret of a webhook, this once. */
+/** Creating a webhook and rotating its secret show the secret. */
 function showsSecret(method: string, path: string): boolean {
   return method === 'POST' && /\/webhooks(?:\/[^/]+\/rotate)?$/.test(path);
 }
 
-/** Where an answer shows a secret, this once: nothing else of it may hold one. */
+/** Removes a secret that the answer may show, so that the search covers only the rest. */
 function hideShown(method: string, path: string, text: string): string {
-  // Of a new project its first API key.
+  // The first API key of a new project.
   if (method === 'POST' && path.endsWith('/operator/projects')) return text.replace(/"secret":"[^"]*"/, '');
   return /second-factor|recovery-codes|invitations$|\/keys/.test(path) ? '' : text;
 }

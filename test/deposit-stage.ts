@@ -1,5 +1,5 @@
-// A worker's and an operator's parts in this process, two nodes that can be made to lie, and a chain that makes a block
-// only when asked, whose time is hours behind ours.
+// A worker and an operator in this process, two nodes that can lie, and a chain whose time is hours behind ours. The
+// chain makes a block only on request.
 import 'reflect-metadata';
 import { pbkdf2Sync } from 'node:crypto';
 import { Module, type DynamicModule, type INestApplicationContext, type Type } from '@nestjs/common';
@@ -38,9 +38,9 @@ const FEE_LIMIT = 100_000_000;
 export const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
 export const BLOCK = 'walletsolidity/getblockbynum';
 export const MINUTE_MS = 60_000;
-/** The chain's time is hours behind ours, so that no rule can mix the two up. */
+/** The chain's time is hours behind ours, so that a rule that mixes the two clocks fails. */
 export const GENESIS_MS = Math.floor((Date.now() - 101 * 3_600_000) / MINUTE_MS) * MINUTE_MS;
-/** The account as the offline machine has it. */
+/** The account's private key, as the offline machine holds it. */
 const ROOT = HDKey.fromMasterSeed(pbkdf2Sync('deposits of a test', 'mnemonic', 2048, 64, 'sha512'));
 export const XPUB = ROOT.derive("m/44'/195'/3'").publicExtendedKey;
 
@@ -123,7 +123,7 @@ export async function openStage(genesisMs = GENESIS_MS): Promise<void> {
   await operator.get(DepositAddresses).useAccount(head, AUTHOR);
 }
 
-/** Between tests: rates as they mostly are, and nodes that are honest. */
+/** Resets rates and nodes between tests: usual rates, honest nodes. */
 export async function calm(): Promise<void> {
   for (const spy of spies) spy.rest();
   await rates(
@@ -141,12 +141,12 @@ export async function closeStage(): Promise<void> {
   await store.drop();
 }
 
-/** An act of the token's owner, in a block of its own. */
+/** Runs an action of the token's owner in its own block. */
 export const tokenAct = (act: string, terms: object = {}) => chain.control(`token/${act}`, terms);
 
 export const mine = (count: number) => chain.control('mine', { count });
 
-/** The rates of every minute of the chain's first hours, as if they had been kept as they passed. */
+/** Replaces the rates by one for each minute of the chain's first three hours. */
 export async function rates(trx: (minute: number) => bigint | undefined, usdt: (minute: number) => bigint | undefined) {
   await database.query(`DELETE FROM asset_rate`);
   for (const [asset, rateAt] of [
@@ -165,7 +165,7 @@ export async function rates(trx: (minute: number) => bigint | undefined, usdt: (
   }
 }
 
-/** A rate of a minute after all of them. */
+/** Adds a rate that is later than all others. */
 export async function laterRate(asset: 'TRX' | 'USDT', rate: bigint): Promise<void> {
   await database.query(
     `INSERT INTO asset_rate (asset, minute, rate_e8)
@@ -197,7 +197,7 @@ export async function payToken(to: Shop, amount: bigint, contract = token): Prom
   return sent;
 }
 
-/** What an address holds of the token, by the head. */
+/** Returns the token balance of an address at the head. */
 export async function tokenOf(address: string): Promise<bigint> {
   const answer = await wallet().post('wallet/triggerconstantcontract', {
     owner_address: payer.address,
@@ -209,11 +209,11 @@ export async function tokenOf(address: string): Promise<bigint> {
   return BigInt(`0x${(answer['constant_result'] as string[])[0]!}`);
 }
 
-/** Delegates energy to an address, by stake of the payer's: as much as is asked for or a little more. */
+/** Delegates at least `energy` to an address, from the payer's stake. */
 export async function rentFor(address: string, energy: bigint): Promise<void> {
   const network = await wallet().post('wallet/getaccountresource', { address: payer.address, visible: true });
   const [limit, weight] = [Number(network['TotalEnergyLimit']), Number(network['TotalEnergyWeight'] ?? 0)];
-  // Staking more makes each energy dearer: twice the stake is enough where all of it is delegated by the ratio after it.
+  // More stake makes each energy dearer. Twice the stake suffices; the second step delegates by the new ratio.
   const staked = Math.ceil((2 * (Number(energy) * (weight + 1))) / limit) * 1_000_000 + 1_000_000;
   const owner = { owner_address: payer.address, resource: 'ENERGY' };
   await wallet().send('freezebalancev2', { ...owner, frozen_balance: staked }, payer);
@@ -227,10 +227,10 @@ export async function rentFor(address: string, energy: bigint): Promise<void> {
 
 const pending = async (): Promise<number> => ((await chain.control('status')) as { pending: number }).pending;
 
-/** The private key of a path, as the offline machine has it. */
+/** Returns the private key of a path, as the offline machine derives it. */
 export const keyOf = (path: string): Buffer => Buffer.from(ROOT.derive(path).privateKey!);
 
-/** Signs on the offline machine what was planned, and sends it. */
+/** Signs a planned transaction as the offline machine does, and sends it. */
 export async function signAndSend(planned: { readonly path: string; readonly rawDataHex: string }): Promise<void> {
   const key = keyOf(planned.path);
   const rawData = Buffer.from(planned.rawDataHex, 'hex');
@@ -239,7 +239,7 @@ export async function signAndSend(planned: { readonly path: string; readonly raw
   if (sent['result'] !== true) throw new Error(JSON.stringify(sent));
 }
 
-/** From a deposit address, as whoever has the key of the account can. */
+/** Sends from a deposit address with the account's key, outside a sweep. */
 export async function sendFrom(from: Shop, to: string, amount: bigint): Promise<string> {
   const addresses = await operator.get(DepositAddresses).list();
   const { account, place } = addresses.find(({ address }) => address === from.address)!;
@@ -250,7 +250,7 @@ export async function sendFrom(from: Shop, to: string, amount: bigint): Promise<
   return built.txid;
 }
 
-/** Without the last transaction of every block that has several, and its receipt. */
+/** Removes the last transaction or receipt of every block that has several. */
 export function hideLast(path: string, answer: unknown): unknown {
   if (path === INFOS) {
     const infos = infosOf(answer);
@@ -261,15 +261,15 @@ export function hideLast(path: string, answer: unknown): unknown {
   return transactions.length < 2 ? block : { ...block, transactions: transactions.slice(0, -1) };
 }
 
-/** Blocks until everything that was sent is solid. */
+/** Makes blocks until everything that was sent is solid. */
 export const settle = () => mine(3);
 
-/** Reads on until nothing is left to read. */
+/** Follows blocks until none is left. */
 export async function follow(app = worker): Promise<void> {
   while (await app.get(BlockFollower).pass());
 }
 
-/** Notes what is paid in blocks that are not solid yet. */
+/** Makes a block and notes its payments before it is solid. */
 export async function sightings(app = worker): Promise<void> {
   await mine(1);
   await follow(app);
@@ -290,7 +290,7 @@ export const depositsOf = ({ id }: Shop) =>
     [id],
   );
 
-/** Balance and entries, which must agree. */
+/** Returns the balance, which must equal the sum of the entries. */
 export async function creditedTo({ id }: Shop): Promise<bigint> {
   const [row] = await database.query<{ balance: bigint; entries: bigint }>(
     `SELECT balance_credits AS balance, (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = a.project_id) AS entries
@@ -301,7 +301,7 @@ export async function creditedTo({ id }: Shop): Promise<bigint> {
   return row!.balance;
 }
 
-/** Ends the leases of workers that a test lets rest, so that the next one reads. */
+/** Ends the block-reading lease of paused workers, so that the next worker can read. */
 export const freeTurn = () => database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
 
 const answerOf = async (path: string, number: number): Promise<unknown> => {
@@ -311,7 +311,7 @@ const answerOf = async (path: string, number: number): Promise<unknown> => {
 
 export type Json = Record<string, unknown>;
 
-/** Has nodes answer about blocks otherwise. */
+/** Changes the nodes' answers about blocks. */
 export function meddle(who: readonly SpyNode[], change: (path: string, answer: unknown) => unknown): void {
   for (const spy of who) {
     spy.before = async (path, body) => {

@@ -1,5 +1,5 @@
-// Whether the ledger has what the chain has at deposit addresses of which nothing is swept: for programmes in which
-// processes die and nodes lie. Judged by balances on chain and by the amounts of the rows.
+// Compares the ledger with the chain at deposit addresses that are not swept, for programmes that kill processes or use
+// lying nodes. It compares the balances on chain with the amounts of the rows.
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { addressToHex } from '../src/chain/address.js';
@@ -10,7 +10,7 @@ export const XPUB = HDKey.fromMasterSeed(
   pbkdf2Sync('deposits on a local chain', 'mnemonic', 2048, 64, 'sha512'),
 ).derive("m/44'/195'/0'").publicExtendedKey;
 
-/** Chain time runs ahead of ours here: each of its minutes has a rate, as far as a run can come. */
+/** Chain time runs ahead of ours here, so rates cover every minute for ten days ahead. */
 export const FAR_RATES = `INSERT INTO asset_rate (asset, minute, rate_e8)
   SELECT v.asset, minute, v.rate_e8 FROM (VALUES ('TRX', 30000000), ('USDT', 100000000)) v(asset, rate_e8),
     generate_series(date_trunc('minute', clock_timestamp()) - interval '1 day', clock_timestamp() + interval '10 days', interval '1 minute') minute
@@ -21,7 +21,7 @@ export interface DepositPlace {
   readonly address: string;
 }
 
-/** Where what was taken in is not what the chain has at the addresses. */
+/** Returns the addresses whose recorded deposits differ from the chain's balance, or whose deposits are undecided. */
 export async function unlikeChain({
   wallet,
   token,
@@ -64,7 +64,7 @@ export async function unlikeChain({
   return found;
 }
 
-/** A balance that is not the sum of its entries, or an entry that is not worth its deposits. */
+/** Selects balances that differ from the sum of their entries, and entries that differ from their deposits' worth. */
 export const WRONG_IN_LEDGER = `
   SELECT a.project_id, a.balance_credits::text AS found, coalesce(sum(e.credits), 0)::text AS wanted
     FROM credit_account a LEFT JOIN credit_entry e ON e.project_id = a.project_id

@@ -1,4 +1,4 @@
-// A DNS server on this machine that answers what a test says, and counts what it was asked.
+// A DNS server for tests that records its questions.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
@@ -10,7 +10,9 @@ const AAAA = 28;
 export interface DnsServer {
   /** address:port */
   readonly server: string;
-  /** What each name leads to, asked anew for every question; `name → …` is a CNAME, undefined hangs. */
+  /**
+   * Returns a name's addresses and is called for every question. `name → …` is a CNAME; undefined leaves it unanswered.
+   */
   answer: (name: string) => readonly string[] | undefined;
   /** `A name` or `AAAA name`, in order. */
   readonly asked: string[];

@@ -1,12 +1,12 @@
-// What documents and comments of this repository name: links, paths, words of code, commands.
+// Finds the links, paths, identifiers and commands that the documents and comments of this repository name.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Made by a build or an installation, never written by hand. */
+/** Written by a build or an installation, never by hand. */
 const MADE = new Set(['.git', '.cache', 'node_modules', 'dist', 'coverage', 'package-lock.json']);
-/** Recorded or generated data, in which nothing is said. */
+/** Recorded or generated data without prose. */
 const DATA = /\.(?:json|jsonl|svg|sol)$|^test\/chaos\/planted-results|^openapi\.json$/;
 
 export interface Text {
@@ -14,7 +14,7 @@ export interface Text {
   readonly text: string;
 }
 
-/** Every file and folder of the repository, by its path from the root. */
+/** Every file and folder, by its path from the repository's root. */
 export const paths: ReadonlySet<string> = new Set(walk(''));
 
 const texts: readonly Text[] = [...paths]
@@ -33,39 +33,39 @@ function walk(folder: string): string[] {
     });
 }
 
-/** A page without what stands between fences. */
+/** Removes the fenced blocks of a page. */
 function withoutBlocks(text: string): string {
   return text.replaceAll(/^ *```[^]*?^ *```$/gm, '');
 }
 
-/** What stands between single backquotes, on one line, and each line between fences. */
+/** Returns the code spans of a page, each on one line, and each line of its fenced blocks. */
 export function codeIn(text: string): string[] {
   const spans = [...withoutBlocks(text).matchAll(/`([^`]+)`/g)].map((match) => match[1]!.replaceAll(/\s+/g, ' '));
   const blocks = [...text.matchAll(/^ *```\w*\n([^]*?)^ *```$/gm)].flatMap((match) => match[1]!.split('\n'));
   return [...spans, ...blocks.map((line) => line.trim())];
 }
 
-/** The comments of a source; its other lines are code. */
+/** Returns the comments of a source file. */
 function commentsIn({ path, text }: Text): string[] {
   const mark = /\.(?:[cm]?[jt]s|php|go)$/.test(path) ? /(?:^|\s)(?:\/\/|\/?\*+)(?=\s|$)(.*)/ : /(?:^|\s)#(?=\s)(.*)/;
   return text.split('\n').flatMap((line) => mark.exec(line)?.[1] ?? []);
 }
 
-/** A source without its comments. */
+/** Returns a source file without its comments. */
 export function withoutComments({ path, text }: Text): string {
-  // What is not set there is shown as a comment.
+  // Comments in this file show unset settings, so they stay.
   if (path === '.env.example') return text;
   const mark = /\.(?:[cm]?[jt]s|php|go)$/.test(path) ? /^\s*(?:\/\/|\/?\*+(?:\s|$)).*|\s\/\/\s.*/gm : /^\s*#.*/gm;
   return text.replaceAll(mark, '');
 }
 
-/** What a page says in code, and what a source says in comments. */
+/** The code of pages and the comments of source files. */
 export const sayings: readonly Text[] = [
   ...pages.map(({ path, text }) => ({ path, text: codeIn(text).join('\n') })),
   ...sources.map((source) => ({ path: source.path, text: commentsIn(source).join('\n') })),
 ];
 
-/** Every match of `pattern` in `from`, as "file: what" of those that `isKnown` does not know. */
+/** Returns the matches of `pattern` that `isKnown` rejects, as `file: match`. */
 export function unknown(from: readonly Text[], pattern: RegExp, isKnown: (found: string) => boolean): string[] {
   return from.flatMap(({ path, text }) =>
     [...new Set([...text.matchAll(pattern)].map((match) => match[1]!))]
@@ -74,7 +74,9 @@ export function unknown(from: readonly Text[], pattern: RegExp, isKnown: (found:
   );
 }
 
-/** Whether a path with `*` and `{a,b}` is one of the repository's, or the last part of one. */
+/**
+ * Returns true when a path with `*` and `{a,b}` matches a path of the repository, or with `anywhere` the end of one.
+ */
 export function isPath(named: string, anywhere: boolean): boolean {
   const pattern = named
     .replace(/\/$/, '')
@@ -85,7 +87,7 @@ export function isPath(named: string, anywhere: boolean): boolean {
   return [...paths].some((path) => whole.test(path));
 }
 
-/** Where a page points to in this repository: the path, and the anchor or ''. */
+/** Returns the page's links into this repository: the path, and the anchor or ''. */
 export function linksOf({ path, text }: Text): { readonly to: string; readonly anchor: string }[] {
   const targets = [...withoutBlocks(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
   return targets
@@ -96,7 +98,7 @@ export function linksOf({ path, text }: Text): { readonly to: string; readonly a
     });
 }
 
-/** The anchors that a page's headings get where it is shown. */
+/** Returns the anchors of the page's headings, as GitHub forms them. */
 export function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, title] of withoutBlocks(text).matchAll(/^#+ (.+)$/gm)) {

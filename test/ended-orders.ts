@@ -1,20 +1,20 @@
-// Orders that have ended and were judged, any number of them: with their keys, legs, transactions and entries.
+// Inserts any number of ended and judged orders, with their keys, legs, transactions and entries.
 
 /** Every fifth order is an activation. */
 const ACTIVATIONS_OF = 5;
 export const ENDED_AMOUNT_SUN = 7_000_000_000n;
-/** As the service makes them: version 7, of ten days ago. */
+/** UUIDs of version 7 as the service makes them, dated ten days ago. */
 const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') * 1000)::bigint + g / 100), 12, '0')
   || '7' || substr(md5('a' || g), 1, 3) || '8' || substr(md5('b' || g), 1, 15))::uuid`;
-/** Of the request that such an order is made by (src/orders/request-hash.ts). */
+/** The hash of the order's request, as src/orders/request-hash.ts forms it. */
 const REQUEST_HASH = `sha256(convert_to(CASE k.kind WHEN 'activation' THEN '["activate","' || $4::text || '"]'
   ELSE '["orders","direct","' || $4::text || '","' || k.energy || '",' || k.duration || ']' END, 'UTF8'))`;
-/** A timestamp of six bytes ends each transaction, and makes each another one. */
+/** A six-byte timestamp ends each transaction and makes it unique. */
 const RAW = `CREATE OR REPLACE FUNCTION pg_temp.raw(begin_hex text, n bigint) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
   SELECT decode(begin_hex || string_agg(lpad(to_hex((((1600000000000 + n) >> (7 * i)) & 127) | CASE WHEN i < 5 THEN 128 ELSE 0 END), 2, '0'), '' ORDER BY i), 'hex')
     FROM generate_series(0, 5) i $$`;
 
-/** On a schema of before the archive too, where there is nothing to say about it. */
+/** Also runs on a schema from before the archive, which lacks the column. */
 const loadOf = (isArchived: boolean): string => {
   const [column, value] = isArchived ? [', archived', ', true'] : ['', ''];
   return `WITH made AS (
@@ -54,15 +54,15 @@ export interface EndedOrders {
   readonly receiver: string;
   readonly poolWallet: number;
   readonly activationWallet: number;
-  /** The bytes that each transaction begins with, in hex; six more make each another one. */
+  /** The first bytes of each transaction, in hex. Six more bytes make each one unique. */
   readonly begins: Readonly<Record<'delegate' | 'reclaim' | 'activate', string>>;
-  /** The numbers in their keys. */
+  /** The range of numbers in the orders' keys. */
   readonly from: number;
   readonly to: number;
   readonly isArchived: boolean;
 }
 
-/** Within a transaction of the tables' owner that has triggers off: what they would look at is made right here. */
+/** Inserts the orders. Run it in a transaction of the tables' owner with triggers off: the rows satisfy the guards. */
 export async function insertEnded(
   run: (text: string, params?: readonly unknown[]) => Promise<unknown>,
   orders: EndedOrders,

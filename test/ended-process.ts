@@ -1,17 +1,17 @@
-// Runs one of our programs to its end, as a shell or a supervisor would: what it printed, and its code.
+// Runs a program to its end, as a shell or a supervisor would. Returns its output and exit code.
 import { spawn } from 'node:child_process';
 import { keepSaid } from './setup/canary.js';
 
 const LIMIT_MS = 60_000;
 
 export interface Ended {
-  /** 128 + n when a signal ended it. */
+  /** 128 + n when signal n ended it. */
   readonly code: number | null;
   readonly out: readonly string[];
   readonly err: readonly string[];
 }
 
-/** `env` is laid over ours; an undefined value takes a variable away. */
+/** Adds `env` to this process's environment. An undefined value removes a variable. */
 export async function runToEnd(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
   const child = spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

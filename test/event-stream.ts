@@ -1,4 +1,4 @@
-// A reader of Server-Sent Events, written from their standard alone: lines, `id`, `data`, comments, an empty line.
+// A reader of Server-Sent Events, written from the standard alone: lines, `id`, `data`, comments, an empty line.
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { hmacHeaders, type Customer } from './client.js';
 import { keepSaid } from './setup/canary.js';
@@ -15,12 +15,12 @@ interface StreamStart {
   readonly lastId?: string | undefined;
 }
 
-/** One stream that is open. What is sent is read as it comes, unless it is paused. */
+/** One open stream. It reads continuously unless it is paused. */
 export class EventStream {
   readonly events: StreamedEvent[] = [];
   comments = 0;
   lastId: string | undefined;
-  /** How it ended: by itself, or broken off. */
+  /** Ended by the server, or broken off. */
   readonly ended: Promise<'ended' | 'broken'>;
   isOver = false;
   private pending = '';
@@ -40,7 +40,9 @@ export class EventStream {
     response.on('data', (text: string) => this.take(text));
   }
 
-  /** Resolves once the stream has begun; throws with status and body of a refusal that is not of the time alone. */
+  /**
+   * Resolves once the stream has begun. Throws a refusal with its status and body; a timestamp refusal is retried once.
+   */
   static async open(customer: Customer, from: StreamStart = {}): Promise<EventStream> {
     try {
       return await EventStream.openOnce(customer, from);
@@ -87,7 +89,7 @@ export class EventStream {
     return this.events.map(({ position }) => position);
   }
 
-  /** Takes nothing from now on. */
+  /** Stops reading. */
   pause(): void {
     this.response.pause();
   }
@@ -96,13 +98,13 @@ export class EventStream {
     this.response.resume();
   }
 
-  /** Breaks it off. */
+  /** Breaks the connection. */
   cut(): void {
     this.request.destroy();
   }
 
   private take(text: string): void {
-    // What some tests make their events large with holds no secret.
+    // The padding of large test events holds no secret.
     keepSaid('answers', text.replace(/x{100,}/g, ''));
     this.pending += text;
     const lines = this.pending.split('\n');

@@ -1,4 +1,4 @@
-// What the records of the protocol stage say of extended orders, and hands that change them past every trigger.
+// Reads the records of extended orders on the protocol stage, and changes them with triggers off.
 import { verifyRecords } from '../src/verify/verify.js';
 import { api, stageDatabaseUrl } from './protocol-stage.js';
 import { asAdmin } from './setup/admin.js';
@@ -11,7 +11,7 @@ export async function chargesOf(key: string): Promise<{ entry: string; credits: 
   );
 }
 
-/** As a hand at the keyboard of the database would: past every trigger. */
+/** Runs a statement with triggers off, as a manual change of the database would. */
 export async function byHand(statement: string, values: unknown[]): Promise<void> {
   await asAdmin(stageDatabaseUrl(), async (client) => {
     await client.query('SET session_replication_role = replica');

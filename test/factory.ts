@@ -1,4 +1,4 @@
-// What tests of orders need to begin with, made through the services themselves: an API, projects with credits, quotes.
+// An API, projects with credits and a filled pool for tests, made through the services themselves.
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../src/api.module.js';
 import type { Ledger } from '../src/billing/ledger.js';
@@ -27,19 +27,19 @@ import { ledgerOn, projectsOn, walletsOn } from './services.js';
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 const PREPAID: BillingTerms = { kind: 'prepaid' };
 
-/** An API of this test's own, in this process, with the real modules behind the real pipeline. */
+/** An API in this process, with the real modules behind the real pipeline. */
 export interface TestApi {
   readonly baseUrl: string;
   readonly app: NestExpressApplication;
   readonly config: Config;
-  /** The owner's: the API itself may do less. */
+  /** The owner's connection. The API itself has fewer rights. */
   readonly database: Database;
   readonly ledger: Ledger;
   readonly projects: Projects;
   readonly close: () => Promise<void>;
 }
 
-/** Settings of a service on a database, a Redis and a chain of the test's own. */
+/** Returns the settings of a service on the test's database, Redis and chain. */
 export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderChain): Record<string, string> {
   return {
     ...chain.env,
@@ -55,7 +55,7 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
   };
 }
 
-/** Starts an API on a free port. `env` is everything that `readConfig` wants. */
+/** Starts an API on a free port. `env` holds every setting that `readConfig` requires. */
 export async function openApi(env: Record<string, string>): Promise<TestApi> {
   const config = readConfig(envAs(env, 'api'));
   noteKeysOf(env);
@@ -82,13 +82,13 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   };
 }
 
-/** What a test does to a database beside the service, which may do less. */
+/** Opens the owner's connection. The service itself has fewer rights. */
 export async function openAsOwner(url: string): Promise<Database> {
   const source = createDataSource({ url: pastPooler(url), poolMax: 8, applicationName: 'energy-test' });
   return new Database(await source.initialize());
 }
 
-/** Puts a wallet into the pool, signing by its owner's key, and fills its slots. */
+/** Adds a wallet to the pool, with its owner's key, and fills its slots. */
 export async function addWallet(
   { app, database, config }: TestApi,
   owner: Owner,
@@ -100,17 +100,17 @@ export async function addWallet(
     { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },
     AUTHOR,
   );
-  // By name: a worker beside us may have taken its turn and not be done with it.
+  // Syncs by address: a worker of the same test may hold the turn of the periodic sync.
   await new PoolSync(database, app.get(TronClient), config).syncWallet(address);
 }
 
-/** Puts both wallets of the chain into the pool and fills their slots from what the chain says. */
+/** Adds both wallets of the chain to the pool and fills their slots from the chain. */
 export async function fillPool(api: TestApi, chain: OrderChain): Promise<void> {
   for (const role of ['pool', 'activation'] as const) await addWallet(api, chain[role], role);
   await keepSelling(api.database);
 }
 
-/** As if a worker went on reading the wallets, for tests that have none. */
+/** Keeps the pool selling in tests without a worker, which would read the wallets. */
 export async function keepSelling(database: Database): Promise<void> {
   await database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
 }
@@ -120,7 +120,7 @@ export interface ApiProcess {
   readonly process: NodeProcess<string>;
 }
 
-/** Starts an API as a process of its own, from dist, and waits until it listens. */
+/** Starts an API process from dist and waits until it listens. */
 export async function startApi(env: Record<string, string>): Promise<ApiProcess> {
   const child = await startNode<string>('dist/bundle/main.api.js', {
     name: 'the API',
@@ -135,7 +135,7 @@ export async function startApi(env: Record<string, string>): Promise<ApiProcess>
 
 let made = 0;
 
-/** A project with credits, as a customer of `api`. */
+/** Creates a project with credits. Returns a client of it. */
 export async function makeCustomer(
   api: Pick<TestApi, 'baseUrl' | 'ledger' | 'projects'>,
   balance = 1_000_000_000n,

@@ -1,5 +1,6 @@
-// A client as the published ones of this interface's family are: it signs by HMAC, repeats what failed on the network or
-// with a 5xx under the same Idempotency-Key, throws a 4xx at once, and takes an order out of the errors that carry one.
+// A client that behaves like the published clients of this interface's family. It signs by HMAC and retries network
+// failures and 5xx answers under the same Idempotency-Key. It throws a 4xx immediately, and reads the order from errors
+// that carry one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hmacHeaders, send, type Answer } from './client.js';
 
@@ -20,7 +21,7 @@ class FamilyError extends Error {
 const RETRIES = 3;
 const BASE_MS = 200;
 const CAP_MS = 5000;
-/** In which an order may come beside the error. */
+/** Statuses of errors that may carry an order. */
 const WITH_ORDER = [402, 409, 502];
 
 export class FamilyClient {
@@ -73,7 +74,7 @@ export class FamilyClient {
     }
   }
 
-  /** Signs again with the service's time, once, when it was refused for its own. */
+  /** Signs again once with the service's time after a refusal for its own. */
   private async once(path: string, body: string | undefined, idempotencyKey: string | undefined): Promise<Json> {
     const answer = await this.sendOnce(path, body, idempotencyKey);
     if (answer.status !== 401 || answer.body?.error !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE') return resultOf(answer);

@@ -1,25 +1,28 @@
-// A node's HTTP face in front of a real one: passes everything on, counts it, and misbehaves as a test says.
+// A proxy in front of a real node. It forwards and counts every request, and misbehaves on demand.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export type Fault =
   /** Breaks the connection. */
   | { readonly kind: 'down' }
-  /** Passes everything on, and breaks the connection instead of each n-th answer. */
+  /** Forwards every request, and breaks the connection instead of every n-th answer. */
   | { readonly kind: 'drops'; readonly every: number }
-  /** Answers rightly, but only after so long. */
+  /** Answers correctly after a delay. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Answers this instead, always or so many times. */
+  /** Answers this body instead, always or `times` times. */
   | { readonly kind: 'says'; readonly status?: number; readonly body: string; readonly times?: number };
 
 export interface FaultyNode {
   readonly url: string;
-  /** How often each path was asked, e.g. `wallet/getaccount`. */
+  /** Number of requests per path, for example `wallet/getaccount`. */
   readonly asked: ReadonlyMap<string, number>;
-  /** The API key of each request in turn. */
+  /** The API key of each request, in order. */
   readonly keys: readonly (string | undefined)[];
-  /** Misbehaves at every path, or at those named; `wallet/getblock whole`: where a block is wanted with its transactions. */
+  /**
+   * Applies a fault to all paths or to those named. `wallet/getblock whole` means requests for a block with its
+   * transactions.
+   */
   readonly fail: (fault: Fault, ...paths: readonly string[]) => void;
-  /** What the node says when asked now, kept as what it will say from here on. */
+  /** Reads the node's current answer and repeats it from now on. */
   readonly freeze: (path: string) => Promise<void>;
   readonly mend: () => void;
   readonly close: () => Promise<void>;
@@ -41,7 +44,7 @@ async function forward(target: string, path: string, body: string): Promise<{ st
   return { status: response.status, text: await response.text() };
 }
 
-/** Opens a face of the node at `target`, for its full port. */
+/** Opens a proxy for the full node at `target`. */
 export async function openFaultyNode(target: string): Promise<FaultyNode> {
   const asked = new Map<string, number>();
   const keys: (string | undefined)[] = [];

@@ -1,6 +1,5 @@
-// An HTTP proxy between a client and the service with which everything goes wrong that may: requests that are lost, kept
-// back or passed on twice, answers that are lost, late, cut short, somewhere else's or of another request. What happens
-// to which request is chosen by a seed.
+// A faulty HTTP proxy between a client and the service. It loses, delays or repeats requests. It loses, delays,
+// truncates or replaces answers. A seed selects the fault of each request.
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,19 +19,19 @@ export type Fault = (typeof FAULTS)[number];
 
 export interface FaultyProxy {
   readonly baseUrl: string;
-  /** How often each fault happened. */
+  /** Number of occurrences of each fault. */
   readonly happened: ReadonlyMap<Fault, number>;
-  /** Breaks every connection that stands. */
+  /** Breaks every open connection. */
   readonly cut: () => void;
   readonly close: () => Promise<void>;
 }
 
 interface Faulty {
   readonly targetUrl: string;
-  /** How many of a hundred requests go wrong. */
+  /** Percentage of requests that go wrong. */
   readonly percent: number;
   readonly faults: readonly Fault[];
-  /** How late what is late comes. */
+  /** Delay of late requests and answers. */
   readonly lateMs: number;
   readonly seed: number;
 }
@@ -89,7 +88,7 @@ export async function openFaultyProxy({ targetUrl, percent, faults, lateMs, seed
 
   const server = createServer((request, response) => {
     const served = serve(request, response)
-      // The service may be gone, or the caller.
+      // The service or the caller may be gone.
       .catch(() => {
         request.socket.destroy();
       })
@@ -103,7 +102,7 @@ export async function openFaultyProxy({ targetUrl, percent, faults, lateMs, seed
     happened,
     cut: () => server.closeAllConnections(),
     close: async () => {
-      // What is late is on its way yet.
+      // Delayed requests and answers are still pending.
       while (running.size > 0) await Promise.all(running);
       server.close();
       server.closeAllConnections();
@@ -117,7 +116,7 @@ async function textOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Numbers from 0 up to 1, the same for a seed (mulberry32). */
+/** Returns numbers from 0 up to 1, reproducible by seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-// API and worker processes from dist, as they are deployed: probes and metrics on a port apart, logs kept for the test.
+// API and worker processes from dist, as deployed: probes and metrics on a separate port, logs kept for the test.
 import { startNode, type NodeProcess } from '../packages/local/src/processes.js';
 import { keepSaid } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
@@ -9,7 +9,7 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: strin
 export interface FleetProcess {
   /** `http://host:port` of its probes and metrics. */
   readonly adminUrl: string;
-  /** Where it serves; of a worker, nowhere. */
+  /** The URL of the API. A worker has none. */
   readonly baseUrl: string;
   readonly process: NodeProcess<Ports>;
   readonly lines: readonly LogLine[];
@@ -22,7 +22,7 @@ interface Ports {
 
 const STARTED = { api: 'listening', worker: 'working' } as const;
 
-/** Starts a process and waits until it says that it works. */
+/** Starts a process and waits until it logs that it runs. */
 export async function startMember(role: 'api' | 'worker', env: Record<string, string>): Promise<FleetProcess> {
   const lines: LogLine[] = [];
   const child = await startNode<Ports>(`dist/bundle/main.${role}.js`, {
@@ -55,7 +55,7 @@ function readLine(text: string): LogLine | undefined {
   }
 }
 
-/** The status of a probe; 0 when nobody answered. */
+/** Returns the status of a probe, or 0 without an answer. */
 export async function probe(url: string): Promise<number> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
@@ -66,7 +66,7 @@ export async function probe(url: string): Promise<number> {
   }
 }
 
-/** A process's metrics as Prometheus would read them. */
+/** Reads a process's metrics as Prometheus would. */
 export async function scrape({ adminUrl }: FleetProcess): Promise<Scrape> {
   const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
   const text = await response.text();
@@ -81,7 +81,7 @@ export class Scrape {
     this.names = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
   }
 
-  /** The sum of all samples of `name` whose labels hold every text of `labels`. */
+  /** Returns the sum of all samples of `name` whose label text contains each of `labels`. */
   sum(name: string, ...labels: string[]): number {
     let total = 0;
     for (const line of this.text.split('\n')) {

@@ -1,7 +1,7 @@
-// Texts and bytes as an outsider would choose them to trip a reader.
+// Hostile texts and bytes for fuzzing readers.
 import fc from 'fast-check';
 
-/** How many random cases a property is tried with: PROPERTY_RUNS, or few enough for every run of the unit tests. */
+/** Random cases per property: PROPERTY_RUNS, by default few enough for every run of the unit tests. */
 export const RUNS = Number.parseInt(process.env['PROPERTY_RUNS'] ?? '2000', 10);
 
 const piece = fc.oneof(
@@ -28,10 +28,10 @@ const piece = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4 }),
 );
 
-/** Text of any length made of what JSON and our patterns are made of. */
+/** Text of up to six pieces that are special in JSON and in our patterns. */
 export const hostileText = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
 
-/** Protobuf as bytes, each number in whatever form an outsider gives it. */
+/** Writes protobuf bytes, with non-canonical number encodings where a test wants them. */
 export const wire = {
   varint(value: bigint): Buffer {
     const bytes: number[] = [];
@@ -51,7 +51,7 @@ export const wire = {
     Buffer.concat([wire.tag(number, 3), ...content, wire.tag(number, 4)]),
 };
 
-/** Ways to write the owner of a contract a second time, which only a reader unlike the chain's overlooks. */
+/** Ways to write the owner of a contract a second time. Only a reader that differs from the chain's misses them. */
 export const SECOND_OWNERS: readonly (readonly [string, (owner: Uint8Array) => Buffer])[] = [
   ...[32n, 35n, 63n, 68n].map(
     (bits) => [`a tag + 2^${bits.toString()}`, (owner: Uint8Array) => wire.bytes(1, owner, 1n << bits)] as const,
@@ -67,7 +67,7 @@ export const SECOND_OWNERS: readonly (readonly [string, (owner: Uint8Array) => B
   ['a fixed number before it', (owner) => Buffer.concat([wire.tag(9, 1), Buffer.alloc(8), wire.bytes(1, owner)])],
 ];
 
-/** The raw_data of one contract, as field 11. */
+/** Returns raw_data with one contract, as field 11. */
 export function rawDataOf(type: number, url: string | Uint8Array, value: Uint8Array, ...rest: Uint8Array[]): Buffer {
   const any = Buffer.concat([wire.bytes(1, Buffer.from(url as Uint8Array)), wire.bytes(2, value)]);
   const contract = Buffer.concat([type === 0 ? Buffer.alloc(0) : wire.number(1, BigInt(type)), wire.bytes(2, any)]);

@@ -1,8 +1,11 @@
-/** What a pool says of whoever found no connection in time; nothing was asked of the database then. */
+/** Errors of a pool that had no free connection in time. The database was not asked. */
 const NO_PLACE = ['timeout exceeded when trying to connect', 'Connection terminated due to connection timeout'];
 const NO_PLACE_MAX = 20;
 
-/** Of so many at once some find no connection in time, and come again; one that never finds any fails. */
+/**
+ * Retries `work` when the pool has no free connection in time: many concurrent callers share it. Throws after 20
+ * retries.
+ */
 export async function inPlace<T>(work: () => Promise<T>): Promise<T> {
   for (let left = NO_PLACE_MAX; ; left -= 1) {
     try {

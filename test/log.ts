@@ -1,11 +1,11 @@
-// The log of a service in the test's own process: all of it is kept for the run's search for secrets, and what the level
-// lets through is printed.
+// The log of a service in the test process. All of it is kept for the secret search; lines of `level` and above are
+// printed.
 import { multistream } from 'pino';
 import type { LogLevel } from '../src/config/settings.js';
 import { createLogger, type Log } from '../src/observability/logger.js';
 import { keepSaid } from './setup/canary.js';
 
-/** `onLine` sees every line, whatever the level, and what it reads is not printed. */
+/** `onLine` receives every line regardless of the level. With it, no line is printed. */
 export function openLog(level: LogLevel, onLine?: (line: string) => void): Log {
   const keep = {
     write: (line: string) => {

@@ -1,18 +1,18 @@
-// A mail server on a socket that takes, refuses, forgets to answer or dies as a test says.
+// An SMTP server for tests that accepts, refuses, hangs or breaks the connection on demand.
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 export interface TakenMail {
   readonly to: readonly string[];
-  /** Headers and text as they came, with the encoding of the text undone. */
+  /** Headers and body as received, with the body decoded. */
   readonly raw: string;
-  /** Each on a line of its own. */
+  /** Unfolded: one header per line. */
   readonly headers: string;
   readonly subject: string;
   readonly id: string;
   readonly text: string;
 }
 
-/** `dies` takes a mail and breaks the connection instead of saying so; `silent` says nothing more. */
+/** `dies` takes a mail and breaks the connection instead of confirming it. `silent` stops answering. */
 export type Mood = 'takes' | 'refuses' | 'busy' | 'dies' | 'silent';
 
 export interface MailServer {
@@ -20,7 +20,7 @@ export interface MailServer {
   /** Without TLS, on this machine. */
   readonly url: string;
   readonly mails: TakenMail[];
-  /** How often a recipient was named. */
+  /** Number of recipients named so far. */
   readonly asked: () => number;
   mood: Mood;
   readonly close: () => Promise<void>;
@@ -86,7 +86,7 @@ function mailOf(raw: string, to: false | readonly { readonly address: string }[]
   };
 }
 
-/** Quoted-printable, in UTF-8. */
+/** Decodes quoted-printable UTF-8. */
 function unquoted(text: string): string {
   const bytes = text
     .replaceAll(/=\r\n/g, '')
@@ -94,7 +94,7 @@ function unquoted(text: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-/** The words of a header that are encoded, as RFC 2047 has them. */
+/** Decodes the encoded words of a header (RFC 2047). */
 function wordsOf(header: string): string {
   return header
     .replaceAll(/\?=\s+=\?/g, '?==?')

@@ -1,4 +1,4 @@
-// The mails of one person: as if their time had come, and how far they are.
+// The notification mails of one person: makes them due, and reads their state.
 import { until } from '../packages/local/src/wait.js';
 import type { Database } from '../src/store/database.js';
 import type { Account } from './console.js';
@@ -13,7 +13,7 @@ export interface MailState {
   readonly lately: number;
 }
 
-/** As if the minute in which things are collected, or the pause after a failure, were over. */
+/** Ends the collecting minute, or the pause after a failure. */
 export async function hastenMails(database: Database, { id }: Pick<Account, 'id'>): Promise<void> {
   await until(
     async () => {
@@ -30,7 +30,7 @@ export async function hastenMails(database: Database, { id }: Pick<Account, 'id'
   );
 }
 
-/** The same once it failed so often in a row, and not when it is being tried again or has failed once more by now. */
+/** Makes the mail due if it has failed exactly `failures` times in a row and is not being retried. */
 export async function hastenAfter(database: Database, { id }: Pick<Account, 'id'>, failures: number): Promise<void> {
   await database.query(
     `UPDATE notification SET due_at = clock_timestamp() WHERE lease_until IS NULL AND failures = $2

@@ -1,4 +1,4 @@
-// The market of one process beside others, on the database and the chain of a quote world.
+// The market of one process beside others, on the database and chain of a quote world.
 import { nodeOptionsOf } from '../src/chain/configured-nodes.js';
 import { NodePool } from '../src/chain/node-pool.js';
 import { TronNode } from '../src/chain/node.js';
@@ -20,7 +20,7 @@ export interface MarketProcess {
   readonly close: () => Promise<void>;
 }
 
-/** Opens it; `forget` clears what others had read. */
+/** Opens a market. `forget` clears the readings of other processes. */
 export async function openMarketOf(
   world: QuoteWorld,
   env: Record<string, string>,

@@ -1,4 +1,4 @@
-// The commands of the model-based test: each does the same to the model and to the service and compares the outcome.
+// Commands of the model-based test. Each runs on the model and on the service and compares the outcomes.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { BillingTerms } from '../src/billing/ledger.js';
@@ -13,14 +13,14 @@ import { AUTHOR, type TestApi } from './factory.js';
 import type { Charge, Model, ModelQuote, Outcome } from './model.js';
 import { refundOrder } from './order-world.js';
 
-/** The service, as one project meets it. */
+/** The service as one project sees it. */
 export interface Real {
   readonly api: TestApi;
   readonly orders: OrdersService;
   readonly quotes: QuotesService;
   readonly projectId: string;
   readonly receiver: string;
-  /** Sun that the pool takes for an energy. */
+  /** Sun that the pool delegates for an energy. */
   readonly amountOf: (amount: bigint) => bigint;
   readonly seal: (quote: ModelQuote) => string;
   /** Refs of the model's quotes, by index. */
@@ -30,7 +30,7 @@ export interface Real {
 type Command = fc.AsyncCommand<Model, Real>;
 
 const ENERGIES = [65_000n, 131_000n, 1_000_000n];
-/** A third of the pool, so that it can be sold out. */
+/** A third of the pool, so that it can sell out. */
 const GIANT_ENERGY = 55_000_000_000n;
 const SUN_PER_ENERGY = 45n;
 const RATE_CREDITS = 3n; // 0.30 dollars per TRX: 3 credits per sun
@@ -76,7 +76,7 @@ function same(what: string, expected: unknown, actual: unknown): void {
     throw new Error(`${what}: the model says ${String(expected)}, the service ${String(actual)}`);
 }
 
-/** Runs one step and then holds the balance against the model's. */
+/** Runs one step, then compares the balance with the model's. */
 function command(name: string, run: (model: Model, real: Real) => Promise<void>): Command {
   return {
     check: () => true,
@@ -125,12 +125,12 @@ function setCap(cap: bigint | null): Command {
   });
 }
 
-/** Quotes of the ordinary kind come from the service; expired and giant ones are sealed here. */
+/** Ordinary quotes come from the service. Expired and giant quotes are sealed here. */
 function quote(amount: bigint, isExpired: boolean): Command {
   return command(`quote(${amount.toString()}, ${String(isExpired)})`, async (model, real) => {
     const priced = { energy: amount, credits: amount * SUN_PER_ENERGY * RATE_CREDITS };
     if (isExpired || amount === GIANT_ENERGY) {
-      // A giant one costs as little as an ordinary one, so that capacity and not money is what it meets.
+      // A giant quote costs as little as an ordinary one, so that capacity limits it instead of credits.
       const made = { id: randomUUID(), isExpired, ...priced, ...(amount === GIANT_ENERGY && { credits: UNIT }) };
       model.quotes.push(made);
       real.refs.push(real.seal(made));
@@ -174,7 +174,7 @@ function redeem(key: string, index: number, twist: Twist): Command {
   });
 }
 
-/** The same request several times at once is one request. */
+/** Sends the same request several times concurrently. They must create one order. */
 function burst(key: string, amount: bigint): Command {
   return command(`burst(${key}, ${amount.toString()})`, async (model, real) => {
     const charge = { credits: amount * SUN_PER_ENERGY * RATE_CREDITS, amountSun: real.amountOf(amount) };
@@ -205,7 +205,7 @@ function read(key: string): Command {
   });
 }
 
-/** Every command with its arguments. Few keys, references and amounts, so that they meet. */
+/** All commands with their arguments. Few keys, references and amounts make collisions likely. */
 export function commands(maxCommands: number) {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const amount = fc.constantFrom(...ENERGIES);

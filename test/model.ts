@@ -1,5 +1,5 @@
-// What ledger, quotes and orders of one project do, in as few words as it can be said. The model knows nothing of
-// statements, locks or processes; the service has to agree with it after every command.
+// A minimal model of one project's ledger, quotes and orders. It knows no statements, locks or processes. The service
+// must agree with it after every command.
 
 export type Outcome = 'created' | 'replayed' | (string & {});
 
@@ -19,16 +19,16 @@ interface ModelOrder {
 
 export interface Charge {
   readonly credits: bigint;
-  /** Capacity it takes. */
+  /** Capacity that the order takes. */
   readonly amountSun: bigint;
-  /** What is known against it beforehand. */
+  /** A refusal that the caller already knows. */
   readonly refusal?: string | undefined;
   readonly quote?: ModelQuote | undefined;
 }
 
 export class Model {
   balance = 0n;
-  /** The lowest balance a charge may leave; null = any. */
+  /** The lowest balance that a charge may leave; null allows any. */
   floor: bigint | null = 0n;
   isFrozen = false;
   cap: bigint | null = null;
@@ -41,7 +41,7 @@ export class Model {
 
   constructor(public freeSun: bigint) {}
 
-  /** A top-up or an adjustment. */
+  /** Books a top-up or an adjustment. */
   book(reference: string, amount: bigint): Outcome {
     const booked = this.references.get(reference);
     if (booked !== undefined) return booked === amount ? 'replayed' : 'INVALID_REQUEST';
@@ -51,7 +51,7 @@ export class Model {
     return 'created';
   }
 
-  /** An order under `key`; `request` is equal for equal requests. Judged in the contract's order. */
+  /** Places an order under `key`. Equal requests have equal `request` texts. Checks run in the contract's order. */
   order(key: string, request: string, charge: Charge): Outcome {
     const known = this.orders.get(key);
     if (known !== undefined) return known.request === request ? 'replayed' : 'IDEMPOTENCY_KEY_REUSED';
@@ -65,7 +65,7 @@ export class Model {
     return 'created';
   }
 
-  /** The order of `key` comes to nothing. */
+  /** Refunds the order of `key`. */
   refund(key: string): void {
     const order = this.orders.get(key);
     if (order === undefined || order.isRefunded) return;

@@ -1,4 +1,4 @@
-// A local chain for tests of operator commands: blocks on demand, wallets staked and permissions set by their owners.
+// A local chain for tests of operator commands: blocks on demand, wallets with stake and permissions.
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { TronWeb } from 'tronweb';
 import { addressOfKey } from '../src/chain/keys.js';
 import { startNode } from '../packages/local/src/processes.js';
 
-/** The key of a name; the same in every run. */
+/** Returns the key of a name, the same in every run. */
 export function keyOf(name: string): Buffer {
   return createHash('sha256').update(`operator-test ${name}`).digest();
 }
@@ -28,15 +28,15 @@ export interface OperatorChain {
   readonly solid: string;
   /** A token contract. */
   readonly token: string;
-  /** The settings that point a service at it. */
+  /** The settings that point a service at this chain. */
   readonly env: Record<string, string>;
   /** POSTs to the full node. */
   call(path: string, body: object): Promise<Record<string, unknown>>;
-  /** Signs what a node built with the key of `name`, sends it, and makes the block that holds it. */
+  /** Signs a transaction that a node built with the key of `name`, sends it, and makes the block that includes it. */
   send(name: string, built: object): Promise<void>;
   /** Stakes the TRX of `name` for energy. */
   stake(name: string, trx: number): Promise<void>;
-  /** Gives the account of `name` exactly these active permissions, ids from 2 on. */
+  /** Gives the account of `name` exactly these active permissions, with ids from 2. */
   permit(name: string, actives: readonly ActivePermission[]): Promise<void>;
   mine(count?: number): Promise<void>;
   stop(): Promise<void>;
@@ -44,7 +44,7 @@ export interface OperatorChain {
 
 const BYTECODE = new URL('tron-node/bytecode.json', import.meta.url);
 
-/** Starts a chain on which each of `names` has `trx`; with `blockMs` 0, blocks come only from `mine` and `send`. */
+/** Starts a chain on which each of `names` has `trx` TRX. With `blockMs` 0, only `mine` and `send` make blocks. */
 export async function startOperatorChain(
   names: readonly string[],
   options: { readonly blockMs?: number; readonly seed?: string; readonly trx?: number } = {},

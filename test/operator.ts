@@ -1,4 +1,4 @@
-// Runs the operator's command line inside the test, as a process would: arguments in, two streams and a code out.
+// Runs the operator's CLI inside the test as a process would: arguments in, two streams and an exit code out.
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runCli } from '../src/operator/cli.js';
@@ -10,16 +10,16 @@ export interface CliResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  /** The one JSON document of --json; throws when stdout is anything else. Its shape is the test's to assert. */
+  /** Parses the one JSON document of --json. Throws when stdout is anything else. The test asserts its shape. */
   json(): ReturnType<typeof JSON.parse>;
 }
 
 export type Cli = (...args: string[]) => Promise<CliResult>;
 
-/** Of every service in this process: what one seals, others on the same database open. */
+/** Shared by every service of this process, so that services on one database can open each other's sealed data. */
 export const TEST_MASTER_KEY = randomBytes(32).toString('base64');
 
-/** Settings of a service on `databaseUrl`; a chain nobody answers for unless `extra` names one. */
+/** Returns the settings of a service on `databaseUrl`. Its nodes are unreachable unless `extra` names others. */
 export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {
   const all = {
     ...databaseEnv(databaseUrl),
@@ -39,8 +39,8 @@ export function settings(databaseUrl: string, extra: Record<string, string> = {}
 }
 
 /**
- * The command line under `env`. `answer` is what the person at the keyboard types; without it nobody is there. `input`
- * is what stands on standard input.
+ * Returns the CLI under `env`. `answer` is typed at the prompt; without it there is no terminal. `input` is standard
+ * input.
  */
 export function cliWith(env: Record<string, string>, answer?: string, input?: string): Cli {
   return async (...args) => {
@@ -56,9 +56,9 @@ export function cliWith(env: Record<string, string>, answer?: string, input?: st
       ask: answer === undefined ? undefined : () => Promise.resolve(answer),
     });
     keepSaid('command line', err);
-    // Where secrets are shown: a new API key or webhook to the operator who has just made it, and the keys that were derived.
+    // Some commands show secrets by design: a new API key or webhook secret, and derived keys.
     const given = /\b(?:test_)?[0-9a-f]{48}\b/.exec(args.includes('project') || args.includes('keys') ? out : '')?.[0];
-    // The link of an invitation is shown once too.
+    // An invitation's link is shown once too.
     const isInviting = args.includes('console') && args.includes('invite');
     const isShowing = args.includes('webhooks') && (args.includes('create') || args.includes('rotate'));
     if (given === undefined && !args.includes('derive') && !isInviting)

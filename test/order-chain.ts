@@ -15,20 +15,20 @@ export interface Owner {
 export interface OrderChain {
   readonly fullUrl: string;
   readonly solidUrl: string;
-  /** Address of the reference token: a contract. */
+  /** Address of the reference token, a contract. */
   readonly token: string;
   readonly pool: Owner;
   readonly activation: Owner;
   /** Activated plain accounts. */
   readonly receivers: readonly string[];
-  /** What a process of the service needs to know of this chain. */
+  /** Settings that point a service at this chain. */
   readonly env: Readonly<Record<string, string>>;
   readonly stop: () => Promise<void>;
 }
 
 const TRX = 1_000_000n;
 const STAKED_TRX = 900_000_000n;
-/** Burnt for bandwidth once the free one is used up: each order is two transactions. */
+/** Burnt for bandwidth once the free bandwidth is used up. Each order is two transactions. */
 const LIQUID_TRX = 100_000n;
 const RECEIVERS = 40;
 
@@ -37,7 +37,7 @@ export function newOwner(): Owner {
   return { address: addressOfKey(privateKey), privateKey };
 }
 
-/** Starts the chain in a process of its own, from dist (which `npm test` builds), with blocks every half second. */
+/** Starts the chain in its own process, from dist (which `npm test` builds), with a block every half second. */
 export async function startOrderChain(): Promise<OrderChain> {
   const [pool, activation, tokenOwner] = [newOwner(), newOwner(), newOwner()];
   const receivers = Array.from({ length: RECEIVERS }, () => newOwner().address);
@@ -70,7 +70,7 @@ export async function startOrderChain(): Promise<OrderChain> {
       TRON_FULL_NODE_URLS: full,
       TRON_SOLIDITY_NODE_URLS: solid,
       TOKEN_CONTRACT: token,
-      // The wallets' own owner keys: what they may sign is not these tests' affair.
+      // The wallets use their owner keys. Restricted permissions are not a subject of these tests.
       POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${activation.address}`,
       RATE_SOURCES: 'static',
     };
@@ -91,12 +91,12 @@ async function ask(url: string, path: string, body: unknown): Promise<Record<str
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Stakes for energy, and waits until the stake is in a block. */
+/** Stakes for energy. Returns once the stake is in a block. */
 export async function stake(url: string, owner: Owner, amount: bigint): Promise<void> {
   await confirmedAct(url, owner, 'freezebalancev2', { frozen_balance: Number(amount), resource: 'ENERGY' });
 }
 
-/** As `actAs`, and waits until the operation is in a block. */
+/** Runs `actAs` and waits until the operation is in a block. */
 export async function confirmedAct(url: string, owner: Owner, operation: string, body: object): Promise<void> {
   const txid = await actAs(url, owner, operation, body);
   for (let look = 0; look < 100; look += 1) {
@@ -107,10 +107,10 @@ export async function confirmedAct(url: string, owner: Owner, operation: string,
   throw new Error(`the ${operation} never came into a block`);
 }
 
-/** Has the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */
+/** Lets the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */
 export async function actAs(url: string, owner: Owner, operation: string, body: object): Promise<string> {
   const built = await ask(url, `wallet/${operation}`, { owner_address: owner.address, ...body, visible: true });
-  // A call of a contract comes within an answer of its own.
+  // The node wraps a contract call in `transaction`.
   const made = (built['transaction'] ?? built) as Record<string, unknown>;
   const raw = made['raw_data_hex'];
   if (typeof raw !== 'string') throw new Error(`the chain built no ${operation}: ${JSON.stringify(built)}`);
@@ -120,7 +120,7 @@ export async function actAs(url: string, owner: Owner, operation: string, body: 
   return String(made['txID']);
 }
 
-/** What `from` has delegated to `to` for energy, by the chain's word. */
+/** Returns the sun that `from` delegates to `to` for energy, as the chain reports it. */
 export async function delegatedSunOf(url: string, from: string, to: string): Promise<bigint> {
   const said = await ask(url, 'wallet/getdelegatedresourcev2', { fromAddress: from, toAddress: to, visible: true });
   const rows = (said['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];

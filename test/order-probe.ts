@@ -1,4 +1,4 @@
-// What tests of fulfilment ask: orders over the API, legs and transactions from the database, delegations from the chain.
+// Reads for fulfilment tests: orders from the API, legs and transactions from the database, delegations from the chain.
 import { until } from '../packages/local/src/wait.js';
 import type { Stage } from './crash/stage.js';
 
@@ -54,7 +54,7 @@ export class OrderProbe {
     return body as unknown as OrderSeen;
   }
 
-  /** Waits until the order is as `isSo` says. */
+  /** Waits until `isSo` holds for the order. */
   async wait(key: string, what: string, isSo: (order: OrderSeen) => boolean): Promise<OrderSeen> {
     let last: OrderSeen | undefined;
     try {
@@ -86,7 +86,7 @@ export class OrderProbe {
     );
   }
 
-  /** How often the order has been claimed by now, and in how many seconds it is due again; when nobody holds it. */
+  /** Waits until no worker holds the order. Returns its number of claims and the seconds until it is due. */
   async rest(key: string): Promise<{ claims: number; sec: number | null }> {
     const free = async (): Promise<{ claims: number; sec: number | null } | undefined> => {
       const [row] = await this.stage.database.query<{ claims: number; sec: number | null }>(
@@ -99,7 +99,10 @@ export class OrderProbe {
     return until(free, LIMIT_MS, `${key} being given back`, 40);
   }
 
-  /** Waits until nobody holds a settled order and no look at it is due: a run that settling overtook may leave one. */
+  /**
+   * Waits until no worker holds a settled order and none is due to check it. A run overtaken by settling may leave one
+   * check.
+   */
   async onlyDueByChain(key: string): Promise<void> {
     const waits = async (): Promise<true | undefined> => ((await this.rest(key)).sec === null ? true : undefined);
     await until(waits, LIMIT_MS, `${key} waiting for the chain's clock`, 40);
@@ -117,7 +120,7 @@ export class OrderProbe {
     await until(ended, LIMIT_MS, `${key} being over`, 40);
   }
 
-  /** `reserved>placed>delivered`: every state the order has been in. */
+  /** Returns all states of the order so far, as in `reserved>placed>delivered`. */
   async history(key: string): Promise<string> {
     const rows = await this.stage.database.query<{ to_status: string }>(
       `SELECT e.to_status FROM event e JOIN orders o ON o.id = e.order_id WHERE o.key = $1 AND e.to_status IS NOT NULL ORDER BY e.id`,
@@ -130,7 +133,7 @@ export class OrderProbe {
     return (await this.stage.merchant.get('/v1/balance')).body['credits_balance'] as number;
   }
 
-  /** What all pool wallets have delegated to `receiver`, by the chain's word. */
+  /** Returns the sun that all pool wallets delegate to `receiver`, as the chain reports it. */
   async delegatedSun(receiver: string): Promise<number> {
     const sums = await Promise.all(
       this.stage.world.poolWallets.map(async (wallet) => {
@@ -143,21 +146,21 @@ export class OrderProbe {
     return sums.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Moves the chain's clock on by mining, a few blocks at a time as a real one would be seen. */
+  /** Advances the chain's clock by mining ten blocks at a time, so that followers see them as on a real chain. */
   async passChainTime(seconds: number): Promise<void> {
     for (let left = Math.ceil(seconds / 3); left > 0; left -= 10) {
       await this.stage.control('mine', { count: Math.min(10, left) });
     }
   }
 
-  /** Drops the block of this number, and all that it holds, once at least `above` blocks stand upon it. */
+  /** Drops the block of this number and all later ones, once at least `above` blocks follow it. */
   async dropBlock(number: number, above: number): Promise<void> {
     const headNumber = async (): Promise<number | undefined> => {
       const { head } = await this.stage.control('status');
       return Number(head) >= number + above ? Number(head) : undefined;
     };
     const head = await until(headNumber, LIMIT_MS, `${above.toString()} blocks`, 20);
-    // One deeper, because a block may be made in between.
+    // One block deeper, because the chain may make a block in between.
     await this.stage.control('fork', { depth: head - number + 2, drop: true });
   }
 

@@ -1,4 +1,4 @@
-// A whole service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool; no worker.
+// A service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool. No worker runs.
 import { OrderTermination } from '../src/fulfilment/plan/order-termination.js';
 import { FulfilmentEvents } from '../src/fulfilment/fulfilment-events.js';
 import type { ClaimedOrder } from '../src/fulfilment/loop/claimed-order.js';
@@ -17,14 +17,14 @@ export interface OrderWorld {
   /** The settings of `api`, for further processes of the same service. */
   readonly env: Record<string, string>;
   readonly receiver: (index?: number) => string;
-  /** The ref of a quote for the first receiver, 65 000 energy unless said. */
+  /** Returns the ref of a quote for the first receiver, by default of 65 000 energy. */
   readonly quoteRef: (customer: Customer, energy?: number) => Promise<string>;
-  /** Ends an order undelivered as the worker does. */
+  /** Refunds an undelivered order as the worker does. */
   readonly refund: (customer: Customer, key: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** `env` adds to or replaces settings of the API in this process. */
+/** `extra` adds or replaces settings of the API in this process. */
 export async function openOrderWorld(extra: Record<string, string> = {}): Promise<OrderWorld> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const env = serviceEnv(store.url, redis.url, chain);
@@ -50,7 +50,7 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
   };
 }
 
-/** Ends an order undelivered as the worker does: capacity back, charge back. */
+/** Refunds an undelivered order as the worker does: releases its capacity and returns its charge. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
   const ending = new OrderTermination(api.database, api.ledger, new FulfilmentEvents(new Metrics(), openLog('silent')));
   const [row] = await inPlace(async () =>
@@ -67,7 +67,7 @@ export async function refundOrder(api: TestApi, projectId: string, key: string):
   await inPlace(async () => ending.refund(order, 'It could not be delivered.'));
 }
 
-/** As if it had been delivered, and its block were solid: for tests that have no worker. */
+/** Marks an order delivered and settled, for tests without a worker. */
 export async function settleOrder(api: TestApi, orderId: bigint): Promise<void> {
   await api.database.transaction(async (tx) => {
     await tx.query(`SET LOCAL session_replication_role = replica`);

@@ -1,19 +1,19 @@
-// The fenced blocks of a page, as they are to be run.
+// The fenced blocks of a page.
 
 export interface Block {
-  /** What stands after the fence. */
+  /** The text after the fence. */
   readonly kind: string;
   readonly text: string;
-  /** Of a program: what its first line says it is saved as. */
+  /** The file name in a program's first line. */
   readonly file: string | undefined;
-  /** For messages: the page, and the line of the fence. */
+  /** Page and line of the fence, for messages. */
   readonly where: string;
 }
 
 const FENCE = /^ *```(.*)$/;
 const NAMED = /^(?:\/\/|#) ([\w-]+\.\w+)$/;
 
-/** Every fenced block of a page, in its order. */
+/** Returns every fenced block of a page, in page order. */
 export function blocksOf(path: string, page: string): Block[] {
   const blocks: Block[] = [];
   let open: { readonly kind: string; readonly line: number; readonly lines: string[] } | undefined;
@@ -32,21 +32,21 @@ export function blocksOf(path: string, page: string): Block[] {
   return blocks;
 }
 
-/** The program that a page saves under this name. Throws when it has none. */
+/** Returns the program that the page saves under this name. Throws without one. */
 export function programOf(blocks: readonly Block[], file: string): string {
   const found = blocks.find((block) => block.file === file);
   if (found === undefined) throw new Error(`no block is named ${file}`);
   return found.text;
 }
 
-/** Names and kinds of every member, at every depth; of a list those of its first entry. */
+/** Returns names and types of all members, at every depth. A list is represented by its first entry. */
 export function membersOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(membersOf);
   if (typeof value !== 'object' || value === null) return typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, membersOf(member)]));
 }
 
-/** A text in which whatever differs from run to run is alike: addresses, ids, times and numbers. */
+/** Replaces addresses, ids, times and numbers, so that two runs yield the same text. */
 export function steady(text: string): string {
   return text
     .trim()

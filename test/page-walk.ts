@@ -1,5 +1,5 @@
-// Walks a page as its reader would, in a folder of its own, against a whole service: every fenced block is run, in the
-// page's order, and what it shows as an answer is compared with the one that came.
+// Executes a page as its reader would, in its own folder, against a whole service. It runs every fenced block in the
+// page's order and compares each shown answer with the real one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
@@ -9,19 +9,19 @@ import { membersOf, steady, type Block } from './page-blocks.js';
 import { cliWith } from './operator.js';
 import { keepShown, PUBLISHED_KEY } from './setup/canary.js';
 
-/** Where the pages have a receiver listen. */
+/** The port on which the pages' receiver listens. */
 const SHOWN_PORT = /\b4000\b/g;
-/** Whom the pages rent for. */
+/** The receive address in the pages. */
 const SHOWN_RECEIVER = /\bTF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF\b/g;
-/** Of docs/check-your-signature.md. */
+/** The key in docs/check-your-signature.md. */
 const SHOWN_KEY = PUBLISHED_KEY;
 const STATE = '.page-state';
 
 export interface PageStage {
-  /** Where the page's reader begins. */
+  /** The folder where the page's reader begins. */
   readonly folder: string;
   readonly customer: HmacCustomer;
-  /** What the reader knows beside the page, by the variables that it is kept in. */
+  /** Values that the reader knows beside the page, by the variables that hold them. */
   readonly env: Readonly<Record<string, string>>;
   readonly port: number;
 }
@@ -38,7 +38,7 @@ export class PageWalk {
 
   constructor(private readonly stage: PageStage) {}
 
-  /** Throws for whatever does not do what the page says, and for a block of a kind that nothing runs. */
+  /** Runs the blocks. Throws when one behaves differently from the page, or when no runner exists for its kind. */
   async walk(blocks: readonly Block[]): Promise<void> {
     await mkdir(this.stage.folder, { recursive: true });
     await writeFile(join(this.stage.folder, STATE), `cd ${this.stage.folder}\n`);
@@ -47,13 +47,13 @@ export class PageWalk {
     if (idle.length > 0) throw new Error(`programs that the page never runs: ${idle.join(', ')}`);
   }
 
-  /** Ends whatever the page left running. */
+  /** Kills every process that the page left running. */
   end(): void {
     for (const group of this.groups.splice(0)) {
       try {
         process.kill(-group, 'SIGKILL');
       } catch {
-        // It ended by itself.
+        // It has already ended.
       }
     }
   }
@@ -80,7 +80,7 @@ export class PageWalk {
     return this.last;
   }
 
-  /** A program, as its first line says; a shell runs it later. */
+  /** Saves a program under the name in its first line. A shell block runs it later. */
   private async save(block: Block): Promise<void> {
     if (block.file === undefined) throw new Error('its first line does not say as what it is saved');
     for (const name of this.saved.keys()) if (block.text.includes(`'./${name}'`)) this.saved.delete(name);
@@ -88,9 +88,9 @@ export class PageWalk {
     await writeFile(join(await this.place(), block.file), block.text);
   }
 
-  /** Lines of a shell; folder and variables stay from one block to the next. */
+  /** Runs shell lines. Folder and variables carry over to the next block. */
   private async type(text: string): Promise<void> {
-    // What is set may come from the answer to the line before.
+    // An exported value may come from the answer to the line before.
     for (const part of text.split(/^(?=export )/m))
       await this.run(part.startsWith('export ') ? this.known(part) : part);
   }
@@ -106,7 +106,7 @@ export class PageWalk {
       cwd: this.stage.folder,
       env: { PATH: process.env['PATH'], HOME: this.stage.folder, ...this.stage.env },
       stdio: ['ignore', out.fd, err.fd],
-      // A group of its own, so that what it leaves running can be ended.
+      // A separate process group, so that `end` can kill all that it starts.
       detached: true,
     });
     this.groups.push(child.pid!);
@@ -118,7 +118,7 @@ export class PageWalk {
     expect({ code, complaint }).toEqual({ code: 0, complaint: '' });
   }
 
-  /** Lines of which the first sets variables, from the stage or from what the answer before showed. */
+  /** Fills in the variables of the first line, from the stage or from the previous answer. */
   private known(lines: string): string {
     const [line = '', ...rest] = lines.split('\n');
     const set = line.replaceAll(/(\w+)=("[^"]*"|'[^']*'|[^\s#]*)/g, (whole, name: string, value: string) => {
@@ -133,7 +133,7 @@ export class PageWalk {
     return [set, ...rest].join('\n');
   }
 
-  /** A request, signed: its method and path, and a body below them. */
+  /** Sends a signed request: method and path, and a body below them. */
   private async send(text: string): Promise<void> {
     const [first = '', ...rest] = text.replaceAll(SHOWN_RECEIVER, this.stage.env['RECEIVER']!).split('\n');
     const [method = '', path = ''] = first.split(' ');
@@ -143,13 +143,13 @@ export class PageWalk {
     this.last = { text: answered, isRefusal: status >= 400 };
   }
 
-  /** A command of the CLI after `$`, and what it prints. */
+  /** Runs a CLI command after `$` and compares its output. */
   private async check(text: string): Promise<void> {
     const [, command, output] = /^\$ npm run -s cli -- (.*?)\n\n(.*)\n$/s.exec(text) ?? [];
     if (command === undefined) throw new Error('it is not a command of the CLI and what it prints');
     const words = command.replaceAll('\\\n', ' ').match(/'[^']*'|\S+/g) ?? [];
     const { out } = await cliWith({ API_KEY: SHOWN_KEY })(...words.map((word) => word.replaceAll("'", '')));
-    // How long ago the time of the page is changes by the second.
+    // The age of the page's timestamp changes every second.
     expect(out.trimEnd().replace(/\nX-CC-Timestamp is \d+ s behind.*/, '')).toBe(output);
   }
 

@@ -1,5 +1,5 @@
-// The request pipeline before small handlers: the real server, guard, filter, Postgres and Redis, and handlers that only say
-// what reached them.
+// The request pipeline in front of small handlers: the real server, guard, filter, Postgres and Redis. The handlers
+// only echo their input.
 import { Body, Controller, Get, HttpCode, Module, Param, Post, type INestApplication } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
 import { Ledger } from '../src/billing/ledger.js';
@@ -41,7 +41,7 @@ class ProbeController {
     private readonly log: Log,
   ) {}
 
-  /** Reaches the handler whatever the body holds. */
+  /** Reaches the handler for any body. */
   @Post('echo')
   @HttpCode(200)
   @RouteOptionsOf({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES, scope: 'read', acceptsMd5: true })
@@ -108,7 +108,7 @@ class ProbeController {
     return { answered: true };
   }
 
-  /** Declares nothing about signatures, as a new route. */
+  /** A route without signature options, like a new route. */
   @Post('plain')
   @HttpCode(200)
   plain(@Caller() caller: Caller) {
@@ -137,18 +137,18 @@ export interface PipelineApp {
   readonly metrics: () => Promise<string>;
   readonly projects: Projects;
   readonly ledger: Ledger;
-  /** The owner's: the app itself may do less. */
+  /** The owner's connection. The app itself has fewer rights. */
   readonly database: Database;
-  /** A project with a key of its own, as a customer of this app. */
+  /** Returns a client of a new project with its own key. */
   readonly customer: (name: string) => Promise<Customer>;
-  /** Ends as a process does on SIGTERM: what is under way is answered first. */
+  /** Shuts down as on SIGTERM: requests in progress are answered first. */
   readonly stop: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export const AUTHOR = { actor: 'test', reason: 'test' };
 
-/** Starts a pipeline on a free port. `env` adds to or replaces settings. */
+/** Starts a pipeline on a free port. `env` adds or replaces settings. */
 export async function openPipeline(databaseUrl: string, env: Record<string, string> = {}): Promise<PipelineApp> {
   const config = readConfig(envAs(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }), 'api'));
   const lines: string[] = [];

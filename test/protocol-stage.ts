@@ -1,5 +1,5 @@
-// A worker's parts in this process, a chain that makes a block only when asked, and nodes that can be looked over the
-// shoulder. The chain's clock is years behind ours, so that no rule can mix the two up.
+// A worker's parts in this process, a chain that makes a block only on request, and nodes whose traffic a test can
+// watch. The chain's clock is years behind ours, so that a rule that mixes the two clocks fails.
 import 'reflect-metadata';
 import { readFile } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -37,7 +37,7 @@ const SUN_PER_TRX = 1_000_000;
 const STAKE_SUN = 900_000_000n * 1_000_000n;
 export const START_LIMIT_MS = 180_000;
 export const SOLID_LAG = 2;
-/** Sixty seconds of validity in blocks, and on to a solid one beyond. */
+/** Blocks in sixty seconds of validity, plus those until one beyond is solid. */
 export const PAST_VALIDITY = 20 + SOLID_LAG + 2;
 
 let store: TestDatabase;
@@ -50,12 +50,12 @@ export let api: TestApi;
 export let customer: Customer;
 const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
-/** The pool wallet's own owner, who may act beside the service. */
+/** The pool wallet's owner, who may act outside the service. */
 export const pool = newOwner();
-/** Accounts that use energy, by calls of a contract; on the chain after `openStageWithCalls`. */
+/** Accounts that use energy by calling a contract. They exist on chain after `openStageWithCalls`. */
 export const callers = Array.from({ length: 24 }, newOwner);
 const contract = newOwner();
-/** A second pool wallet with less stake, so that orders come to it first; part of the pool after `openStageOfTwo`. */
+/** A second pool wallet with less stake, so that orders use it first. It joins the pool with `openStageOfTwo`. */
 export const second = newOwner();
 const SECOND_SUN = 100_000_000n * 1_000_000n;
 export const stageDatabaseUrl = (): string => store.url;
@@ -69,7 +69,7 @@ interface TxRow {
   readonly evidence: { readonly absences: readonly object[]; readonly scanned?: object } | null;
 }
 
-/** The parts of one worker; nothing of it runs by itself. */
+/** The parts of one worker. None runs by itself. */
 export class Hand {
   private clockMs = 0;
 
@@ -94,7 +94,7 @@ export class Hand {
   reclaims = () => this.context.get(OrphanReclaims, { strict: false });
   part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
 
-  /** As a process that is told to stop. */
+  /** Closes like a process that received SIGTERM. */
   async close(): Promise<void> {
     const at = workers.indexOf(this.context);
     if (at < 0) return;
@@ -102,27 +102,27 @@ export class Hand {
     await this.context.close();
   }
 
-  /** One look at the chain, as at a new block. */
+  /** Follows the chain once, as at a new block. */
   async look(): Promise<void> {
     const follower = this.context.get(Follower, { strict: false });
     this.clockMs = (await follower.step()).clockMs;
     await follower.settle();
   }
 
-  /** Everything that is due, or would be in a moment, one step further. */
+  /** Advances every order that is due now or later by one step. */
   async advance(): Promise<void> {
     await api.database.query(`UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp()`);
     await this.advancer().advance(await this.work().claimDue(64));
   }
 
-  /** The newest blocks, as a service that never searched does. */
+  /** Searches the newest blocks, as a service without a search cursor does. */
   async search(): Promise<void> {
     await api.database.query(`UPDATE reconcile_state SET scanned_to = NULL`);
     const search = this.context.get(UnrecordedSearch, { strict: false });
     while ((await search.pass(true)) !== 0);
   }
 
-  /** Running rentals that fall short of what was sold, as of the last look. */
+  /** Tops up running rentals that fall short of the sold energy, as of the last `look`. */
   async topUp(): Promise<number> {
     const { ratio } = this.context.get(ChainView, { strict: false }).current!;
     const short = await this.work().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
@@ -132,12 +132,12 @@ export class Hand {
     return short.length + lost.length;
   }
 
-  /** Running rentals that are to make up for what reclaims cost their receivers, as of the last look. */
+  /** Claims running rentals that must replace energy lost to reclaims, as of the last `look`. */
   async claimLost(): Promise<ClaimedOrder[]> {
     return this.work().claimLost(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
   }
 
-  /** What has ended by the chain's clock, as of the last look. */
+  /** Reclaims rentals that have ended by the chain's clock, as of the last `look`. */
   async end(): Promise<number> {
     const ended = await this.work().claimEnding(this.clockMs, 64);
     await this.advancer().advance(ended);
@@ -154,7 +154,7 @@ let bought = 0;
 export async function rent(receiver: string, energy = 50_000, durationSec = 60): Promise<string> {
   bought += 1;
   const key = `p-${bought.toString()}`;
-  // Wallets are read here only when a test says so.
+  // The pool is synced only on request here, so this keeps it selling.
   await keepSelling(api.database);
   const body = { receive_address: receiver, energy, duration_sec: durationSec };
   const answer = await customer.post('/v1/orders', body, { 'Idempotency-Key': key });
@@ -188,7 +188,7 @@ export async function txsOf(key: string, purpose = 'delegate'): Promise<TxRow[]>
 
 export const statusesOf = async (key: string, purpose?: string) => (await txsOf(key, purpose)).map((tx) => tx.status);
 
-/** As if the worker that claimed had said nothing for longer than its lease. */
+/** Expires the leases of all claimed orders. */
 export async function loseLeases(): Promise<void> {
   await api.database.query(
     `UPDATE orders SET lease_until = lease_until - interval '1 hour', next_run_at = next_run_at - interval '1 hour'
@@ -203,7 +203,7 @@ export async function freeSun(): Promise<bigint> {
   return row!.sun;
 }
 
-/** Claims an order whatever its time. */
+/** Claims an order regardless of its due time. */
 export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrder> {
   await api.database.query('UPDATE orders SET next_run_at = clock_timestamp(), lease_until = NULL WHERE id = $1', [
     orderId,
@@ -214,15 +214,15 @@ export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrde
 
 async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
   const staked = stake(devnet.fullUrl, owner, amount).then(() => true);
-  // On a busy machine it is sent late, and no block comes by itself.
+  // A slow machine may send it late, and no block is made by itself.
   while (!(await Promise.race([staked, sleep(300).then(() => false)]))) await mine(SOLID_LAG + 1);
 }
 
-/** `spareSun`: what the pool wallet holds beside its stake, to burn for bandwidth. */
+/** `spareSun`: TRX that the pool wallet holds beside its stake, in sun, to burn for bandwidth. */
 export const openStage = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
 export const openStageOfTwo = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
   open({ withSecond: true, extra, withCalls });
-/** With further settings for the API and all workers. */
+/** `extra` adds settings for the API and all workers. */
 export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
 export const openStageWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
   open({ extra, withCalls: true });
@@ -279,7 +279,7 @@ async function bytecode(): Promise<string> {
   return (JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string }).bytecode;
 }
 
-/** Has `caller` make a contract that makes others by CREATE2; returns its address. */
+/** Deploys a contract that creates others by CREATE2. Returns its address. */
 export async function openMaker(caller: Owner): Promise<string> {
   const terms = { name: 'Maker', abi: '[]', fee_limit: 1_000_000_000, consume_user_resource_percent: 100 };
   const body = { ...terms, bytecode: MAKER, origin_energy_limit: 10_000_000 };
@@ -290,7 +290,7 @@ export async function openMaker(caller: Owner): Promise<string> {
   return ((await said.json()) as { contract_address: string }).contract_address;
 }
 
-/** An account where `maker` can make a contract by this salt, with 1 TRX on it. */
+/** Activates the address where `maker` can create a contract with this salt, with 1 TRX. */
 export async function openChild(caller: Owner, maker: string, salt: number): Promise<string> {
   const address = childOf(maker, salt);
   await actAs(devnet.fullUrl, caller, 'createtransaction', { to_address: address, amount: SUN_PER_TRX });
@@ -298,7 +298,7 @@ export async function openChild(caller: Owner, maker: string, salt: number): Pro
   return address;
 }
 
-/** TRON: the account becomes a contract, to which nobody can delegate. */
+/** Turns the account into a contract. TRON rejects delegations to contracts. */
 export async function makeChild(caller: Owner, maker: string, salt: number): Promise<void> {
   await actAs(devnet.fullUrl, caller, 'triggersmartcontract', {
     contract_address: maker,
@@ -309,7 +309,7 @@ export async function makeChild(caller: Owner, maker: string, salt: number): Pro
   await mine();
 }
 
-/** Has `caller` use some 5 000 energy so many times in one call, in the next block; returns the transaction's id. */
+/** Uses about 5 000 energy `times` times in one call, in the next block. Returns the transaction id. */
 export async function useEnergy(caller: Owner, times: number): Promise<string> {
   return actAs(devnet.fullUrl, caller, 'triggersmartcontract', {
     contract_address: contract.address,
@@ -320,8 +320,8 @@ export async function useEnergy(caller: Owner, times: number): Promise<string> {
 }
 
 /**
- * No worker checks the wallets' health here, so deaths of several tests would count as deaths in a row and pause the
- * wallet in the middle of another one.
+ * Resets the wallets' failure counts. No worker resets them here, so the dead transactions of several tests would add
+ * up and pause the wallet in the middle of another test.
  */
 async function forgetFailures(): Promise<void> {
   await api.database.query(
@@ -330,7 +330,7 @@ async function forgetFailures(): Promise<void> {
   );
 }
 
-/** Brings everything to its end, so that the next test begins with nothing under way. */
+/** Finishes all work, so that the next test starts clean. */
 export async function clearStage(): Promise<void> {
   full.rest();
   solid.rest();
@@ -349,7 +349,7 @@ export async function clearStage(): Promise<void> {
     if (left.length === 0) break;
   }
   await forgetFailures();
-  // One that no worker reads sells nothing; here nothing of a worker runs by itself.
+  // An unsynced wallet sells nothing, and no worker syncs it here.
   await hand.poolSync().syncWallet(pool.address);
   for (const context of workers.splice(0)) await context.close();
 }
@@ -362,7 +362,7 @@ export async function closeStage(): Promise<void> {
   await store.drop();
 }
 
-/** An order whose delivery was sent and stands in no block yet. */
+/** Returns an order whose delegation was sent and is in no block yet. */
 export async function sentOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
   const key = await rent(receiver);
   await mine();

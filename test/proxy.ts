@@ -1,12 +1,12 @@
-// A TCP proxy that a test can cut, so that a database or a Redis goes away for one process alone.
+// A TCP proxy that a test can cut, so that one process alone loses its database or Redis.
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Proxy {
-  /** The same URL, through the proxy. */
+  /** The target URL through the proxy. */
   readonly url: string;
   /** Breaks every connection and refuses new ones. */
   readonly cut: () => void;
-  /** Lets connections stand and open, but passes nothing on: the other side seems to hang. */
+  /** Keeps connections and accepts new ones, but forwards nothing: the server seems to hang. */
   readonly stall: () => void;
   readonly mend: () => void;
   readonly close: () => Promise<void>;
@@ -52,7 +52,7 @@ export async function openProxy(targetUrl: string): Promise<Proxy> {
     },
     stall: () => (state = 'stalled'),
     mend: () => {
-      // What a stalled connection swallowed cannot be given back.
+      // The bytes that a stalled connection swallowed are lost, so its connections must break.
       if (state === 'stalled') breakAll();
       state = 'open';
     },

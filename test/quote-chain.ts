@@ -1,5 +1,5 @@
-// The local chain with the accounts and the token of test/tron-node/recorded.json at their own addresses, so that what
-// a real node was asked can be asked once more word for word, and must be answered with the same figures.
+// The local chain with the accounts and the token of test/tron-node/recorded.json at their own addresses. Tests repeat
+// the recorded requests to a real node word for word and expect the same figures.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const { steps } = JSON.parse(readFileSync('test/tron-node/recorded.json', 'utf8'
   readonly steps: readonly Recorded[];
 };
 
-/** One recorded constant call, by its name after `call: `. */
+/** Returns one recorded constant call by its name after `call: `. */
 export function recordedCall(name: string): Recorded {
   const found = steps.find(({ step }) => step === `call: ${name}`);
   if (found === undefined) throw new Error(`nothing recorded: ${name}`);
@@ -38,7 +38,7 @@ export function recordedCall(name: string): Recorded {
 const senderOf = (name: string): string => String(recordedCall(name).request['owner_address']);
 
 export const WHO = {
-  /** Made the token and holds nearly all of it. */
+  /** Deployed the token and holds nearly all of it. */
   bank: senderOf('transfer to a new holder'),
   /** Holds a million of it. */
   bob: String(recordedCall('a plain account as contract').request['contract_address']),
@@ -49,22 +49,22 @@ export const WHO = {
   token: String(recordedCall('payable').request['contract_address']),
 } as const;
 
-/** Tokens beside the recorded one, all held by the bank. */
+/** Tokens beside the recorded one. The bank holds them. */
 export const TOKENS = {
   /** Answers 0 to a transfer that succeeds, as main-net USDT does. */
   quiet: newAddress(),
-  /** Answers 1 to a transfer that moves nothing and has no event. */
+  /** Answers 1 to a transfer that moves nothing and emits no event. */
   boasting: newAddress(),
-  /** Refuse without a reason, each in a state of its own: see `strictTokens`. */
+  /** Revert without a reason, each in its own state: see `strictTokens`. */
   strict: newAddress(),
   paused: newAddress(),
   orphaned: newAddress(),
   taxed: newAddress(),
-  /** Its deployer, who also holds it, may pay a part of each call. */
+  /** Its deployer, who also holds it, may pay a part of each call's energy. */
   shared: newAddress(),
 } as const;
 
-/** An address nobody ever used. */
+/** Returns a random unused address. */
 export function newAddress(): string {
   return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
 }
@@ -75,19 +75,19 @@ export function wordOfAddress(address: string): string {
   return word(addressToHex(address).slice(2));
 }
 
-/** ABI arguments of transfer(to, 5). */
+/** Returns the ABI arguments of transfer(to, amount). */
 export function transferArgs(to: string, amount = 5): string {
   return wordOfAddress(to) + word(amount.toString(16));
 }
 
-/** The slot of a balance: `balanceOf` is the token's first variable. */
+/** Returns the storage slot of a balance: `balanceOf` is the token's first variable. */
 function balanceSlot(address: string): string {
   return Buffer.from(keccak256(Buffer.from(wordOfAddress(address) + word('0'), 'hex'))).toString('hex');
 }
 
 const hex20 = (address: string): string => addressToHex(address).slice(2);
 
-/** Bob holds 1000 and Carol, who is blacklisted, 500. The bank lets Bob spend 5, and Bob lets Carol spend 3. */
+/** Bob holds 1000. Carol holds 500 and is blacklisted. The bank lets Bob spend 5, and Bob lets Carol spend 3. */
 function strictTokens() {
   const [bank, bob, carol] = [WHO.bank, WHO.bob, WHO.carol].map(hex20) as [string, string, string];
   const base: StrictTokenState = {
@@ -120,13 +120,13 @@ function tokenAt(address: string, rules: TokenRules) {
 export interface QuoteChain {
   readonly fullUrl: string;
   readonly solidUrl: string;
-  /** Sets chain parameters, as a maintenance would. */
+  /** Sets chain parameters, as a maintenance period would. */
   readonly setParameters: (parameters: Readonly<Record<string, number>>) => Promise<void>;
   /** Sets the token's dynamic energy factor in 1/10 000. */
   readonly setEnergyFactor: (factor: number) => Promise<void>;
   /** The deployer of `TOKENS.shared`. */
   readonly deployer: string;
-  /** Sets what callers of `TOKENS.shared` pay, in percent, and the most that its deployer pays of a call. */
+  /** Sets the callers' share of `TOKENS.shared` calls in percent, and the deployer's energy limit per call. */
   readonly shareEnergy: (callerPercent: number, limit: number) => Promise<void>;
   /** Sends some of `TOKENS.shared` from its deployer. */
   readonly giveShared: (to: string) => Promise<void>;
@@ -137,7 +137,7 @@ const ONE_TRX = '1000000';
 /** Without any stake the network has no ratio of stake to energy, and nothing can be sold. */
 const STAKED_SUN = 1_000_000_000_000_000n;
 
-/** Starts the chain in a process of its own, from dist (which `npm test` builds). */
+/** Starts the chain in its own process, from dist (which `npm test` builds). */
 export async function startQuoteChain(): Promise<QuoteChain> {
   const { bytecode } = JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string };
   const staker = newOwner();

@@ -1,5 +1,5 @@
-// What tests of quotes and simulations begin with: the local chain behind a node that can misbehave, a database, a
-// Redis, an API and a customer of it.
+// A service for tests of quotes and simulations: the local chain behind a faulty node, database, Redis, API and a
+// client.
 import type { Customer } from './client.js';
 import { makeCustomer, openApi, type TestApi } from './factory.js';
 import { openFaultyNode, type FaultyNode } from './faulty-node.js';
@@ -15,7 +15,7 @@ export interface QuoteWorld {
   readonly redis: TestRedis;
   readonly api: TestApi;
   readonly customer: Customer;
-  /** Another API of the same service, with settings of its own; the caller closes it. */
+  /** Starts another API of the same service with other settings. The caller closes it. */
   readonly another: (env?: Record<string, string>) => Promise<TestApi>;
   readonly close: () => Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openQuoteWorld(env: Record<string, string> = {}): Promise<
   };
 }
 
-/** Asks until `isDone`, at most twenty seconds; the last answer. */
+/** Repeats `ask` until `isDone`, for at most about twenty seconds. Returns the last answer. */
 export async function until<T>(ask: () => Promise<T> | T, isDone: (answer: T) => boolean): Promise<T> {
   let last = await ask();
   for (let look = 0; look < 200 && !isDone(last); look += 1) {

@@ -1,4 +1,5 @@
-// A project that could go live, for tests of what is said of one that could not: it has bought, paid in, and taken an event.
+// Projects that are ready to go live: each has bought, paid in and received an event. Tests of `project check` break
+// one thing.
 import { until } from '../packages/local/src/wait.js';
 import { Numberer } from '../src/events/numberer.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -30,7 +31,7 @@ export class ReadyProjects {
     const world = await openOrderWorld({ DEPOSIT_XPUB: XPUB });
     const projects = new ReadyProjects(world, cliWith({ ...world.env, DEPOSIT_XPUB: XPUB, USER: 'tester' }));
     await projects.run('deposits', 'use-account', '--yes', '--reason', 'a test');
-    // What is signed in the second in which Redis began is refused: that is nothing of these projects.
+    // The API refuses signatures from the second in which Redis started, so this waits for the first accepted request.
     const { merchant, apiKey, baseUrl } = await makeCustomer(world.api);
     const isTaken = async (): Promise<true | undefined> => {
       const headers = hmacHeaders(merchant, apiKey, { method: 'GET', path: '/v1/balance' });
@@ -40,14 +41,14 @@ export class ReadyProjects {
     return projects;
   }
 
-  /** A command that must succeed. */
+  /** Runs a command that must succeed. */
   async run(...args: string[]): Promise<string> {
     const { code, out, err } = await this.cli(...args);
     expect({ args, code, err }).toEqual({ args, code: 0, err: '' });
     return out;
   }
 
-  /** As a hand past the guards: what only time, other processes or the chain could make. */
+  /** Changes rows with triggers off, to states that only time, other processes or the chain can cause. */
   async sql(text: string, parameters: readonly unknown[]): Promise<void> {
     await asAdmin(this.world.env['DATABASE_URL']!, async (client) => {
       await client.query(`SET session_replication_role = replica`);

@@ -1,5 +1,5 @@
-// A service whose books and chain can be made to disagree: the built world, an API and a worker's parts in this
-// process, so that a test decides when the reconciler runs.
+// A service whose records and chain can be made to disagree. The API and a worker's parts run in this process, so that
+// a test decides when the reconciler runs.
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../src/chain/tron.client.js';
@@ -78,19 +78,19 @@ export class ReconcileWorld {
     });
   }
 
-  /** The owner's: the worker itself may do less. */
+  /** The owner's connection. The worker itself has fewer rights. */
   get database(): Database {
     return this.api.database;
   }
 
-  /** The search to the solid head, and one pass of the reconciler, now; of another worker's, where one is given. */
+  /** Searches to the solid head and runs one pass of the reconciler, even if none is due. */
   async pass(worker = this.worker): Promise<void> {
     await this.search(worker);
     await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
     await worker.get(Reconciler).look();
   }
 
-  /** As the worker that reads blocks; as far as nodes answer. */
+  /** Searches as the worker that reads blocks does, as far as nodes answer. */
   async search(worker = this.worker): Promise<void> {
     const search = worker.get(UnrecordedSearch, { strict: false });
     try {
@@ -100,13 +100,13 @@ export class ReconcileWorld {
     }
   }
 
-  /** Another worker's parts, with further settings, which do nothing by themselves; the caller closes them. */
+  /** Opens another worker's parts with further settings. None runs by itself. The caller closes them. */
   async openWorker(settings: Readonly<Record<string, string>> = {}): Promise<INestApplicationContext> {
     const config = readConfig(envAs({ ...this.world.env, LOG_LEVEL: 'silent', ...settings }, 'worker'));
     return NestFactory.createApplicationContext(WorkerModule.for(config, openLog('silent')), { logger: false });
   }
 
-  /** The search to the solid head, and one look of the reconciler, which makes a pass only when one is due. */
+  /** Searches to the solid head and runs the reconciler, which makes a pass only if one is due. */
   async look(): Promise<void> {
     await this.search();
     await this.worker.get(Reconciler).look();
@@ -121,7 +121,10 @@ export class ReconcileWorld {
     return verifyRecords(this.worker.get(Database), { chain: this.worker.get(TronClient), ...terms });
   }
 
-  /** After a disagreement everything is right again: nothing is found, everybody sells, to `receiver` too. */
+  /**
+   * Expects no findings and every wallet active, and a purchase for `receiver` accepted, after a disagreement was
+   * resolved.
+   */
   async expectPeace(receiver: string): Promise<void> {
     await this.syncAll();
     await this.pass();
@@ -146,14 +149,14 @@ export class ReconcileWorld {
   }
 
   async buy(receiver: string, energy = 65_000, durationSec = 3600): Promise<{ status: number; key: string }> {
-    // Wallets are read here only when a test says so.
+    // The pool is synced only on request here, so this keeps it selling.
     await keepSelling(this.database);
     const order = { receive_address: receiver, energy, duration_sec: durationSec };
     const answer = await this.customer.post('/v1/orders', order);
     return { status: answer.status, key: String(answer.body.key) };
   }
 
-  /** Buys, and waits until the delivery is final. */
+  /** Buys and waits until the delivery is final. */
   async rent(receiver: string, energy?: number, durationSec?: number): Promise<bigint> {
     const { status, key } = await this.buy(receiver, energy, durationSec);
     if (status !== 202) throw new Error(`the order was answered ${status.toString()}`);
@@ -169,7 +172,9 @@ export class ReconcileWorld {
     );
   }
 
-  /** A delegation by the wallet's owner, or with the service's own key, that the service knows nothing of; solid. */
+  /**
+   * Delegates outside the service, by the wallet's owner or with the service's key. Returns once the block is solid.
+   */
   async delegateBehindOurBack(index: number, receiver: string, trx: number, withHotKey = false): Promise<string> {
     const wallet = this.world.poolWallets[index]!;
     const txid = await this.world.wallet.send(
@@ -187,7 +192,9 @@ export class ReconcileWorld {
     return txid;
   }
 
-  /** An undelegation that the service knows nothing of, by the wallet's owner or with the service's own key; solid. */
+  /**
+   * Undelegates outside the service, by the wallet's owner or with the service's key. Returns once the block is solid.
+   */
   async undelegateForeign(address: string, receiver: string, sun: number, withHotKey = false): Promise<string> {
     const wallet = this.world.poolWallets.find((each) => each.address === address)!;
     const txid = await this.world.wallet.send(
@@ -230,7 +237,7 @@ export class ReconcileWorld {
     return rows.reduce((sum, row) => sum + (row.frozen_balance_for_energy ?? 0), 0);
   }
 
-  /** Sets rules for the node, as its control port takes them; returns their ids. */
+  /** Sets fault rules of the node through its control port. Returns their ids. */
   async faults(rules: readonly Readonly<Record<string, unknown>>[]): Promise<readonly number[]> {
     const { added } = (await this.control('faults', { faults: rules })) as { added: readonly { id: number }[] };
     return added.map(({ id }) => id);
@@ -249,7 +256,7 @@ export class ReconcileWorld {
     return response.json();
   }
 
-  /** As a hand at the keyboard of the database would, at once: past every trigger. */
+  /** Changes rows in one transaction with triggers off, as a manual change of the database would. */
   async byHand(...statements: string[]): Promise<void> {
     await asAdmin(this.world.databaseUrl, async (client) => {
       await client.query('SET session_replication_role = replica');

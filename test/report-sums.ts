@@ -1,4 +1,4 @@
-// What a report must say, added up from the rows one after the other, without the database's help.
+// Computes a report's expected sums from the rows, one by one, without the database.
 import type { ReportBy } from '../src/reports/report-service.js';
 import type { Database } from '../src/store/database.js';
 
@@ -38,7 +38,7 @@ interface Raw {
   readonly wallets: ReadonlyMap<number, string>;
 }
 
-/** Every row that a report is made of. */
+/** Returns every row that a report uses. */
 export async function rawRows(database: Database): Promise<Raw> {
   const all = async <R extends object>(table: string) => database.query<R>(`SELECT * FROM ${table} ORDER BY id`);
   const orders = await all<{
@@ -67,7 +67,7 @@ function add(sums: Sums, key: string, name: string, amount: bigint): void {
   sums.set(key, row);
 }
 
-/** The parts of an amount that legs bear, the first one what is left over. */
+/** Splits an amount over the legs that bear it. The first leg takes the remainder. */
 function partsOf(amount: bigint, legs: Raw['legs']): [number | undefined, bigint][] {
   const bearing = legs.filter((leg) => !leg.top_up);
   const live = bearing.filter((leg) => leg.status !== 'released');
@@ -87,7 +87,7 @@ const NAMES: Readonly<Record<string, string>> = {
   adjustment: 'adjustmentsCredits',
 };
 
-/** The same sums, one row after the other. */
+/** Computes the report's sums one row at a time. */
 export function addedUp({ entries, orders, legs, burnt, wallets }: Raw, by: ReportBy, from: Date, before: Date): Sums {
   const sums: Sums = new Map();
   const dayOf = (at: Date): string => at.toISOString().slice(0, 10);

@@ -1,8 +1,8 @@
-// What a database has against what the code wants: functions and triggers by their definitions, everything else by a
-// committed listing.
+// Compares a database with the code's schema: functions and triggers by their definitions, all else by a committed
+// listing.
 import type { Queryable } from '../src/store/database.js';
 
-/** What the code wants; each statement makes one function. */
+/** The schema of the code. Each statement creates one function. */
 export interface Wanted {
   readonly functions: Readonly<Record<string, string>>;
   readonly triggers: readonly string[];
@@ -10,9 +10,9 @@ export interface Wanted {
   readonly listing: readonly string[];
 }
 
-// Identities are taken for what they are; a default that is none of ours (an identity's) does not show. A partition has its
-// table's, which Postgres 17 and newer say of it too. Before 16 a
-// view’s columns are said with their table, however few there are.
+// An identity column is listed as such, without its internal default. A partition inherits the identity of its table,
+// and only Postgres 17 and newer report it for the partition. Before 16, Postgres lists a view's columns with their
+// table.
 const LISTING = `
   SELECT format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                 CASE WHEN a.attnotnull THEN ' NOT NULL' END,
@@ -41,17 +41,17 @@ const LISTING = `
   UNION ALL
   SELECT format('type %s', t.typname) FROM pg_type t
    WHERE t.typnamespace = 'public'::regnamespace AND t.typtype IN ('d', 'e', 'r')`;
-// TypeORM's own table is no affair of ours.
+// TypeORM's own table is excluded.
 const OURS = `WITH ours AS (
   SELECT * FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname NOT LIKE 'migrations%')`;
 
-/** Tables, columns, constraints and indexes of a database, one a line, in a fixed order. */
+/** Returns tables, columns, constraints and indexes of a database, one per line, in a fixed order. */
 export async function listingOf(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ line: string }>([OURS, LISTING].join(''));
   return rows.map(({ line }) => line.replace(/\s+/g, ' ')).sort();
 }
 
-/** Every difference as a line that says which side has it. Run it in a transaction that is rolled back. */
+/** Returns every difference as a line that names the side. Run it in a transaction that is rolled back. */
 export async function driftOf(tx: Queryable, wanted: Wanted): Promise<string[]> {
   const listing = await listingOf(tx);
   const triggers = await tx.query<{ line: string }>(

@@ -1,8 +1,8 @@
-// Whether a value is one by a schema of the interface's description.
+// Validates a value against a schema of the OpenAPI document.
 
 type Json = ReturnType<typeof JSON.parse>;
 
-/** What is wrong with a value by a schema of the document; empty when nothing is. Knows the keywords used there. */
+/** Returns the errors of a value; empty when it is valid. Supports the JSON Schema keywords that the document uses. */
 export function schemaFaults(document: Json, value: Json, schema: Json, at = 'value'): string[] {
   const faults = (inner: Json, by: Json, place: string): string[] => schemaFaults(document, inner, by, place);
   const isOfForm = (form: Json): boolean => isOf(document, value, form);

@@ -1,5 +1,5 @@
-// A server that answers as a test says, one answer after the other, and keeps what it was asked. It checks the signature of
-// every request by the rules of the interface.
+// A server that sends scripted answers in order and records its requests. It checks every signature by the interface's
+// rules.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,14 +11,14 @@ const API_KEY = 'test_api_key_123';
 
 export interface Asked {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly atMs: number;
 }
 
-/** `lost`: the connection breaks without an answer. `silent`: nothing comes. A function writes what it likes. */
+/** `lost` breaks the connection without an answer. `silent` sends nothing. A function writes its own answer. */
 export type Reply =
   | 'lost'
   | 'silent'
@@ -30,7 +30,7 @@ export type Reply =
     }
   | ((response: ServerResponse, asked: Asked) => void);
 
-/** An error as the service answers one. */
+/** An error body in the service's format. */
 export const refusal = (
   status: number,
   error: string,
@@ -64,7 +64,7 @@ export class ScriptedService {
     return service;
   }
 
-  /** What comes next; the last one answers whatever follows too. */
+  /** Sets the next answers. The last one repeats. */
   answer(...replies: readonly Reply[]): void {
     this.replies.splice(0, this.replies.length, ...replies);
     this.asked.length = 0;
@@ -74,7 +74,7 @@ export class ScriptedService {
     return new EnergyClient({ baseUrl: this.baseUrl, merchant: MERCHANT, apiKey: API_KEY, ...settings });
   }
 
-  /** What a program of a merchant's is set up by. */
+  /** The environment of a merchant's program. */
   get env(): Record<string, string> {
     return { BASE_URL: this.baseUrl, MERCHANT, API_KEY };
   }

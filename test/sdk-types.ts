@@ -1,4 +1,4 @@
-// The types of packages/sdk, made of the description of the interface.
+// Generates the types of packages/sdk from the OpenAPI document.
 
 export const TYPES_OF_SDK = 'packages/sdk/src/api-types.ts';
 
@@ -6,7 +6,7 @@ export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** As much of JSON Schema as the description uses. */
+/** The part of JSON Schema that the document uses. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -20,7 +20,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** What makes the type, and what says more about a value than a type can; anything else in a schema is an error. */
+/** Keywords that form the type, and keywords that no type can express. Any other keyword is an error. */
 const KNOWN = new Set([
   ...['$ref', 'type', 'enum', 'const', 'items', 'properties', 'required', 'oneOf', 'description'],
   ...['additionalProperties', 'title', 'default', 'examples', 'format', 'pattern'],
@@ -35,7 +35,7 @@ const UNION_WIDTH = 60;
 const HEAD =
   '// Made of openapi.json, which test/unit/sdk.test.ts compares. Integers are whole numbers up to 2^53 - 1; times are ISO 8601 in UTC.';
 
-/** The text of the types. Throws at a schema that has no rule here. */
+/** Returns the source of the types. Throws for a schema that no rule covers. */
 export function typesOf({ components }: Document): string {
   const types = Object.entries(components.schemas).map(([name, schema]) => {
     const type = typeOf(schema, '');
@@ -66,7 +66,7 @@ function oneTypeOf(kind: string, schema: Schema, indent: string): string {
 }
 
 const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
-/** A union that begins on a line of its own has its space. */
+/** A union that starts on a new line needs no space before it. */
 const spaced = (type: string): string => (type.startsWith('\n') ? type : ` ${type}`);
 const inArray = (type: string): string => (/^(?:[^{]* \||\n)/.test(type) ? `(${type})` : type);
 
@@ -75,7 +75,7 @@ function unionOf(values: readonly string[], indent: string): string {
   return line.length < UNION_WIDTH ? line : values.map((value) => `\n${indent}  | ${literal(value)}`).join('');
 }
 
-/** Of several forms the members that each must have. */
+/** With several forms, intersects the members with the required members of each form. */
 function objectOf(schema: Schema, indent: string): string {
   const members = membersOf(schema, indent);
   if (schema.oneOf === undefined) return members;

@@ -1,4 +1,4 @@
-// Two real Postgres servers, the second a streaming standby of the first until a test promotes it.
+// Two real Postgres servers. The second is a streaming standby of the first until a test promotes it.
 import { execFile } from 'node:child_process';
 import { appendFile, chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,20 +12,20 @@ const COPY_LIMIT_MS = 60_000;
 export interface ServerPair {
   readonly first: Postgres;
   readonly second: Postgres;
-  /** Starts a stopped one again where it was, as it was. */
+  /** Restarts a stopped server on its old port and data directory. */
   restart(which: 'first' | 'second'): Promise<void>;
   stop(which: 'first' | 'second'): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `url` of both, in this order, or as given. */
+/** Returns a URL of these servers, in the given order, with the credentials of `like`. */
 export function urlOf(servers: readonly (Postgres | number)[], like: Postgres, query = ''): string {
   const { username, password } = new URL(like.url);
   const hosts = servers.map((each) => `127.0.0.1:${(typeof each === 'number' ? each : each.port).toString()}`);
   return `postgres://${username}:${password}@${hosts.join(',')}/postgres${query}`;
 }
 
-/** A data directory that pairs are copied from: making one anew costs more than all else. */
+/** A data directory that pairs are copied from. Initialising a new one is the slowest part of a start. */
 export interface PairImage {
   readonly dir: string;
   remove(): Promise<void>;
@@ -39,7 +39,7 @@ export async function makeImage(): Promise<PairImage> {
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
 }
 
-/** The second is a copy of the first, and follows it. */
+/** Starts a server and a standby that follows it. */
 export async function startPair(image: PairImage): Promise<ServerPair> {
   const dir = await mkdtemp(join(image.dir, 'pair-'));
   await chmod(dir, 0o755);
@@ -82,7 +82,7 @@ export async function startPair(image: PairImage): Promise<ServerPair> {
   };
 }
 
-/** Returns when the server takes writes. */
+/** Returns once the server accepts writes. */
 export async function promote(server: Postgres): Promise<void> {
   await asAdmin(server.url, (client) => client.query('SELECT pg_promote(true, 15)'));
 }

@@ -1,4 +1,4 @@
-// The services that operators' commands use, on a database that a test acts on as its owner.
+// The services behind the operator's commands, on the owner's database connection.
 import type { INestApplicationContext } from '@nestjs/common';
 import { Sealers } from '../src/base/sealers.js';
 import { Ledger } from '../src/billing/ledger.js';
@@ -29,7 +29,7 @@ export const projectsOn = (database: Database, app: INestApplicationContext): Pr
     database.source.getRepository(Project),
   );
 
-/** Without a key in its settings it assigns nothing. */
+/** It assigns no addresses when `app` has no deposit key. */
 export const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
   new DepositAddresses(
     database,

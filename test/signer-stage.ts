@@ -1,4 +1,4 @@
-// A signer in this process, with its files in a folder of its own and clocks that a test moves.
+// A signer in this process, with its files in a folder of the test and clocks that the test controls.
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ export const RECEIVER = address('signer-receiver');
 export const OUTSIDER = address('signer-outsider');
 export const HOT_KEY = key('signer-hot');
 export const TRX = 1_000_000n;
-/** What the chain and this machine say in most tests. */
+/** The time of chain and machine in most tests. */
 export const EPOCH_MS = 1_800_000_000_000;
 export const YEARS_MS = 10 * 365 * 86_400_000;
 
@@ -32,7 +32,9 @@ export let signer: SocketSigner;
 let nowMs = 0;
 export const events: SignerEvent[] = [];
 
-/** Lays the signer's program where every user may read it: the folder of the project may be closed to others. */
+/**
+ * Copies the signer's program to a folder that every user can read. The project's folder may be closed to other users.
+ */
 export function layProgram(path: string): void {
   for (const name of readdirSync('dist/bundle').filter((each) => /^(main\.signer|part-.*)\.js$/.test(each))) {
     cpSync(join('dist/bundle', name), join(path, name));
@@ -49,7 +51,7 @@ export async function openFolder(): Promise<void> {
   settings = readSignerSettings(environment());
 }
 
-/** The clocks of a machine that was started at EPOCH_MS and says so. */
+/** The clocks of a machine that started at EPOCH_MS. */
 export const clocks = { monotonicMs: () => nowMs, wallMs: () => EPOCH_MS + nowMs };
 
 export async function openSigner(): Promise<void> {
@@ -70,12 +72,12 @@ export async function closeFolder(): Promise<void> {
   await rm(folder, { recursive: true });
 }
 
-/** Moves both clocks on. */
+/** Advances both clocks. */
 export function passMs(ms: number): void {
   nowMs += ms;
 }
 
-/** A successor on the same socket and files, once the one before has ended. */
+/** Stops the signer and starts a new one on the same socket and files. */
 export async function restart(wallMs: () => number = clocks.wallMs): Promise<void> {
   await server.close();
   server = new SignerServer(settings, () => undefined, { ...clocks, wallMs });

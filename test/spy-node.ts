@@ -1,18 +1,21 @@
-// A node's HTTP face in front of a real one that lets a test look at, or meddle with, each exchange as it happens.
+// A proxy in front of a real node that lets a test observe or change each exchange.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-/** What becomes of a request: passed on (undefined), answered with this text, or its connection broken. */
+/**
+ * The fate of a request: forwarded (undefined), answered with this text, or its connection broken before or after the
+ * node.
+ */
 export type Meddling = { readonly says: string; readonly status?: number } | 'break' | 'break-after' | undefined;
 
 export interface SpyNode {
   readonly url: string;
-  /** Called before a request is passed on. */
+  /** Called before a request is forwarded. */
   before: (path: string, body: string) => Promise<Meddling> | Meddling;
-  /** Called when the real node has answered, before its answer is handed on. */
+  /** Called when the real node has answered, before the proxy forwards the answer. */
   after: (path: string) => Promise<void> | void;
-  /** What is handed on instead of the real node's answer. */
+  /** Returns the text to send instead of the real node's answer. */
   change: (path: string, text: string) => string;
-  /** Back to passing everything on. */
+  /** Forwards everything unchanged again. */
   readonly rest: () => void;
   readonly close: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A whole service with a test project in it, and a player for which time passes when a test wants it to.
+// A service with a test project, and a player of test orders whose time a test controls.
 import { Numberer } from '../src/events/numberer.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { createDataSource } from '../src/store/data-source.js';
@@ -12,14 +12,14 @@ import { ledgerOn } from './services.js';
 import { asRole } from './setup/roles.js';
 
 export interface TestProjectWorld extends OrderWorld {
-  /** What a worker plays test orders by, in the worker's role of the database. */
+  /** The worker's service that plays test orders, on a connection with the worker's role. */
   readonly player: TestOrders;
   readonly playerDatabase: Database;
-  /** A project with credits; a test project unless said. */
+  /** Creates a project with credits, by default a test project. */
   readonly customer: (options?: { readonly isTest?: boolean; readonly balance?: bigint }) => Promise<HmacCustomer>;
-  /** Makes the next move of each test order due, and has it made. Returns how many. */
+  /** Makes the next move of each test order due and runs it. Returns the number of moves. */
   readonly move: () => Promise<number>;
-  /** Every event of the project that has happened so far. */
+  /** Returns up to 100 events of the project. */
   readonly eventsOf: (customer: HmacCustomer) => Promise<TestEvent[]>;
 }
 
@@ -59,7 +59,7 @@ export async function openTestProjectWorld(extra: Record<string, string> = {}): 
   };
 }
 
-/** Of one worker: its own connections, with a worker's rights. */
+/** A worker's own connections, with its rights. */
 export async function openPlayerDatabase(world: Pick<OrderWorld, 'env'>): Promise<Database> {
   const url = asRole(world.env['DATABASE_URL']!, 'worker');
   const source = createDataSource({
@@ -74,7 +74,7 @@ export async function openPlayerDatabase(world: Pick<OrderWorld, 'env'>): Promis
 export const playerOn = (database: Database): TestOrders =>
   new TestOrders(database, ledgerOn(database), openLog('silent'));
 
-/** As if time had passed. */
+/** Makes the next move of all test orders due. */
 export const makeDue = async (api: Pick<TestApi, 'database'>): Promise<void> => {
   await api.database.query(`UPDATE orders SET play_at = clock_timestamp() - interval '1 ms', lease_until = NULL
     WHERE play_at IS NOT NULL`);

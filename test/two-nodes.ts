@@ -1,4 +1,4 @@
-// Two nodes of one chain as a worker has them, and what is done by them until something is so.
+// A worker with two nodes of one chain, and steps that repeat until a condition holds.
 import { until } from '../packages/local/src/wait.js';
 import {
   api,
@@ -17,13 +17,13 @@ import {
 export const INFO = 'walletsolidity/gettransactioninfobyid';
 export const MOVE_LIMIT_MS = 10_000;
 
-/** The first node is looked over the shoulder, the second one is the chain's own. */
+/** The first node is behind the spy proxy. The second one is the chain's own. */
 export const TWO_NODES = () => ({
   TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
   TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   TRON_POLL_MS: '50',
 });
-/** The one that is looked over the shoulder comes second. */
+/** The node behind the spy proxy is the second one. */
 export const OTHER_WAY_ROUND = () => ({
   TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
   TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,
@@ -32,7 +32,7 @@ export const withTwoNodes = (extra: Record<string, string> = {}): Promise<Hand> 
   Hand.open({ ...TWO_NODES(), ...extra });
 
 export async function sent(hand: Hand): Promise<string> {
-  // Deaths in a row pause a wallet, and here they are made.
+  // Consecutive deaths pause a wallet, and these tests cause them on purpose.
   await api.database.query(
     'UPDATE pool_wallet SET deaths = 0, delivery_pauses = 0, delivery_held_until = NULL, delivery_fault = NULL',
   );
@@ -45,7 +45,7 @@ export async function sent(hand: Hand): Promise<string> {
   return key;
 }
 
-/** Reads and works on until something is so. */
+/** Follows blocks and advances orders until `isSo` returns true. */
 export async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
   await until(
     async () => {

@@ -1,16 +1,16 @@
-// Rentals of one receiver on the local chain, with energy really used, for tests of what stays usable.
+// Rentals of one receiver on the local chain, with real energy usage, for tests of the energy that stays usable.
 import { TronClient } from '../src/chain/tron.client.js';
 import { verifyRecords } from '../src/verify/verify.js';
 import { api, callers, type Hand, mine, orderOf, rent, useEnergy } from './protocol-stage.js';
 
-/** Of the chain's time, in blocks of three seconds. */
+/** Chain time, in blocks of three seconds. */
 export const SHORT_SEC = 300;
 export const LONG_SEC = 3_600;
-/** A call uses some 5 000 energy so many times. */
+/** A call repeats a step of about 5 000 energy this often. */
 const CALLS = 10;
 
 let used = 0;
-/** Each test rents for an address that nothing was ever rented for. */
+/** Returns an address without earlier rentals. */
 export const nextCaller = () => callers[used++]!;
 
 const resourcesOf = (address: string) => api.app.get(TronClient).accountResources(address);
@@ -20,7 +20,7 @@ export async function usable(address: string): Promise<number> {
   return Number(energyLimit - energyUsed);
 }
 
-/** Uses energy of the address, in a block; returns how much. */
+/** Uses energy of the address in a block. Returns the amount used. */
 export async function spend(caller: (typeof callers)[number], times = CALLS): Promise<number> {
   const before = Number((await resourcesOf(caller.address)).energyUsed);
   await useEnergy(caller, times);
@@ -37,7 +37,7 @@ export async function settled(hand: Hand, to: string, energy: number, durationSe
 
 const ROUNDS_MAX = 60;
 
-/** Makes blocks, and has the worker look at them and go on, until `isSo`; a busy machine takes more of them. */
+/** Makes blocks and lets the worker process them until `isSo` returns true. A slow machine needs more rounds. */
 export async function goOnUntil(hand: Hand, what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     if (await isSo()) return;
@@ -52,7 +52,7 @@ export async function goOnUntil(hand: Hand, what: string, isSo: () => Promise<bo
 export const isEmpty = async (text: string, address: string): Promise<boolean> =>
   (await api.database.query(text, [address])).length === 0;
 
-/** On to the end of the short rentals, whose reclaims come into a block. */
+/** Continues past the end of the short rentals until a block includes their reclaims. */
 export async function endShort(hand: Hand, address: string): Promise<void> {
   await mine(SHORT_SEC / 3 + 1);
   await hand.look();
@@ -61,12 +61,12 @@ export async function endShort(hand: Hand, address: string): Promise<void> {
   await goOnUntil(hand, 'the reclaims in a block', () => isEmpty(left, address));
 }
 
-/** On until nothing that reclaims left at the receiver is to be weighed, and every top-up is in a solid block. */
+/** Continues until every reclaim's leftover usage is weighed and every top-up is in a solid block. */
 export async function makeUp(hand: Hand, address: string): Promise<void> {
   const due = `SELECT 1 FROM reclaim_usage u JOIN chain_tx t ON t.id = u.tx_id
     WHERE u.receive_address = $1 AND u.weighed_at IS NULL AND t.status IN ('included', 'solid')`;
   await goOnUntil(hand, 'every reclaim weighed', async () => {
-    // Work that was put off after a failure is tried now.
+    // Retries work that was postponed after a failure.
     await api.database.query(`UPDATE open_orders SET top_up_after = NULL`);
     await hand.topUp();
     return isEmpty(due, address);
@@ -93,7 +93,7 @@ export const topUpsOf = (key: string): Promise<LegRow[]> =>
     [key],
   );
 
-/** The readings of a receiver's reclaims: how often they were weighed, and what was left by then. */
+/** Returns the usage rows of a receiver's reclaims: used energy, weighed or not, and the leftover. */
 export const usageOf = (address: string) =>
   api.database.query<{ used: bigint; weighed: boolean; left: bigint | null }>(
     `SELECT used_energy AS used, weighed_at IS NOT NULL AS weighed, left_energy AS left FROM reclaim_usage
@@ -106,7 +106,7 @@ export async function expectSoundRecords(): Promise<void> {
   expect(report.checks.flatMap(({ findings }) => findings)).toEqual([]);
 }
 
-/** On to the end of every rental of the receiver, and its reclaim. */
+/** Continues past the end of every rental of the receiver until all are reclaimed. */
 export async function endAll(hand: Hand, address: string): Promise<void> {
   await mine(LONG_SEC / 3);
   await hand.look();

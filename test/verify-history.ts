@@ -1,6 +1,6 @@
-// A history in which everything has happened once: rentals delivered, extended, reclaimed and refunded on the local chain,
-// credits booked in every way, deposits decided on, auto-delegation, events numbered and pruned, a delivered webhook.
-// `planted` judges it with a falsehood in it, inside a transaction that is rolled back.
+// Records in which every kind of change happened once: rentals delivered, extended, reclaimed and refunded on the local
+// chain, credits booked in every way, deposits decided, auto-delegation, events numbered and pruned, a delivered
+// webhook. `planted` adds a false row, runs `verify`, and rolls back.
 import { randomUUID } from 'node:crypto';
 import { CreditRequests } from '../src/billing/credit-requests.js';
 import { credits } from '../src/domain/units.js';
@@ -20,9 +20,9 @@ import { refundOrder, withKey } from './order-world.js';
 import { ReconcileWorld } from './reconcile-world.js';
 
 const LIMIT_MS = 120_000;
-/** Of a key that was revoked. */
+/** Id of a revoked key. */
 const REVOKED_KEY = randomUUID();
-/** Of the rows that plants name. */
+/** Ids that the planted statements use. */
 export interface History {
   readonly world: ReconcileWorld;
   readonly project: string;
@@ -45,7 +45,7 @@ export async function openHistory(): Promise<History> {
     running,
   ]);
   await until(() => extended(world, key), LIMIT_MS, 'the extension');
-  // From here on nothing moves by itself.
+  // From here on the worker makes no changes.
   await world.worker.get(FulfilmentLoop).stop();
   const bought = await world.buy(receiver(2), 67_000);
   await refundOrder(api, customer.merchant, bought.key);
@@ -70,7 +70,7 @@ async function isReclaimed({ database }: ReconcileWorld, id: bigint): Promise<tr
   return rows.length > 0 ? true : undefined;
 }
 
-/** A worker may have the order in its hands just then. */
+/** Retried, because a worker may hold the order. */
 async function extended({ api, customer }: ReconcileWorld, key: string): Promise<true | undefined> {
   await keepSelling(api.database);
   const signing = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
@@ -79,7 +79,10 @@ async function extended({ api, customer }: ReconcileWorld, key: string): Promise
   return answer.status === 200 ? true : undefined;
 }
 
-/** An adjustment, a compensation, a top-up that a second person approved, a limit, a cap, and a key that was revoked. */
+/**
+ * Books an adjustment, a compensation, a top-up approved by a second person, a debt limit, a daily cap and a revoked
+ * key.
+ */
 async function book({ world, project, running }: History): Promise<void> {
   const { ledger, database } = world.api;
   await ledger.adjust(project, credits(-1000), 'a-correction', AUTHOR);
@@ -114,7 +117,7 @@ async function book({ world, project, running }: History): Promise<void> {
 type Admin = Parameters<CreditRequests['ask']>[2];
 
 const TXID = `sha256(convert_to('deposit ' || $1::text, 'UTF8'))`;
-/** In the order of the book: the entry, the deposit, the balance. */
+/** The account, address and rate that the deposits need. */
 const PAY_IN = [
   `INSERT INTO deposit_account (account, first_address) VALUES (7, 'TDepositAddress7') ON CONFLICT DO NOTHING`,
   `INSERT INTO deposit_address (address, account, place, project_id) VALUES ('TDepositAddress7', 7, 0, $2) ON CONFLICT DO NOTHING`,
@@ -127,7 +130,7 @@ const DEPOSIT = `INSERT INTO deposit (txid, kind, place, project_id, address, fr
          CASE $3 WHEN 'credited' THEN t.key END, CASE $3 WHEN 'credited' THEN 60000000 END
     FROM (SELECT ${TXID} AS txid, 'deposit:' || encode(${TXID}, 'hex') || ':native:0' AS key) t RETURNING id`;
 
-/** One deposit credited, one credited and given back, one ignored by an act. */
+/** Adds three deposits: one credited, one credited and returned, one ignored by the operator. */
 async function payIn({ world, project }: History): Promise<void> {
   const { database, ledger } = world.api;
   await database.transaction(async (tx) => {
@@ -162,7 +165,7 @@ async function payIn({ world, project }: History): Promise<void> {
 const BUY = `SELECT buy_for_auto_delegation(id, fence, $2, $3, 30000, 3600, 1500000, 4500000, 30000000, 3500000000, 1000, 20, NULL, $4)
   FROM auto_delegation WHERE id = $1`;
 
-/** Two purchases of an auto-delegation: one refunded, one open. */
+/** Makes two purchases of an auto-delegation: one refunded, one open. */
 async function keepSupplied({ world, project }: History, address: string): Promise<void> {
   const { api } = world;
   const [{ id } = { id: 0n }] = await api.database.query<{ id: bigint }>(
@@ -179,7 +182,7 @@ async function keepSupplied({ world, project }: History, address: string): Promi
   }
 }
 
-/** Every event numbered, the oldest three pruned, and one delivery made of what came after them. */
+/** Numbers every event, prunes the oldest three, and makes deliveries of the later ones. */
 async function reportEverything({ world, project }: History): Promise<void> {
   const { database } = world.api;
   const numberer = new Numberer(database, new Metrics(), openLog('silent'));
@@ -200,7 +203,7 @@ async function reportEverything({ world, project }: History): Promise<void> {
   );
 }
 
-/** Runs `statements` past every trigger, returns the findings of `verify`, and undoes them. */
+/** Runs `statements` with triggers off, returns the report of `verify`, and rolls back. */
 export async function planted(database: Database, statements: readonly string[]): Promise<Report> {
   const undone = new Error('undone');
   let report: Report | undefined;
@@ -219,7 +222,7 @@ export async function planted(database: Database, statements: readonly string[])
   return report!;
 }
 
-/** The database as `tx` sees it: what would begin a transaction joins this one. */
+/** Returns the database as `tx` sees it. Nested transactions join `tx`. */
 function within(database: Database, tx: Transaction): Database {
   const query = async (statement: Statement | string, params?: readonly unknown[]): Promise<unknown> => {
     const text = typeof statement === 'string' ? statement : statement.text;

@@ -1,4 +1,4 @@
-// Falsehoods that `verify` must name: of the ledger, deposits, events, accounts and auto-delegations.
+// False rows that `verify` must find: ledger, deposits, events, accounts and auto-delegations.
 import { balanceBy, CHARGE, ORDER, PROJECT, type Plant } from './verify-plants-orders.js';
 
 const DEPOSIT = `id = (SELECT min(id) FROM deposit WHERE status = 'credited')`;

@@ -1,7 +1,7 @@
-// Falsehoods that `verify` must name: of orders, their delegations, transactions and wallets. `:running`, `:ended`, `:refunded` and
-// `:project` stand for rows of the history (test/verify-history.ts).
+// False rows that `verify` must find: orders, delegations, transactions and wallets. `:running`, `:ended`, `:refunded`
+// and `:project` name rows of the history (test/verify-history.ts).
 
-/** Falsehood, statements, and the checks that must name it: of the first one the row, and what it should be. */
+/** Name, statements, and the checks that must find it; for the first check the row and the expected details. */
 export type Plant = readonly [
   what: string,
   statements: readonly string[],

@@ -1,5 +1,5 @@
-// What receivers got, judged as it came by the public library, and held against the log of each project in the end: every
-// event of every order, at least once, byte for byte, signed, and nothing else.
+// Verifies received webhooks with the public library, and compares them with each project's log at the end. Every event
+// of every order must arrive at least once, byte for byte and signed, and nothing else may arrive.
 import { Webhook } from 'standardwebhooks';
 import type { Taken } from './webhook-receivers.js';
 
@@ -7,14 +7,14 @@ export interface JudgedEndpoint {
   readonly id: string;
   readonly projectId: string;
   readonly secret: string;
-  /** All unless said. */
+  /** All types by default. */
   readonly types?: readonly string[];
 }
 
-/** Rows of the database that is judged. */
+/** Reads rows of the judged database. */
 export type ReadRows = <Row extends object>(text: string, params: unknown[]) => Promise<Row[]>;
 
-/** An event as one endpoint got it. */
+/** An event as one endpoint received it. */
 interface Got {
   readonly body: string;
   times: number;
@@ -27,7 +27,7 @@ interface SentEvent {
   readonly data: { readonly order?: { readonly id: number; readonly status: string; readonly settled: boolean } };
 }
 
-/** What an order is at the moment of an event, and no later one. */
+/** The order's state at each event type. */
 const STATES: Readonly<Record<string, { readonly status: string; readonly settled: boolean }>> = {
   'order.created': { status: 'reserved', settled: false },
   'order.delivered': { status: 'delivered', settled: false },
@@ -40,16 +40,16 @@ interface LoggedEvent {
   readonly key: string;
   readonly type: string;
   readonly payload: string;
-  /** What the sender says of it; null without a delivery. */
+  /** Status of the delivery; null without one. */
   readonly status: string | null;
   readonly attempts: number | null;
-  /** Of its types, and numbered while it was there. */
+  /** Of the endpoint's types, and numbered while the endpoint existed. */
   readonly isWanted: boolean;
 }
 
 const SHOWN_MAX = 5;
 
-/** From its own creation on an endpoint gets every event of its types; $3 null: all. */
+/** From its own creation on, an endpoint receives every event of its types. A null $3 selects all types. */
 const LOGGED = `SELECT e.payload::json ->> 'id' AS key, e.type, e.payload, d.status, d.attempts,
     ($3::text[] IS NULL OR e.type = ANY ($3)) AND e.position >= (
       SELECT min(c.position) FROM event c WHERE c.project_id = $2 AND c.type = 'webhook.created'
@@ -57,7 +57,7 @@ const LOGGED = `SELECT e.payload::json ->> 'id' AS key, e.type, e.payload, d.sta
   FROM event e LEFT JOIN webhook_delivery d ON d.event_id = e.id AND d.endpoint_id = $1::uuid AND d.cause = 'event'
  WHERE e.project_id = $2 AND e.position IS NOT NULL ORDER BY e.position`;
 
-/** Straight from the orders: what their owner must have received by now. */
+/** Derived from the orders alone: the events that their owner must have received by now. */
 const OWED = `SELECT o.id::text AS id, array_remove(ARRAY['order.created',
       CASE WHEN o.status = 'delivered' THEN 'order.delivered' END,
       CASE WHEN o.status = 'delivered' THEN 'order.settled' END,
@@ -66,17 +66,20 @@ const OWED = `SELECT o.id::text AS id, array_remove(ARRAY['order.created',
      AND o.created_at > (SELECT created_at FROM webhook_endpoint WHERE id = $1::uuid)`;
 
 export class WebhookJudge {
-  /** What was wrong with a request when it came. */
+  /** Errors of requests, found on arrival. */
   readonly wrongs: string[] = [];
   private readonly got = new Map<string, Map<string, Got>>();
   private excusedUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** Events that came, each counted once at each endpoint. */
+  /** Number of received events, each counted once per endpoint. */
   get count(): number {
     return [...this.got.values()].reduce((sum, events) => sum + events.size, 0);
   }
 
-  /** Judges a request by its endpoint's secret; how often its event has come there with it, 0 when it is not to be trusted. */
+  /**
+   * Verifies a request with its endpoint's secret. Returns how often its event has arrived there, or 0 if it is
+   * invalid.
+   */
   take({ id, secret }: JudgedEndpoint, { headers, body }: Taken): number {
     const key = headers['webhook-id'] ?? '';
     let event: SentEvent;
@@ -102,12 +105,12 @@ export class WebhookJudge {
     return one.times;
   }
 
-  /** A failover lost commits: what comes until then, by the monotonic clock, may be in no log any more. */
+  /** After a failover that lost commits: an event from before `ms` (monotonic clock) may be missing from the log. */
   excuseUntil(ms: number): void {
     this.excusedUntilMs = ms;
   }
 
-  /** Of one endpoint: what it should have got and did not, and the other way round. Empty when all is well. */
+  /** Returns missing, altered and unexpected events of one endpoint. Empty when all is well. */
   async holdAgainst(endpoint: JudgedEndpoint, read: ReadRows): Promise<string[]> {
     const { id, types } = endpoint;
     const got = this.got.get(id) ?? new Map<string, Got>();
@@ -133,7 +136,7 @@ export class WebhookJudge {
       : [...wrongs.slice(0, SHOWN_MAX), `webhook ${id}: ${wrongs.length.toString()} such faults`];
   }
 
-  /** How often it got an event again although it had said so before: by deaths between an answer and its record. */
+  /** Counts events received more often than recorded attempts, as after a crash between answer and record. */
   async repeatsOf(endpoint: JudgedEndpoint, read: ReadRows): Promise<number> {
     const attempts = new Map(
       (await read<LoggedEvent>(LOGGED, paramsOf(endpoint))).map((each) => [each.key, each.attempts ?? 0]),

@@ -1,4 +1,5 @@
-// Receivers of webhooks on this machine, over http and under TLS as shop.example.com: what came, and what is answered.
+// Webhook receivers on this machine, over http and, as shop.example.com, over TLS. They record requests and send set
+// answers.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -19,13 +20,13 @@ export type Answer = (taken: Taken, response: ServerResponse) => void;
 
 export interface Receivers {
   readonly port: number;
-  /** Where all that came before is read when a sender may write: requests written one after the other arrive so. */
+  /** Limited to TLS 1.2: its handshake lets a sender write only after the server has read all earlier requests. */
   readonly tlsPort: number;
-  /** For a sender: whom it asks for shop.example.com, and whose certificates it trusts. */
+  /** Settings of a sender: the DNS server that resolves shop.example.com, and the certificates to trust. */
   readonly env: Record<string, string>;
-  /** In the order in which it began to arrive. */
+  /** In order of arrival. */
   readonly taken: Taken[];
-  /** By path; 204 unless said. */
+  /** By path; 204 by default. */
   readonly answers: Map<string, Answer>;
   readonly close: () => Promise<void>;
 }
@@ -49,7 +50,7 @@ export async function openReceivers(): Promise<Receivers> {
   writeFileSync(caFile, authority.ca);
   const dns = await startDnsServer();
   dns.answer = () => ['127.0.77.1'];
-  // By TLS 1.3 a sender writes while the end of its handshake is unread, and is read in the order of those ends.
+  // Under TLS 1.3 a sender may write before the server has read its handshake, so requests could arrive out of order.
   const tls = { ...authority.issue(['shop.example.com']), maxVersion: 'TLSv1.2' } as const;
   const servers = [createServer(listener), createHttps(tls, listener)];
   for (const each of servers) {

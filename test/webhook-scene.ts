@@ -1,4 +1,4 @@
-// What tests of the sender begin with: a webhook world, receivers that it may send to, and senders that step when told to.
+// Webhook tests with a sender: a webhook world, receivers, and senders that step on demand.
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Database } from '../src/store/database.js';
 import type { HmacCustomer } from './client.js';
@@ -41,7 +41,7 @@ export class WebhookScene {
     return sender;
   }
 
-  /** A project's endpoint on an address of its own, so that no test waits for the turns of another. */
+  /** Creates an endpoint on its own address, so that tests do not share a concurrency limit per address. */
   async setUp(path: string, more: object = {}): Promise<NewEndpoint> {
     const customer = await this.world.newCustomer();
     this.addresses += 1;
@@ -75,7 +75,7 @@ export class WebhookScene {
     return row!.holder;
   }
 
-  /** As if the time of what waits had come. */
+  /** Makes all pending deliveries of an endpoint due. */
   async hurry(id: string): Promise<void> {
     await this.database.query(
       `WITH d AS (UPDATE webhook_delivery SET next_at = clock_timestamp() WHERE endpoint_id = $1 AND status = 'pending')
@@ -84,7 +84,7 @@ export class WebhookScene {
     );
   }
 
-  /** Nothing of one test is due in the next. */
+  /** Ends all pending deliveries, so that the next test has none. */
   async endAll(): Promise<void> {
     await this.database
       .query(`UPDATE webhook_delivery SET status = 'dropped', next_at = NULL, ended_at = now(), is_fresh = false

@@ -1,4 +1,4 @@
-// A sender inside the test: in its role of the database, with its one key, stepping when it is told to.
+// A sender inside the test, with its database role and its one key. It steps on demand.
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { until } from '../packages/local/src/wait.js';
@@ -10,7 +10,7 @@ import { openLog } from './log.js';
 import { envAs } from './setup/roles.js';
 
 const LIMIT_MS = 20_000;
-/** Of the service's settings those that a sender has too. */
+/** Settings of the service that a sender shares. */
 const SHARED = [
   ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'PG_NAMED_STATEMENTS'],
   ...['WEBHOOK_PORTS', 'WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'],
@@ -23,7 +23,7 @@ export interface TestSender {
   readonly run: (isDone: () => boolean | Promise<boolean>) => Promise<void>;
 }
 
-/** `world`: the settings of the service, whose master key and `WEBHOOK_` settings it goes by. */
+/** `world` holds the service's settings. The sender uses its master key and `WEBHOOK_` settings. */
 export async function openSender(
   world: Readonly<Record<string, string>>,
   extra: Readonly<Record<string, string>> = {},

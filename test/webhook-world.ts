@@ -1,4 +1,4 @@
-// What tests of webhooks begin with: a database, a Redis and an API whose chain nobody answers for.
+// Database, Redis and API for tests of webhooks. Its chain is unreachable.
 import { Numberer } from '../src/events/numberer.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { HmacCustomer } from './client.js';
@@ -15,11 +15,11 @@ export interface WebhookWorld {
   readonly redis: TestRedis;
   readonly env: Record<string, string>;
   readonly newCustomer: () => Promise<HmacCustomer>;
-  /** Of a URL that nobody asks, unless `more` says another. */
+  /** Creates a webhook. Its URL is never requested unless `more` names another. */
   readonly newWebhook: (customer: HmacCustomer, more?: object) => Promise<{ id: string; secret: string }>;
   readonly numberAll: () => Promise<void>;
   readonly freeze: (customer: HmacCustomer, isFrozen?: boolean) => Promise<void>;
-  /** Two events, after which the project works again. */
+  /** Emits two events by freezing and unfreezing the project. */
   readonly happen: (customer: HmacCustomer) => Promise<void>;
   readonly close: () => Promise<void>;
 }

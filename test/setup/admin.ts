@@ -1,11 +1,11 @@
-// Short administrative connections to the shared Postgres.
+// Short-lived administrative connections to the shared Postgres.
 import pg from 'pg';
 
-/** Longer than a busy machine needs: what hangs is to be seen, what is slow is not a fault. */
+/** Longer than a slow machine needs, so that only a hanging server fails. */
 const CONNECT_LIMIT_MS = 60_000;
 const ADMIN_LIMIT_MS = 60_000;
 
-/** Runs `work` on a connection of its own, which is closed in any case. Every statement has a limit. */
+/** Runs `work` on its own connection and always closes it. Every statement has a time limit. */
 export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: pastPooler(url),
@@ -22,17 +22,17 @@ export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promi
   }
 }
 
-/** The same server and user, another database. */
+/** Returns the URL of another database on the same server, with the same user. */
 export function databaseUrl(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
   return changed.href;
 }
 
-/** The server itself, where the URL is of the pooler that the tests go through: a session of one's own keeps what it sets. */
+/** Replaces the host of a pooler URL by the server's own: session settings do not survive a transaction-mode pooler. */
 export function pastPooler(url: string): string {
   const port = process.env['TEST_POOLER_PORT'];
-  // A URL of several hosts is none to URL, and leads to no pooler.
+  // `URL` cannot parse a URL of several hosts, and such a URL never names the pooler.
   if (port === undefined || !URL.canParse(url)) return url;
   const changed = new URL(url);
   if (changed.port !== port) return url;
@@ -41,7 +41,7 @@ export function pastPooler(url: string): string {
   return changed.href;
 }
 
-/** A variable that the global set-up has set; without it the tests were not started through Jest's configuration. */
+/** Reads a variable of Jest's global set-up. Throws when the tests run without jest.config.js. */
 export function fromSetup(
   name: 'TEST_DATABASE_URL' | 'TEST_DATABASE_PREFIX' | 'TEST_ROLE_PASSWORD' | 'TEST_REDIS_URL',
 ): string {

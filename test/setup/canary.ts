@@ -1,6 +1,6 @@
-// The search for secrets over a whole run of the tests. While it runs, every secret that it makes is noted, and all that
-// the service says is kept: logs, output of processes, answers, metrics, Redis. At the end one is searched for the other.
-// In files of a directory of the run's own, since Jest's workers are processes; outside a run nothing is kept.
+// Secret search over a whole test run. Every secret that the run makes is noted. All output of the service is kept:
+// logs, process output, answers, metrics, Redis. At the end the search looks for the secrets in the output. Both lie in
+// files of a directory per run, because Jest's workers are separate processes. Outside a run nothing is kept.
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync, createReadStream } from 'node:fs';
 import { mkdtemp, readFile, readdir } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { Canary } from '../canary.js';
 
 const SECRETS = 'secrets.';
 const SAID = 'said.';
-/** More than any form of a secret is long, so that one across two chunks is seen. */
+/** Longer than any form of a secret, so that a secret across two chunks is found. */
 const OVERLAP_CHARS = 1024;
 const SECRET_CHARS_MIN = 16;
 const MASTER_KEYS = ['MASTER_KEY', 'MASTER_KEY_PREVIOUS'] as const;
@@ -26,10 +26,10 @@ export type Kind =
 
 const directory = (): string | undefined => process.env['TEST_CANARY_DIR'];
 const noted = new Set<string>();
-/** Removes the directory when the run ends, however it ends. */
+/** Removes the directory when the run ends, also when it is killed. */
 let guard: GuardedProcess | undefined;
 
-/** Begins a run: whatever this process and its children keep from now on is searched at the end. */
+/** Begins a run: from now on this process and its children keep their output for the search. */
 export async function beginSearch(): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-canary-'));
   guard = await guardDirectory(dir);
@@ -37,7 +37,7 @@ export async function beginSearch(): Promise<void> {
   keepChildren();
 }
 
-/** Keeps what every process says that this one starts, and notes the keys given to it. */
+/** Keeps the output of every process that this one starts, and notes the keys in its environment. */
 export function keepChildren(): void {
   subscribe(CHILDREN, (news) => {
     const { name, env, args, line } = news as ChildNews;
@@ -47,10 +47,13 @@ export function keepChildren(): void {
   });
 }
 
-/** The key of the examples in docs/check-your-signature.md and of the vectors: anybody may read it. */
+/** The key of the examples in docs/check-your-signature.md and of the test vectors. It is public. */
 export const PUBLISHED_KEY = 'test_api_key_123';
 
-/** Notes a secret that must appear nowhere. What is too short to be a secret (a wrong key of a test) is passed over. */
+/**
+ * Notes a secret that must not appear in any output. Ignores values too short to be secrets, such as a test's wrong
+ * key.
+ */
 export function noteSecret(kind: Kind, secret: string | Buffer): void {
   if (secret === PUBLISHED_KEY) return;
   const dir = directory();
@@ -62,7 +65,7 @@ export function noteSecret(kind: Kind, secret: string | Buffer): void {
   appendFileSync(file, `${entry}\n`, { mode: 0o600 });
 }
 
-/** Notes the keys among the settings of a process. */
+/** Notes the keys in a process's environment. */
 export function noteKeysOf(env: Env): void {
   for (const name of [...MASTER_KEYS, ...SEAL_KEYS]) {
     const bytes = Buffer.from(env[name] ?? '', 'base64');
@@ -71,13 +74,13 @@ export function noteKeysOf(env: Env): void {
   for (const key of (env['TRON_API_KEYS'] ?? '').split(',')) noteSecret('node key', key.trim());
 }
 
-/** Notes the secret of a webhook, as it is shown and as the key that it stands for. */
+/** Notes a webhook secret in both forms: the shown text and the key bytes that it encodes. */
 export function noteWebhookSecret(secret: string): void {
   noteSecret('webhook secret', secret);
   noteSecret('webhook secret', Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64'));
 }
 
-/** Keeps an answer that shows the secret of a new webhook, this once: the secret is noted, and the rest is searched. */
+/** Keeps an answer that may show a new webhook secret. Notes the secret and keeps the rest for the search. */
 export function keepShown(where: string, text: string): void {
   const rest = text.replaceAll(WEBHOOK_SECRET, (secret) => {
     noteWebhookSecret(secret);
@@ -86,7 +89,7 @@ export function keepShown(where: string, text: string): void {
   keepSaid(where, rest);
 }
 
-/** Keeps something that the service said. */
+/** Keeps output of the service for the search. */
 export function keepSaid(where: string, text: string): void {
   const dir = directory();
   if (dir === undefined) return;
@@ -94,7 +97,7 @@ export function keepSaid(where: string, text: string): void {
   appendFileSync(join(dir, file), `${text}\n`, { mode: 0o600 });
 }
 
-/** Every key noted so far under which `purpose` may have been sealed, by any process of the run. */
+/** Returns every noted key under which any process of the run may have sealed data for `purpose`. */
 export async function sealKeysFor(purpose: SealPurpose): Promise<Buffer[]> {
   const dir = directory();
   const secrets = dir === undefined ? [] : await secretsIn(dir);
@@ -104,7 +107,10 @@ export async function sealKeysFor(purpose: SealPurpose): Promise<Buffer[]> {
   });
 }
 
-/** Ends a run. Returns what was searched for and where; throws when a secret was found, naming both, not the value. */
+/**
+ * Ends a run. Returns a summary of the search. Throws when a secret was found: the error names kind and place, not the
+ * value.
+ */
 export async function endSearch(): Promise<string> {
   const dir = directory();
   if (dir === undefined) return '';
@@ -118,7 +124,7 @@ export async function endSearch(): Promise<string> {
   }
 }
 
-/** Searches what one run has kept: what was found where, and after what. */
+/** Searches the output of one run. `finds` names kind and place; `places` adds the text before each find. */
 export async function searchIn(dir: string): Promise<{ finds: string[]; places: string[]; summary: string }> {
   const canary = new Canary();
   const counts = new Map<string, number>();
@@ -156,7 +162,7 @@ async function filesOf(dir: string, beginning: string): Promise<string[]> {
 
 async function secretsIn(dir: string): Promise<{ kind: Kind; secret: string | Buffer }[]> {
   const texts = await Promise.all((await filesOf(dir, SECRETS)).map((file) => readFile(join(dir, file), 'utf8')));
-  // A last line that is being written right now is the next reader's.
+  // Skips a last line that another process is still writing; the next call reads it.
   const lines = texts.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n')).filter(Boolean);
   return [...new Set(lines)].map((line) => {
     const [kind, type, base64] = JSON.parse(line) as [Kind, string, string];

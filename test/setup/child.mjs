@@ -1,7 +1,7 @@
-// A child process with bad manners, for the tests of packages/local. Its argument says which.
+// A badly behaved child process for the tests of packages/local. Its argument selects the behaviour.
 const [manner] = process.argv.slice(2);
 
-// It ignores every polite request and never watches its parent.
+// Ignores every termination signal and does not watch its parent.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined);
 if (manner === 'dies') {
   console.error('the reason why');

@@ -1,4 +1,5 @@
-// Runs the main of a program to its end, its answer the exit code; what is mistyped is named in one line.
+// Runs a program's main function and exits with its result. An invalid option is reported in one line, with exit code
+// 2.
 export async function command(name, main) {
   try {
     process.exit((await main()) ?? 0);

@@ -1,6 +1,6 @@
-// As many connections to a pooler as forty API processes open at most, held beside the tests, each with a transaction now
-// and then. CROWD_URL names the pooler, CROWD_SIZE how many. One that is lost ends it with code 1; on SIGTERM it says
-// what it did.
+// Holds as many pooler connections beside the tests as forty API processes may open. Each runs a transaction now and
+// then. CROWD_URL names the pooler, CROWD_SIZE the number of connections. A lost connection ends the process with code
+// 1. On SIGTERM it prints how many transactions it ran.
 import pg from 'pg';
 
 const { CROWD_URL: url, CROWD_SIZE: size } = process.env;
@@ -39,7 +39,7 @@ function keepBusy(client, firstMs) {
 
 const clients = [];
 for (let index = 0; index < Number(size); index += 1) clients.push(await open().catch(lost));
-// Spread, so that they do not all come at once.
+// Spreads the first transactions over the interval.
 for (const [index, client] of clients.entries()) keepBusy(client, (index / clients.length) * BETWEEN_MS);
 process.once('SIGTERM', () => {
   console.log(`${transactions.toString()} transactions on ${clients.length.toString()} connections`);

@@ -7,23 +7,26 @@ import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 import { keepSaid, noteSecret, noteWebhookSecret, sealKeysFor, type Kind } from './canary.js';
 
 const CLOSING_LIMIT_MS = 3_000;
-/** Of a table; what a test writes beyond it is more of the same. */
+/** Rows kept of each table. Rows beyond this number hold more data of the same kind. */
 const KEPT_ROWS_MAX = 20_000;
 
 export interface TestDatabase {
   readonly url: string;
-  /** Drops the database. Throws when anything still holds a connection to it: that is a leak of the code under test. */
+  /** Drops the database. Throws when a connection to it is still open: the code under test leaked it. */
   drop(): Promise<void>;
 }
 
-/** Makes an empty, migrated database that nobody else uses. Call `drop` in afterAll, after closing everything. */
+/**
+ * Creates a migrated database without rows for the caller alone. Call `drop` in afterAll, after closing all
+ * connections.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const adminUrl = fromSetup('TEST_DATABASE_URL');
   const prefix = fromSetup('TEST_DATABASE_PREFIX');
   const name = `${prefix}_${randomBytes(5).toString('hex')}`;
   await asAdmin(adminUrl, async (client) => {
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`);
-    // The one right that is the database's own and does not come with the copy.
+    // The right to temporary tables belongs to the database, so that the copy does not inherit the template's REVOKE.
     await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);
   });
   const url = databaseUrl(adminUrl, name);
@@ -45,7 +48,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Nonce and tag alone; a row by the thousand that a test fills in has less, and would be tried with every key of the run. */
+/**
+ * Length of nonce and tag. Bulk rows of tests hold shorter fillers: skipping them saves a try with every key of the
+ * run.
+ */
 const SEALED_BYTES_MIN = 28;
 
 const SEALED = {
@@ -54,7 +60,7 @@ const SEALED = {
   'webhook secret': 'webhook-secret',
 } as const satisfies Partial<Record<Kind, SealPurpose>>;
 
-/** Notes every secret that lies in the database, so that the run's search knows those that no test has seen. */
+/** Notes every sealed secret of the database, so that the search also finds secrets that no test has read. */
 async function noteSealed(client: pg.Client): Promise<void> {
   const found = await client.query<{ kind: keyof typeof SEALED; sealed: Buffer; context: string }>(
     `SELECT kind, sealed, context FROM (
@@ -77,7 +83,7 @@ async function noteSealed(client: pg.Client): Promise<void> {
   }
 }
 
-/** What stands in the tables as text; of what was sealed only what it was sealed to. */
+/** Keeps all tables as text for the search. Sealed columns are kept as ciphertext. */
 async function keepRows(client: pg.Client): Promise<void> {
   const tables = await client.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
@@ -90,7 +96,7 @@ async function keepRows(client: pg.Client): Promise<void> {
   }
 }
 
-/** Connections that stay open; one that is just closing gets a moment. */
+/** Lists open connections. A connection that is closing gets a moment to finish. */
 async function connectionsLeft(client: pg.Client, name: string): Promise<string[]> {
   let left: string[] = [];
   const none = async (): Promise<true | undefined> => {

@@ -1,4 +1,4 @@
-// A local chain for one test file, in a process of its own: tests and code under test speak to it over HTTP alone.
+// A local chain for one test file. It runs in its own process: tests and the code under test reach it only over HTTP.
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,18 +24,18 @@ type SaveInternal = 'all' | 'transfers' | 'none';
 
 export interface DevnetOptions {
   readonly genesis: Genesis;
-  /** Real time between blocks; 0 = a block only when `control('mine')` asks. 100 unless said. */
+  /** Real time between blocks, default 100. With 0 the chain makes a block only on `control('mine')`. */
   readonly blockMs?: number;
-  /** 1 unless said, so that tests see finality soon. */
+  /** Blocks by which the solid head lags, default 1, so that tests reach finality soon. */
   readonly solidLag?: number;
   readonly seed?: string;
   /** A second node of the same chain. */
   readonly second?: { readonly behind: number; readonly solidLag: number; readonly saveInternal?: SaveInternal };
-  /** The internal transactions the node keeps; all unless said. */
+  /** The internal transactions that the node keeps, default all. */
   readonly saveInternal?: SaveInternal;
-  /** Fixed ports, for a chain that comes back where its clients look for it; free ones unless said. */
+  /** Fixed ports, for a chain that restarts at the same address. Default: free ports. */
   readonly ports?: { readonly full: number; readonly solid: number };
-  /** The chain is loaded from this file when it exists, and written there at the end. */
+  /** The chain loads this file if it exists, and writes its state there when it ends. */
   readonly stateFile?: string;
 }
 
@@ -54,16 +54,16 @@ export interface Devnet {
   readonly controlUrl: string;
   readonly second: { readonly fullUrl: string; readonly solidUrl: string } | undefined;
   readonly pid: number;
-  /** Does something to the chain from outside (mine, fork, parameters, …) and returns the answer. */
+  /** Sends a control action to the chain (mine, fork, parameters, …) and returns its answer. */
   control(action: string, body?: object): Promise<Record<string, unknown>>;
-  /** For tests that stop the chain's answers or break it. */
+  /** For tests that pause or kill the chain. */
   signal(signal: NodeJS.Signals): void;
-  /** The last lines it printed. */
+  /** The last lines of its output. */
   tail(): string;
   stop(): Promise<void>;
 }
 
-/** Starts a chain and returns when every port listens. Needs a build. */
+/** Starts a chain and returns once every port listens. Needs a build. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   if (!existsSync(SCRIPT)) throw new Error('the local chain is not built: run npm run build');
   const dir = await mkdtemp(join(tmpdir(), 'energy-devnet-'));
@@ -125,7 +125,7 @@ async function ask(url: string, body: object): Promise<Record<string, unknown>> 
     signal: AbortSignal.timeout(CONTROL_LIMIT_MS),
   });
   const answer = (await response.json()) as Record<string, unknown>;
-  // A node answers 200 to what it refuses, and names the refusal so.
+  // The chain answers 200 to a request that it refuses, with the reason in `Error`.
   if ('Error' in answer) throw new Error(`${url}: ${String(answer['Error'])}`);
   return answer;
 }

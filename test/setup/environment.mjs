@@ -1,5 +1,5 @@
-// Jest's Node environment. Loaded once per worker process, outside the sandboxes of the test files, it keeps what the
-// processes say that tests start; whoever starts them, and from whichever copy of the code, the channel is one.
+// Jest's Node environment. Each worker process loads it once, outside the test files' sandboxes. It keeps the output of
+// every process that a test starts, through one channel for all copies of the code.
 import { TestEnvironment } from 'jest-environment-node';
 import './typescript.mjs';
 

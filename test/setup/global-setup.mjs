@@ -1,4 +1,4 @@
-// Jest's global set-up: a thin entry to services.ts, in JavaScript because Jest loads it with plain Node.
+// Jest's global set-up. A thin JavaScript entry to services.ts, because Jest loads it with plain Node.
 import './typescript.mjs';
 
 export default async function globalSetup() {

@@ -1,4 +1,4 @@
-// Jest's global tear-down; the same module instance as in the set-up holds what was started.
+// Jest's global tear-down. It imports the module instance of the set-up, which holds the started services.
 import './typescript.mjs';
 
 export default async function globalTeardown() {

@@ -1,5 +1,5 @@
-// A process that owns one of everything packages/local can start, for the tests that kill it.
-// Prints one JSON line with what it owns, then waits.
+// A process that starts one of each service of packages/local, for the tests that kill it. Prints one JSON line with
+// their process ids and URLs, then waits.
 import { fileURLToPath } from 'node:url';
 import './typescript.mjs';
 

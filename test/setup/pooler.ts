@@ -1,5 +1,5 @@
-// PgBouncer between the services under test and their Postgres, where TEST_THROUGH=pgbouncer asks for it: in transaction
-// mode, as docs/high-availability.md says it is to be set up.
+// PgBouncer between the services under test and Postgres, when TEST_THROUGH=pgbouncer is set. It runs in transaction
+// mode, as docs/high-availability.md prescribes.
 import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 
 const READY_LIMIT_MS = 20_000;
 const STOP_GRACE_MS = 5_000;
-/** Forty API processes with DATABASE_POOL_MAX as it is by default. */
+/** Forty API processes with the default DATABASE_POOL_MAX of 16. */
 const CROWD = 40 * 16;
 const CROWD_LIMIT_MS = 60_000;
 
@@ -22,7 +22,7 @@ export function isThroughPooler(): boolean {
   return process.env['TEST_THROUGH'] === 'pgbouncer';
 }
 
-/** What a process sets for its own sessions elsewhere, and what PgBouncer does not take from it. */
+/** Sets the session settings on the role. PgBouncer does not pass the settings that a process sends at connect. */
 export async function limitByRole(client: pg.Client, login: string, role: Role): Promise<void> {
   for (const [name, value] of [
     ['statement_timeout', '12s'],
@@ -34,7 +34,7 @@ export async function limitByRole(client: pg.Client, login: string, role: Role):
   }
 }
 
-/** The database as a service is to reach it: through the pooler where the tests go through one. */
+/** Returns the database URL for a service: through the pooler when the tests use one. */
 export function servedUrl(url: string): string {
   const port = process.env['TEST_POOLER_PORT'];
   if (port === undefined) return url;
@@ -44,7 +44,7 @@ export function servedUrl(url: string): string {
   return pooled.href;
 }
 
-/** The settings of a service on this database; `url` is the server's, or of a proxy before `servedUrl`. */
+/** Database settings of a service. `url` is the server's URL, or that of a proxy in front of `servedUrl`. */
 export function databaseEnv(url: string): Record<string, string> {
   if (process.env['TEST_POOLER_PORT'] === undefined) return { DATABASE_URL: url };
   const server = new URL(fromSetup('TEST_DATABASE_URL'));
@@ -122,7 +122,7 @@ server_idle_timeout = 1
   }
 }
 
-/** Connections of others beside the tests. Its stop throws where one was lost. */
+/** Starts the connections of other clients beside the tests. `stop` throws when one was lost. */
 async function startCrowd(url: string): Promise<{ stop(): Promise<void> }> {
   const crowd = await startNode<true>(fileURLToPath(new URL('crowd.mjs', import.meta.url)), {
     name: 'crowd',

@@ -1,5 +1,5 @@
-// A Redis database (by number) for one test file. Several runs may share one server, so a number is claimed in
-// database 0 first, and a database that holds other data is never touched.
+// A numbered Redis database for one test file. Several runs may share one server, so each claims its number in database
+// 0 first. A database that holds foreign data is never used.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -13,18 +13,18 @@ const LEAK_REST_SEC = 60;
 const CLAIM_LIMIT_MS = 30_000;
 const COMMAND_LIMIT_MS = 5_000;
 const CLOSING_LIMIT_MS = 3_000;
-// Marks a database as ours, so that one left full by a run that was killed can be used again.
+// Marks a database as a test's, so that a killed run's leftovers do not block the number.
 const MARKER = 'energy-test:scratch';
 const KEYS_MAX = 100_000;
 
 export interface TestRedis {
   /** redis://…/N */
   readonly url: string;
-  /** Empties the database. Throws when anything is still connected to it: that is a leak of the code under test. */
+  /** Empties the database. Throws when a client is still connected to it: the code under test leaked the connection. */
   close(): Promise<void>;
 }
 
-/** Claims an empty database that no other test file uses. Call `close` in afterAll, after closing everything. */
+/** Claims an empty database for the caller alone. Call `close` in afterAll, after closing all connections. */
 export async function createTestRedis(): Promise<TestRedis> {
   const base = fromSetup('TEST_REDIS_URL');
   const token = randomBytes(8).toString('hex');
@@ -47,7 +47,7 @@ export async function createTestRedis(): Promise<TestRedis> {
       const isLeaking = leaked.length > 0;
       await withRedis(redisUrl(base, 0), async (redis) => {
         if ((await redis.get(claimKey(db))) !== token) return;
-        // Whoever is still writing shall disturb no other file, so the number rests a while.
+        // Keeps the number claimed for a while, so that a leaked writer cannot disturb another test file.
         await redis.expire(claimKey(db), isLeaking ? LEAK_REST_SEC : 0);
       });
       if (isLeaking) throw new Error(`connections leaked to the test Redis:\n${leaked.join('\n')}`);
@@ -92,7 +92,7 @@ function redisUrl(base: string, db: number): string {
   return url.href;
 }
 
-/** A connection of its own, whose end is waited for in any case; every command has a limit. */
+/** Runs `work` on its own connection and waits until that has ended. Every command has a time limit. */
 export async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -114,7 +114,7 @@ export async function withRedis<T>(url: string, work: (redis: Redis) => Promise<
   }
 }
 
-/** Every key and value of a Redis database, as text. */
+/** Returns every key and value of a Redis database as text. */
 export async function textOfRedis(url: string): Promise<string> {
   return withRedis(url, textOf);
 }

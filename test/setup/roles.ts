@@ -1,5 +1,5 @@
-// The logins that the service runs under in tests: one of each role, of this run alone, so that runs on one server do
-// not change each other's passwords.
+// Login roles of the services under test: one per role and run, so that parallel runs on one server do not change each
+// other's passwords.
 import type { Role } from '../../src/store/grants.js';
 import { asAdmin, fromSetup } from './admin.js';
 import { isThroughPooler, limitByRole } from './pooler.js';
@@ -8,7 +8,7 @@ const ROLES: readonly Role[] = ['api', 'worker', 'cli', 'sender', 'console_merch
 
 const loginOf = (prefix: string, role: Role): string => `${prefix}_${role}`;
 
-/** Makes the logins; the roles themselves must be there. */
+/** Creates the logins. The group roles (`energy_…`) must exist. */
 export async function makeLogins(adminUrl: string, prefix: string, password: string): Promise<void> {
   await asAdmin(adminUrl, async (client) => {
     for (const role of ROLES) {
@@ -18,19 +18,21 @@ export async function makeLogins(adminUrl: string, prefix: string, password: str
   });
 }
 
-/** For whoever must know them beside the server. */
+/** Returns the logins and their passwords for PgBouncer's user list. */
 export function loginPasswords(prefix: string): readonly (readonly [string, string])[] {
   return ROLES.map((role) => [loginOf(prefix, role), fromSetup('TEST_ROLE_PASSWORD')] as const);
 }
 
-/** They own nothing, so that they can go once the databases are gone. */
+/** Drops the logins. Call it after dropping the databases: a login holds rights in them. */
 export async function dropLogins(adminUrl: string, prefix: string): Promise<void> {
   await asAdmin(adminUrl, async (client) => {
     for (const role of ROLES) await client.query(`DROP ROLE IF EXISTS ${loginOf(prefix, role)}`);
   });
 }
 
-/** The same database as its role. Who is not the run's own user (another server's, a wrong password) stays who he is. */
+/**
+ * Returns the same database URL with the login of `role`. A URL with another user or password is returned unchanged.
+ */
 export function asRole(url: string, role: Role): string {
   const admin = new URL(fromSetup('TEST_DATABASE_URL'));
   if (!URL.canParse(url)) return url;
@@ -41,7 +43,7 @@ export function asRole(url: string, role: Role): string {
   return changed.href;
 }
 
-/** The settings of a process, in its role. */
+/** Returns the settings with both database URLs changed to the login of `role`. */
 export function envAs<T extends Readonly<Record<string, string | undefined>>>(env: T, role: Role): T {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: direct } = env;
   if (url === undefined) return env;

@@ -1,5 +1,5 @@
-// The order of the files: those that take longest come first, so that none of them is alone at the end. Jest remembers
-// how long each took, but not on a machine that has never run them. A list that is no longer true costs time, nothing else.
+// Runs the slowest test files first, so that no slow file runs alone at the end. Jest remembers durations only on a
+// machine that has run the files before. An outdated list costs time only.
 import { basename } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
@@ -40,7 +40,7 @@ const LONGEST = [
   'rates',
 ];
 
-/** Smaller is earlier. */
+/** A smaller rank runs earlier. */
 function rankOf({ path }) {
   const place = LONGEST.indexOf(basename(path, '.test.ts'));
   return place === -1 ? LONGEST.length : place;

@@ -1,5 +1,5 @@
-// The Postgres and the Redis that all tests of a run share: started once, or those that DATABASE_URL and
-// REDIS_URL name. Workers learn of them through TEST_* variables, which Jest hands down.
+// Postgres and Redis for all tests of a run. The set-up starts them, or uses the servers of DATABASE_URL and REDIS_URL.
+// Jest passes their addresses to its workers in TEST_* variables.
 import { existsSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { startPostgres } from '../../packages/local/src/postgres.js';
@@ -36,7 +36,7 @@ export async function startServices(): Promise<void> {
   }
 }
 
-/** Ends in the reverse order of the start; tries every step, then reports the first failure. */
+/** Stops in reverse order of the start. Tries every step, then throws the first failure. */
 export async function stopServices(): Promise<void> {
   const failures: unknown[] = [];
   for (const stop of stops.splice(0).reverse()) {
@@ -70,7 +70,7 @@ async function findRedis(): Promise<string> {
   return redis.url;
 }
 
-/** A database with every migration run, which belongs to the roles; each test file gets a copy, rights included. */
+/** Creates a migrated database with the roles' grants. Each test file gets a copy of it, grants included. */
 async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
   const template = `${prefix}_template`;
   await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${template}`));
@@ -78,7 +78,7 @@ async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
     await dropAll(adminUrl, prefix);
     await dropLogins(adminUrl, prefix);
   });
-  // Written apart from the check so that the set-up also serves a tree that has no store.
+  // The import is dynamic so that the set-up also serves a tree without a store.
   const store = new URL('../../src/store/migrate.ts', import.meta.url);
   if (existsSync(store)) {
     const { giveRoles, migrateUp } = (await import(store.href)) as Pick<typeof migrations, 'giveRoles' | 'migrateUp'>;
@@ -89,11 +89,11 @@ async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
     process.env['TEST_ROLE_PASSWORD'] = password;
     await makeLogins(adminUrl, prefix, password);
   }
-  // A connection to the template would make every copy fail, so nobody gets one.
+  // Postgres refuses to copy a template that has a connection, so this forbids connections to it.
   await asAdmin(adminUrl, (client) => client.query(`ALTER DATABASE ${template} ALLOW_CONNECTIONS false`));
 }
 
-/** Also removes what a test file that died in the middle left behind. */
+/** Also drops databases that a crashed test file left behind. */
 async function dropAll(adminUrl: string, prefix: string): Promise<void> {
   await asAdmin(adminUrl, async (client) => {
     const found = await client.query<{ datname: string }>(

@@ -1,5 +1,5 @@
-// Steps the clock of one database. The built-in time functions are replaced by SQL functions that add a step from a
-// table, which Postgres inlines wherever it plans an expression: statements, defaults, functions and triggers alike.
+// Shifts the clock of one database. SQL functions replace the built-in time functions and add an offset from a table.
+// Postgres inlines them in all planned expressions: statements, defaults, functions and triggers.
 import type pg from 'pg';
 
 const FUNCTIONS = [
@@ -23,12 +23,12 @@ const INSTALL = [
   ]),
 ];
 
-/** Prepares a database for steps of its clock; needs a superuser. Sessions that are open see them too. */
+/** Installs the shiftable clock. Needs a superuser. Open sessions see later shifts too. */
 export async function installSteppedClock(client: pg.ClientBase | pg.Pool): Promise<void> {
   for (const statement of INSTALL) await client.query(statement);
 }
 
-/** Sets the database's clock off the server's by an interval such as `31 days`; `0` puts it right. */
+/** Shifts the database's clock from the server's by an interval such as `31 days`. `0` resets it. */
 export async function stepClock(client: pg.ClientBase | pg.Pool, by: string): Promise<void> {
   await client.query(`UPDATE stepped_clock.step SET by = $1::interval`, [by]);
 }

@@ -1,5 +1,5 @@
-// Lets plain Node import our TypeScript, for Jest's global setup: Jest would turn it into CommonJS, which our
-// ESM-only source cannot be. Running from src, not dist, the setup can never meet a stale build.
+// Lets plain Node import our TypeScript in Jest's global set-up: Jest would compile it to CommonJS, which our ESM-only
+// source does not support. The set-up reads src instead of dist, so that it never uses a stale build.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
@@ -7,7 +7,7 @@ import jest from '../../jest.config.js';
 
 const [, swc] = jest.transform['^.+\\.ts$'];
 
-/** An import of `.js` in a TypeScript file means the `.ts` beside it. */
+/** Resolves an import of `.js` in a TypeScript file to the `.ts` file beside it. */
 export async function resolve(specifier, context, next) {
   const isOurs = context.parentURL?.endsWith('.ts') === true && specifier.startsWith('.');
   return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
