@@ -1,4 +1,4 @@
-// An account may be named by any bytes: asked for as text, its answer need not be JSON, and nobody asks for it so.
+// Accounts named by arbitrary bytes. With `visible` such an answer need not be JSON, so the service never asks for it.
 import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode } from '../../src/chain/node.js';
 import { solidBalancesOf } from '../../src/chain/solid-balances.js';
@@ -9,7 +9,7 @@ import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { openSpyNode, type SpyNode } from '../spy-node.js';
 
 const owner = newOwner();
-/** As java-tron prints a name of the bytes `a`, line feed, `"b` with `visible`. */
+/** java-tron's output with `visible` for a name of the bytes `a`, line feed, `"b`. */
 const NAMED = `{"account_name":"a\n\\"b","address":"${owner.address}","balance":5000000}`;
 
 let chain: Devnet;
@@ -41,6 +41,6 @@ it('an account is read whatever its name', async () => {
 
 it('its solid balance and what it has delegated are read', async () => {
   expect(await solidDelegatedSun(node, owner.address)).toBe(0n);
-  // The account is read first: what is missing is a token.
+  // The account is read before the token, so the token's error shows that it was read.
   await expect(solidBalancesOf(node, owner.address, newOwner().address)).rejects.toThrow('no balance of the token');
 });

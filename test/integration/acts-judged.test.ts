@@ -1,5 +1,4 @@
-// Acts of others that are judged for good: not by what is on its way, by a node that has not come so far, or by an answer
-// that is none.
+// Final judgements of foreign acts. Orders in progress, a lagging node and invalid answers must not cause one.
 import 'reflect-metadata';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
@@ -47,7 +46,7 @@ async function act(operation: 'delegateresource' | 'undelegateresource', sun: bi
   });
 }
 
-/** Of an order's one leg. */
+/** Returns the sun of an order's only leg. */
 async function soldSun(key: string): Promise<bigint> {
   const [row] = await api.database.query<{ sun: bigint }>(
     `SELECT l.amount_sun AS sun FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
@@ -61,7 +60,7 @@ describe('a delegation without a record', () => {
     const rows = await api.database.query(`SELECT FROM orders WHERE key = 'orphan:' || $1`, [txid]);
     return rows.length > 0;
   };
-  /** Made by the wallet's owner, as large as an order's, and known to the search. */
+  /** Delegates `sun` as the wallet's owner and lets the search find it. */
   async function orphan(hand: Hand, sun: bigint, receiver: string): Promise<string> {
     const txid = await act('delegateresource', sun, receiver);
     await mine(SOLID_LAG + 1);
@@ -145,7 +144,7 @@ describe('an undelegation by the wallet’s owner', () => {
   ] as const)('ends the rental that it took %s', async (_when, nodes, isEndedAtOnce) => {
     const hand = await Hand.open(nodes());
     const key = await settledOrder(hand, receivers[0]);
-    // So that a node which is behind the act has all that the records call final.
+    // A lagging node then still has every block that the records call final.
     await mine(SOLID_LAG);
     const txid = await act('undelegateresource', await soldSun(key), receivers[0]!);
     await mine(SOLID_LAG + 1);
@@ -203,7 +202,10 @@ describe('of two rentals of as much to one receiver', () => {
 });
 
 describe('what open legs say is delegated', () => {
-  /** What is found of a receiver while its sum is shown as nothing so many times, as by a backend that lags. */
+  /**
+   * Returns the number of findings about a receiver while a node hides its delegation `times` times, as a stale backend
+   * does.
+   */
   async function found(hand: Hand, receiver: string, times: number): Promise<number> {
     const wallets = await api.database.query<{ id: number; address: string }>(
       `SELECT id, address FROM pool_wallet WHERE address = $1`,

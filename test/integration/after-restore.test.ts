@@ -1,4 +1,3 @@
-// What a restored dump brings back: sessions end, and keys, people and secrets that changed since are listed.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +39,7 @@ it(
     expect((await kept.browser.get('/api/session')).status).toBe(200);
     await merchants.close();
 
-    // The same rows, as they were in the dump; what happened afterwards happened there alone.
+    // A copy of the same rows, as the dump held them. Only this copy receives the later changes.
     lostName = `${new URL(restored.url).pathname.slice(1)}_lost`;
     const admin = fromSetup('TEST_DATABASE_URL');
     lostUrl = databaseUrl(admin, lostName);

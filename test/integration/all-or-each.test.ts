@@ -1,4 +1,4 @@
-// Rows of many orders moved in one transaction: one that another session holds stops no other, a held table stops all at once.
+// Rows of many orders updated in one transaction: a locked row skips only that order, a locked table stops all of them.
 import type { DataSource } from 'typeorm';
 import { allOrEach } from '../../src/store/all-or-each.js';
 import { createDataSource } from '../../src/store/data-source.js';

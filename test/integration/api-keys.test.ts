@@ -1,4 +1,4 @@
-// The keys of a project: what each may do, how they are exchanged and revoked, and that nothing shows how many there are.
+// API keys of a project: rights, rotation, revocation, and responses that do not reveal the number of keys.
 import { randomUUID } from 'node:crypto';
 import { KeyUse } from '../../src/auth/key-use.js';
 import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../../src/domain/scopes.js';
@@ -42,17 +42,17 @@ afterAll(async () => {
 const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 const read = async (customer: Customer): Promise<string> => codeOf(await customer.get('/v1/things'));
 
-/** A project, by its primary key and by HMAC. */
+/** A client that signs by HMAC with a new project's primary key. */
 async function project(): Promise<HmacCustomer> {
   const { merchant, apiKey } = await pipeline.customer('keys');
   return new HmacCustomer(pipeline.baseUrl, merchant, apiKey);
 }
 
-/** Changes a project's keys; over once both processes have heard of it. */
+/** Changes a project's keys and waits until both processes have received the announcement. */
 const announced = async <T>(of: HmacCustomer, change: () => Promise<T>): Promise<T> =>
   announcedTo([pipeline.app, other.app], of, change);
 
-/** A further key of the project. */
+/** Creates another key of the project. */
 async function further(primary: HmacCustomer, scopes = ALL): Promise<{ id: string; customer: HmacCustomer }> {
   const { merchant } = primary;
   const create = async () => keys.create(merchant, { name: 'further', scopes }, AUTHOR);
@@ -72,7 +72,7 @@ test.each([
     await customer.get('/v1/things'),
     await customer.post('/v1/limited', body),
     await customer.post('/v1/buy', body),
-    // It says nothing of itself, and so takes the strictest.
+    // A route without a declared scope needs the strictest one.
     await customer.post('/v1/plain', {}),
   ];
   expect(answers.map(codeOf)).toEqual(codes);
@@ -127,7 +127,7 @@ test('the primary rotates likewise, for both signatures, and comes back by it wh
   const NO = ['INVALID_SIGNATURE', 'INVALID_SIGNATURE'];
   expect([await codes(before.apiKey), await codes(next)]).toEqual([NO, NO]);
   const last = await announced(before, rotate);
-  // Nothing that was revoked verifies again.
+  // A revoked secret stays invalid.
   expect([await codes(before.apiKey), await codes(next), await codes(last)]).toEqual([NO, NO, ['OK', 'OK']]);
 });
 
@@ -186,7 +186,7 @@ test('of more than ten keys made at once ten are', async () => {
     if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'LIMIT_REACHED' });
   }
   expect(await keys.list(primary.merchant)).toHaveLength(KEYS_MAX);
-  // Each of them verifies, and one makes room for another.
+  // Each of them verifies, and a revocation frees a place.
   for (const each of made) if (each.status === 'fulfilled') expect(await read(each.value.customer)).toBe('OK');
   const [, revoked] = await keys.list(primary.merchant);
   await keys.revoke(revoked!.id, AUTHOR);
@@ -207,7 +207,7 @@ test('of keys that are made and revoked in a loop there are a hundred a day', as
     code: 'LIMIT_REACHED',
     message: expect.stringContaining('100 API keys'),
   });
-  // A rotation makes no key.
+  // A rotation creates no key, so it does not count.
   const [, last] = await keys.list(merchant);
   await keys.rotate(last!.id, 0, AUTHOR);
   await pipeline.projects.rotateKey(merchant, AUTHOR);
@@ -220,7 +220,7 @@ test('a project is read as fast after thousands of its keys were revoked', async
      SELECT gen_random_uuid(), $1, 'revoked', '{read}', '', clock_timestamp() FROM generate_series(1, 20000)`,
     [merchant],
   );
-  /** How many rows were read to give the project, planned for this project or for any. */
+  /** Returns the rows read to load the project, with a custom or a generic plan. */
   const rowsRead = async (plan: 'force_custom_plan' | 'force_generic_plan') =>
     pipeline.database.transaction(async (tx) => {
       await tx.query(`SET LOCAL plan_cache_mode = ${plan}`);

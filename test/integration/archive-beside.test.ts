@@ -1,4 +1,4 @@
-// What others do while an order goes to the archive, or once it is there, and what guards its rows where they lie.
+// Concurrent work while an order moves to the archive and afterwards, and the guards of archived rows.
 import 'reflect-metadata';
 import type { Client } from 'pg';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
@@ -32,7 +32,9 @@ beforeEach(async () => {
   hand = await Hand.open();
 });
 
-/** A purchase under this key, with the request of the order that has it, if there is one. Whoever buys anew is refused. */
+/**
+ * Places an order under this key with the request of its existing order, if there is one. A new purchase is refused.
+ */
 const take = (key: string) =>
   api.database.query<{ created: boolean; order_id: bigint; same_request: boolean }>(
     `SELECT created, order_id, same_request FROM accept_order($1, $2,
@@ -41,7 +43,7 @@ const take = (key: string) =>
     [customer.merchant, key, receivers[0]],
   );
 
-/** Does `work` while one order is being moved, and lets that be done once `work` is, or waits for it. */
+/** Runs `work` while a transaction archives one order. That transaction commits once `work` is done or waits for it. */
 async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
   return asAdmin(stageDatabaseUrl(), async (client) => {
     await client.query('BEGIN');
@@ -59,7 +61,7 @@ async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Past the guards. */
+/** Runs `work` with triggers off. */
 async function byForce(work: (client: Client) => Promise<unknown>): Promise<void> {
   await asAdmin(stageDatabaseUrl(), async (client) => {
     await client.query('BEGIN');

@@ -1,4 +1,4 @@
-// What the life of an order asks of the database is planned over what is open, however many ranges the archive has.
+// The statements of an order's life are planned over open orders, regardless of the number of archive ranges.
 import 'reflect-metadata';
 import pg from 'pg';
 import { archive, orderInTheEnd } from '../archive-stage.js';
@@ -19,7 +19,7 @@ interface Asked {
   readonly values: readonly unknown[];
 }
 
-/** Every named statement of this process, as it was last asked. */
+/** Every named statement of this process, with its latest parameters. */
 const asked = new Map<string, Asked>();
 const { query } = pg.Client.prototype as unknown as { query: (this: unknown, ...args: unknown[]) => unknown };
 
@@ -39,7 +39,10 @@ afterAll(async () => {
   await closeStage();
 }, START_LIMIT_MS);
 
-/** The tables of orders, legs and transactions in a plan, each once; of a plan that was carried out, those that it read. */
+/**
+ * Returns the tables of orders, legs and transactions in a plan, each once. An executed plan counts only the tables it
+ * read.
+ */
 function tablesIn(plan: unknown): string[] {
   const found: string[] = [];
   JSON.stringify(plan, (_, node: unknown) => {
@@ -53,8 +56,8 @@ function tablesIn(plan: unknown): string[] {
 }
 
 /**
- * How many tables each statement would read of one kind, at most, by the plan that is kept for all values; or how many it
- * read.
+ * Returns, per statement, the largest number of partitions of one table in the generic plan, or in an executed plan the
+ * number it read.
  */
 async function partitionsOf(
   statements: ReadonlyMap<string, Asked>,
@@ -79,7 +82,7 @@ async function partitionsOf(
   });
 }
 
-/** Of no type, so that the statement's own counts. */
+/** Untyped literals, so that the statement's own casts decide the type. */
 function literalOf(client: pg.Client, value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
   return client.escapeLiteral(textOf(value));
@@ -96,9 +99,9 @@ function elementOf(value: unknown): string {
   return value === null || value === undefined ? 'NULL' : JSON.stringify(textOf(value));
 }
 
-/** Lists read what is open and each range from its own newest row on, and stop at the length of a page. */
+/** Lists read the open orders and each range from its newest row, and stop at the page size. */
 const LISTS = ['order-list', 'order-list-receiver', 'order-list-status'];
-/** Their ranges are known as soon as the key, or the reading of a receiver, was read. */
+/** Their ranges are known once the key or the receiver's reclaim usage was read. */
 const KEYED = ['archived-orders-by-key', 'reclaims_of_receivers'];
 
 it('no statement of an order’s life reads more than two partitions, however many there are', async () => {
@@ -123,7 +126,7 @@ it('no statement of an order’s life reads more than two partitions, however ma
   const keyed = new Map(KEYED.map((name) => [name, asked.get(name)!] as const));
   const read = await partitionsOf(keyed, 'ANALYZE, FORMAT JSON');
   expect([read.get(KEYED[0]!), read.get(KEYED[1]!)! <= 1]).toEqual([1, true]);
-  // What it is about was asked.
+  // Guards the test itself: these statements were recorded.
   const expected = ['claim_due', 'orders-by-key', 'record_built', 'mark_solid'];
   expect(expected.filter((name) => !planned.has(name))).toEqual([]);
 });

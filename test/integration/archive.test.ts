@@ -1,4 +1,4 @@
-// Orders that are long over go to the archive, where everybody finds them as before; nothing that is hot reads it.
+// Archived orders: readers see no difference, and frequent statements do not read the archive.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
@@ -41,7 +41,7 @@ const whereIs = async (key: string): Promise<string | undefined> => {
   return row?.table;
 };
 
-/** What the project is answered about an order, and what its lists show. */
+/** Returns the project's view of an order, alone and in its lists. */
 async function answers(key: string): Promise<unknown> {
   const paths = [
     `/v1/orders/${key}`,
@@ -111,7 +111,7 @@ it('what took an archived order’s energy back ends no other order of the same 
 describe('an order stays where it is', () => {
   it('while it runs', async () => {
     const key = await settledOrder(hand);
-    // It waits for nothing else.
+    // Everything else about the order is finished.
     await hand.part(CostRecorder).rest(0n, 1_000_000);
     await numberAll();
     await judge(key);

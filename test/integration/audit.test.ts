@@ -1,4 +1,4 @@
-// The audit log: what it keeps of who acted, whatever the caller says of himself, and how it is read.
+// The audit log: recorded actors, which callers cannot forge, and how it is read.
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { cliWith, settings, type Cli } from '../operator.js';

@@ -1,4 +1,4 @@
-// One purchase for a need, whoever finds it and whatever happens while it waits for the row or to the rental that stands.
+// One purchase per need, regardless of which process finds it and of changes to the row or the rental meanwhile.
 import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
 import { RefillPurchases } from '../../src/auto-delegations/refill-purchases.js';
 import { buy, type Bought } from '../../src/auto-delegations/refill-statement.js';

@@ -1,5 +1,5 @@
-// Addresses that are kept supplied: what is bought when they are used, once for each need, and what happens at a change of
-// rentals. The chain makes a block only when asked, and nothing of the worker runs by itself.
+// Refills of auto-delegated addresses: one purchase per need, and the change from one rental to the next. The chain
+// makes a block only on request, and no part of the worker runs by itself.
 import { jest } from '@jest/globals';
 import { AutoDelegationPrices } from '../../src/auto-delegations/auto-delegation-prices.js';
 import { energy } from '../../src/domain/units.js';
@@ -41,7 +41,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** Supplied, and its first rental settled. */
+/** Creates an auto-delegation and waits until its first rental is settled. */
 async function supplied(hand: Hand, settings: Parameters<typeof setAuto>[1] = {}): Promise<bigint> {
   const id = await setAuto(address, settings);
   await nextBlock(hand);
@@ -148,7 +148,7 @@ describe('a rental that ends', () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { duration_sec: 300 });
     const [before] = await ordersOf(id);
-    // Until a minute before its end.
+    // Continues to a minute before its end.
     await nextBlock(hand, 90);
     const [after] = await ordersOf(id);
     expect(after).toMatchObject({ extensions: 1 });

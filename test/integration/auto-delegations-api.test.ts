@@ -1,4 +1,4 @@
-// What an auto-delegation may be set to, what it is then, and what it costs.
+// Settings of an auto-delegation over the API: bounds, results and cost.
 import { expectError } from '../answers.js';
 import {
   BUYING,
@@ -20,7 +20,7 @@ import { until } from '../quote-world.js';
 import type { OrderWorld } from '../order-world.js';
 import { apiKeysOn } from '../services.js';
 
-/** What a delegation and its reclaim burn, and a tenth more. */
+/** The cost of a delegation and its reclaim, plus a tenth. */
 const LEAST_PRICE_SUN = 620_400;
 
 let stage: AutoDelegationWorld;
@@ -36,7 +36,7 @@ afterAll(() => world.close());
 /** Sessions that wait for a lock. */
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-/** Ends a transaction that leaves nothing, with what was asked meanwhile. */
+/** Rolls back a transaction and carries the requests that were sent meanwhile. */
 class NotKept extends Error {
   constructor(readonly asked: readonly Promise<Answer>[]) {
     super('rolled back');
@@ -121,7 +121,7 @@ describe('what is set', () => {
     const two = [stage.receiver(), stage.receiver()];
     const answers = await database
       .transaction(async (tx) => {
-        // Until this ends nobody knows whether the rows are there.
+        // Uncommitted rows: the requests cannot know yet if these rows will exist.
         await tx.query(
           `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
              daily_cap_credits, idle_after_sec) SELECT $1, a, $1, 1, 1, 1, 1, 1 FROM unnest($2::text[]) a`,
@@ -168,7 +168,7 @@ describe('what is set', () => {
     await refused({ energy: 1 }, 'energy');
     await refused({}, 'address', 'T-no-address');
     await refused({}, 'address', `${address.slice(0, -1)}0`);
-    // Before the price, which would refuse so little.
+    // Checked before the price, which would refuse such a small amount.
     await refused({ keep_energy: 1000 }, 'address', 'T-no-address');
     await refused({ keep_energy: 1000, until: '2020-01-01T00:00:00Z' }, 'until');
     expect(await stage.rowOf(customer, address)).toBeUndefined();
@@ -271,7 +271,7 @@ describe('what it costs', () => {
       const { idle_cost_credits_per_day: _idle, cost_per_refill_credits: _refill, ...rest } = body;
       const read = (await apart.get(pathOf(address))).body;
       expect(read).toEqual({ ...rest, changed_at: read.changed_at });
-      // Without the chain's clock `until` is judged by the database's.
+      // Without the chain's clock, `until` is compared with the database's clock.
       await stage.leave(customer, address, `until = clock_timestamp() - interval '1 second'`);
       expect((await apart.get(pathOf(address))).body.status).toBe('ended');
     } finally {

@@ -1,4 +1,4 @@
-// Auto-delegations as they are listed, woken, deleted and shown by events; whose they are, and who may act.
+// Auto-delegations in lists and events: waking, deleting, ownership and scopes.
 import { Redis } from 'ioredis';
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -72,7 +72,7 @@ describe('the list', () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     await made(customer, address);
-    // The chain of this test is ahead by five seconds more each second.
+    // This chain's clock gains five seconds every second.
     const soon = new Date(Date.now() + 10_000);
     await stage.leave(customer, address, `until = '${soon.toISOString()}'`);
     await until(
@@ -205,7 +205,7 @@ describe('an act', () => {
   });
 });
 
-/** As a Redis that lost what it had, but for since when it remembers. */
+/** Removes the nonces as if Redis had lost its data, but keeps the time since when it remembers them. */
 async function forgetNonces(): Promise<void> {
   const client = new Redis(world.env['REDIS_URL']!);
   const keys = await client.keys('*:nonce:*');

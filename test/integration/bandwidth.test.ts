@@ -1,5 +1,5 @@
-// A wallet that pays for bandwidth out of few TRX: whatever is taken is delivered and reclaimed, the rest is refused
-// before any charge; and a wallet that nobody reads sells nothing.
+// A wallet with little TRX for bandwidth. Accepted orders are delivered and reclaimed; the rest are refused before a
+// charge. A wallet that no worker reads sells nothing.
 import 'reflect-metadata';
 import { sun } from '../../src/domain/units.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -21,7 +21,7 @@ import {
   START_LIMIT_MS,
 } from '../protocol-stage.js';
 
-/** Twelve TRX less the five that stay are 24 transactions of 282 bytes: twelve orders. */
+/** Twelve TRX less a reserve of five pay for 24 transactions of 282 bytes: twelve orders. */
 const SPARE_SUN = 12_000_000n;
 const ORDERS_PAID_FOR = 12;
 const ORDERS = 60;
@@ -73,7 +73,7 @@ it('sixty small orders: what the wallet can pay for is taken, delivered and recl
     await mine(2);
     await hand.look();
     await hand.advance();
-    // Wallets are read all the while, and nothing that open orders need is sold again; the account's free bandwidth
+    // The wallet is synced in between, and the needs of open orders are never sold again. The account's free bandwidth
     // saves some TRX.
     await hand.poolSync().syncWallet(pool.address);
     expect(await freeTransactions()).toBeLessThan(4n);
@@ -92,7 +92,7 @@ it('sixty small orders: what the wallet can pay for is taken, delivered and recl
        FROM orders o JOIN leg l ON l.order_id = o.id GROUP BY 1, 2, 3`,
   );
   expect(seen).toEqual([{ status: 'delivered', reclaimed: true, leg: 'reclaimed', count: ORDERS_PAID_FOR }]);
-  // What the orders did not burn, since an account has some bandwidth for nothing, may be sold again.
+  // The account's free bandwidth saved some TRX, which may be sold again.
   await hand.poolSync().syncWallet(pool.address);
   const left = await freeTransactions();
   expect(left).toBeLessThan(24n);
@@ -115,7 +115,7 @@ it('a leg whose delegation is recorded while the wallet is read keeps what it ne
     return { open, opened };
   };
   const [recorded, record, locked, unlock] = [gate(), gate(), gate(), gate()];
-  // As a worker that is slow between its write and its commit.
+  // A worker that is slow between its write and its commit.
   const recording = api.database.transaction(async (tx) => {
     await tx.query(`SET LOCAL session_replication_role = replica`);
     await tx.query(`UPDATE leg SET status = 'active', changed_at = clock_timestamp() WHERE status = 'reserved'`);
@@ -141,14 +141,14 @@ it('a leg whose delegation is recorded while the wallet is read keeps what it ne
   await recording;
   unlock.open();
   await Promise.all([buying, reading]);
-  // Of bandwidth: no chain knows of this delegation, so that its stake counts as free.
+  // Only the bandwidth check: the chain does not know this delegation, so its stake counts as free.
   expect((await keepsItsRules()).filter(({ check }) => check === 'bandwidth')).toEqual([]);
 });
 
 it('a wallet that was not read successfully for a minute is no candidate, however often that was tried', async () => {
   const hand = await Hand.open();
   const spent = await balance();
-  // Enough to sell, whatever the test before burnt.
+  // Enough to sell, regardless of the TRX that the previous test burnt.
   const prepare = async (sellsFor: string) =>
     api.database.query(
       `UPDATE pool_wallet SET read_at = clock_timestamp() - interval '1 day',
@@ -166,13 +166,13 @@ it('a wallet that was not read successfully for a minute is no candidate, howeve
   const refused = await customer.post('/v1/orders', order(1));
   expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 503, error: 'CAPACITY_UNAVAILABLE' });
   expect(spent - (await balance())).toBe(1_861_200);
-  // The API keeps in memory for a while that nothing is sold; an order must not be refused by that.
+  // The API caches for a while that the pool is sold out. The order must not be refused because of that.
   const quoted = async () => ((await customer.post('/v1/quotes', order(2))).status === 503 ? true : undefined);
   await until(quoted, 10_000, 'a quote that is refused', 100);
 
   full.rest();
   await hand.poolSync().syncWallet(pool.address);
-  // A day without a reading was an outage, and no round by which to wait longer.
+  // A day without a reading was an outage, so it does not lengthen the selling period.
   const [row] = await api.database.query<{ sec: number }>(
     `SELECT extract(epoch FROM sells_until - read_at)::float8 AS sec FROM pool_wallet WHERE role = 'pool'`,
   );

@@ -1,4 +1,4 @@
-// Rows read many at once: everybody gets the own row, as it was after asking, over few connections.
+// Batched reads: every caller gets its own row, read after its request, over few connections.
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { Batched } from '../../src/base/batch-loader.js';
@@ -117,7 +117,7 @@ test('who waited too long for a turn is refused, and the next is not', async () 
   expect(await slow.find('next')).toBe('next');
 });
 
-/** Statements of these reads that Postgres has under way. */
+/** Returns how many batched statements Postgres is executing. */
 async function running(): Promise<number> {
   const [row] = await pool.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM pg_stat_activity

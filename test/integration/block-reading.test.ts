@@ -1,5 +1,5 @@
-// Deposits and the search take from one reading of solid blocks: each is asked for once of each node, and neither waits
-// for what only the other one needs.
+// Deposits and the search share one reading of solid blocks. Each node is asked once per block, and neither consumer
+// waits for data that only the other needs.
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
@@ -24,7 +24,7 @@ import {
   worker,
 } from '../deposit-stage.js';
 
-/** How often each node was asked about a height, by path. */
+/** Requests per node about a height, by path. */
 let asked: Map<string, number>[];
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 afterAll(closeStage, START_LIMIT_MS);
 
-/** Counts what nodes are asked about heights; `isAway`: which of them answer nothing. */
+/** Counts the nodes' requests about heights. A node for which `isAway` returns true does not answer. */
 function watch(isAway: (node: number) => boolean = () => false): void {
   asked = spies.map(() => new Map<string, number>());
   for (const [index, spy] of spies.entries()) {
@@ -69,7 +69,7 @@ async function cursors(): Promise<{ readonly taken: bigint; readonly searched: b
 it('each block and its receipts are asked for once of each node, for consumers and search together', async () => {
   const before = await cursors();
   const to = await shop();
-  // More than are read at once.
+  // More blocks than are read concurrently.
   for (let payment = 0; payment < 12; payment += 1) {
     await payTrx(to, 10_000_000);
     await mine(1);
@@ -121,7 +121,7 @@ it('a worker that does not read blocks leaves the search to the one that does, a
   await follow();
   expect(await reading.pass()).toBe(false);
   await reading.searchOn();
-  // It will see that another worker moved the search.
+  // The second worker will see that another worker moved the search.
   await mine(3);
   await search();
   await mine(3);
@@ -130,7 +130,7 @@ it('a worker that does not read blocks leaves the search to the one that does, a
   await search(second);
   expect((await cursors()).searched).toBe(before.searched);
   expect(asked.map((node) => node.size)).toEqual([0, 0]);
-  // Another one of which nothing was seen begins by searching.
+  // A worker that has not yet seen the search move starts searching itself.
   const third = await openWorker();
   await search(third);
   expect((await cursors()).searched).toBeGreaterThan(before.searched);

@@ -1,5 +1,5 @@
-// The sealed canaries: a wrong master key is refused by every process and command before it can do harm, and the right
-// one opens through every step of an exchange of keys.
+// Key canaries: every process and command refuses a wrong master key before it does harm. The right key works through
+// every step of a key rotation.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Sealer, sealKey, type SealPurpose } from '../../src/base/seal.js';
 import { createDataSource } from '../../src/store/data-source.js';
@@ -94,7 +94,7 @@ it('through every step of an exchange both keys open, and after the rewrap the o
   expect((await createProject({ MASTER_KEY: older, MASTER_KEY_PREVIOUS: newer })).code).toBe(0);
   const exchanged = { MASTER_KEY: newer, MASTER_KEY_PREVIOUS: older };
   expect((await createProject(exchanged)).code).toBe(0);
-  // Forgotten: the new key alone, before anything lies under it.
+  // The operator forgot the rewrap: the new key alone must be refused before it seals anything.
   expect((await createProject({ MASTER_KEY: newer })).code).toBe(1);
   const rewrap = await cli(exchanged, '--json', 'keys', 'rewrap');
   expect(rewrap.json().rewrap).toContainEqual({ what: 'canaries', rewrapped: 5, current: 0, failed: [] });

@@ -1,4 +1,4 @@
-// What reserving and charging do beside others: locks that others keep, wallets that share an order, the day of a cap.
+// Reserving and charging under contention: foreign locks, orders over several wallets, the day of a daily cap.
 import pg from 'pg';
 import { credits } from '../../src/domain/units.js';
 import { Database } from '../../src/store/database.js';
@@ -24,7 +24,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** Holds what `lock` takes until `work` is done. */
+/** Holds a lock until `work` is done. */
 async function holding<T>(lock: string, work: () => Promise<T>): Promise<T> {
   const client = await connect();
   try {
@@ -54,7 +54,7 @@ test.each(LOCKS)(
     let waited = false;
     try {
       await holding(lock, async () => {
-        // Waits for the same lock with a limit of its own: every purchase is answered before that.
+        // Waits for the same lock with a longer limit. Every purchase must be answered before that.
         const patient = witness
           .query(`SET lock_timeout = '9s'; BEGIN`)
           .then(() => witness.query(lock.replace('SHARE', 'ROW EXCLUSIVE')))
@@ -101,7 +101,7 @@ describe('two wallets', () => {
     await query(`UPDATE pool_wallet SET status = 'paused', pause_reason = 'test' WHERE id = $1`, [other]);
   });
 
-  /** What every slot of a wallet holds. */
+  /** Sets the contents of every slot of a wallet. */
   const fill = async (wallet: number, sun: bigint, transactions: number) =>
     query(`UPDATE pool_slot SET free_sun = $2, free_transactions = $3 WHERE wallet_id = $1`, [
       wallet,
@@ -152,7 +152,7 @@ describe('two wallets', () => {
   });
 
   test('an order has no more legs than its price pays for; a quote’s by its own price and the fee of now', async () => {
-    // Nothing of one wallet holds it all; at 4 energy fees a leg the price pays for one leg, at 2 for two.
+    // No single wallet holds it all. At 4 energy fees a leg the price pays for one leg, at 2 for two.
     const single = await openApi({ ...world.env, PRICE_FLOOR_BPS: '50000', LOG_LEVEL: 'silent' });
     try {
       const customer = await makeCustomer(world.api);
@@ -212,7 +212,7 @@ describe('the day of a daily cap', () => {
     const late = new Database(source);
     const holder = await connect();
     try {
-      // A clock of the test's own stands before the database's for the statement below.
+      // A fake clock shadows the database's clock for the statement below.
       await query(`CREATE SCHEMA fixed`);
       await query(`CREATE TABLE fixed.clock AS SELECT timestamptz '2030-05-01 23:59:59Z' AS now`);
       await query(`GRANT USAGE ON SCHEMA fixed TO PUBLIC`);
@@ -222,7 +222,7 @@ describe('the day of a daily cap', () => {
          $$ BEGIN RETURN (SELECT now FROM fixed.clock); END $$`,
       );
       await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
-      // Its own clock, since the path of whoever calls it is none of its business.
+      // The function gets the clock in its own search path: the caller's search path does not affect it.
       await query(`ALTER FUNCTION accept_order SET search_path = fixed, public, pg_catalog`);
       await holder.query('BEGIN');
       await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);

@@ -1,4 +1,4 @@
-// The operator's commands on auto-delegations: the same rules as over HTTP, audited, paid for by the primary key.
+// The operator's auto-delegation commands: the rules of the HTTP API, audited, paid for by the primary key.
 import {
   LEAST,
   made,
@@ -97,7 +97,7 @@ it('what a key made is listed when its secret is changed or revoked', async () =
   const revoked = await cli('keys', 'revoke', key.id);
   expect(revoked.out).toContain(webhook.id);
   expect(revoked.out).toContain(`${mine} (paused until another key sets them)`);
-  // Set anew by another key it is that one's.
+  // An auto-delegation belongs to the key that set it last.
   const own = customer.withKey(primary.json().api_key as string);
   expect((await put(own, mine, LEAST)).status).toBe(200);
   expect((await cli('keys', 'revoke', key.id)).out).not.toContain(mine);

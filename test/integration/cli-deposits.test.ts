@@ -1,4 +1,3 @@
-// Deposits on the operator's command line.
 import 'reflect-metadata';
 import { Operations } from '../../src/console/operations.service.js';
 import { Reports } from '../../src/reports/report-service.js';
@@ -34,7 +33,7 @@ interface Listed {
   readonly project_id: string;
 }
 
-/** What the inbox of operators says cures it, as words of the command line. */
+/** Returns the command that the operators' inbox recommends for a deposit, as arguments. */
 async function cureOf(deposit: string): Promise<string[]> {
   const items = await new Operations(database, new Reports(new Replica(database))).inbox();
   const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
@@ -47,7 +46,7 @@ const listed = async (...args: string[]): Promise<Listed[]> =>
 
 it('what is held is listed, and credited or ignored once', async () => {
   const [first, second] = [await shop(), await shop()];
-  // From the third minute on a third higher than the median of what was before.
+  // From the third minute on, the rate is a third above the median of the earlier ones.
   await rates(
     (minute) => (minute >= 2 ? 40_000_000n : 30_000_000n),
     () => 100_000_000n,

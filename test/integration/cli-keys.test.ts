@@ -1,4 +1,4 @@
-// The operator's commands on API keys: what is shown once, and what is refused.
+// The operator's API key commands: secrets shown once, and refusals.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { lookAtSignatures } from '../../src/diagnostics/doctor-service.js';

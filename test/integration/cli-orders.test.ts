@@ -1,5 +1,5 @@
-// Orders seen from the operator's context while a whole service runs: explained, pushed, delivered with either signer,
-// reclaimed; and the rotation of the master key under load.
+// The operator's order commands on a running service: explain, push, delivery with either signer, reclaim. Also the
+// rotation of the master key under load.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -166,7 +166,7 @@ describe('keys rewrap', () => {
   it('rotates the master key under load without a failed request, and the new key alone serves on', async () => {
     const keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: world.env['MASTER_KEY']! };
     const customers: Customer[] = [];
-    // As many at once as there are connections: on a busy machine the last of more would wait too long for one.
+    // As many concurrent creations as connections. More would let the last one wait too long on a slow machine.
     await forEachConcurrently([...Array(120).keys()], 8, async () => {
       customers.push(await makeCustomer(world.api));
     });
@@ -190,7 +190,7 @@ describe('keys rewrap', () => {
     await Promise.all(loads);
     await both.close();
 
-    // Two at once: every key is counted as sealed anew by one of them.
+    // Two concurrent runs: exactly one of them counts each key as resealed.
     for (const kind of [0, 1]) {
       const counts = runs.map((run) => run.json().rewrap[kind] as { rewrapped: number; current: number });
       const sealedAnew = counts[0]!.rewrapped + counts[1]!.rewrapped;

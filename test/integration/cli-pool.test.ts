@@ -1,4 +1,4 @@
-// The pool commands against a real database and a local chain: what a wallet's key may do is judged on chain.
+// The pool commands on a real database and a local chain, which decides the rights of a wallet's key.
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

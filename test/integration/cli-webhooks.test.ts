@@ -1,4 +1,4 @@
-// The operator's commands on webhooks: what is shown once, what is audited, and how secrets are sealed anew.
+// The operator's webhook commands: secrets shown once, audit entries, resealing of secrets.
 import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';

@@ -1,5 +1,5 @@
-// A database clock that jumps a month ahead for a moment: nothing is deleted, disabled or closed by it, in a process that
-// ran before, and in one that starts after the jump. What the later clock put off is due when it is set back.
+// A database clock that jumps a month ahead for a moment. Neither a running process nor a newly started one deletes,
+// disables or closes anything because of it. Work that the later clock postponed is due once the clock is set back.
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { AutoDelegationClaims } from '../../src/auto-delegations/auto-delegation-claims.js';
@@ -50,7 +50,7 @@ afterAll(() => world.close());
 
 const step = (by: string) => asAdmin(world.env['DATABASE_URL']!, (client) => stepClock(client, by));
 
-/** All that deletes, disables or closes by age, once. */
+/** Runs every job that deletes, disables or closes by age once. */
 async function clean(database: Database): Promise<void> {
   const log = openLog('silent');
   const pruning = new Pruning(database, retaining(), new Metrics(), log);

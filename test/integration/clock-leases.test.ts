@@ -1,4 +1,4 @@
-// Leases and due times that a database clock an hour ahead wrote before it was set right: each counts as free or due.
+// Leases and due times written while the database clock was an hour ahead: each counts as free or due afterwards.
 import { randomUUID } from 'node:crypto';
 import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { AutoDelegationClaims } from '../../src/auto-delegations/auto-delegation-claims.js';

@@ -1,5 +1,5 @@
-// Addresses that are kept supplied, as the consoles show and set them: by the service of API and command line, at the
-// prices of the records, with its cost said before. Operators read them.
+// Auto-delegations in the consoles. They use the service of API and CLI, recorded prices, and show the cost first.
+// Operators can only read them.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
@@ -44,7 +44,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** The chain and the rate as another process wrote them down so long ago. */
+/** Stores chain state and rate as another process measured them `agoSec` seconds ago. */
 async function measured(agoSec: number): Promise<void> {
   await consoles.merchant.database.query(
     `INSERT INTO market_state (name, value, measured_at)

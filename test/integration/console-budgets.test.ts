@@ -1,12 +1,12 @@
-// What one person, or the pages of one project, may ask a console at once and within a minute.
+// Limits of a console on concurrent requests and on requests per minute, per person and per project.
 import { openConsole, type TestConsole } from '../console.js';
 import { cliWith, settings } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { untilWaiting } from '../setup/waiting.js';
 
-/** A minute’s requests of a person; signing up takes some. */
+/** A person's requests per minute; signing up uses some. */
 const BUDGET = 40;
-/** More than there are connections. */
+/** More than the pool has connections. */
 const PAGES = 24;
 
 let test: TestDatabase;

@@ -1,4 +1,4 @@
-// Credits that operators book: at once up to a limit, above it by a second admin, once, on the real Postgres.
+// Credits that operators book: immediate up to a limit, above it with a second admin's approval, and only once.
 import { randomUUID } from 'node:crypto';
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';

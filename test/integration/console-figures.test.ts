@@ -1,5 +1,5 @@
-// What the consoles' first pages count, and by which clock: no play money, nothing hidden by what came after it, rentals by
-// the chain's time, and what was spent as the ledger has it.
+// Figures of the consoles' home pages: play money excluded, older rentals not hidden by newer orders, rentals by chain
+// time, spending as in the ledger.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { digestOf } from '../../src/console/mail-loop.js';
@@ -14,7 +14,7 @@ import { withKey } from '../order-world.js';
 import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
 
 const RENTED = { energy: 65_000, duration_sec: 3600 };
-/** As many as one page of a list looks at. */
+/** As many rows as one page of a list reads. */
 const MANY = 20_000;
 
 let world: TestProjectWorld;
@@ -40,7 +40,7 @@ afterAll(async () => {
 const inbox = async (): Promise<InboxItem[]> =>
   (await admin.browser.get('/api/operator/inbox')).body.items as InboxItem[];
 
-/** Rows as they would be later; no trigger looks at them. */
+/** Inserts rows in a later state, with triggers off. */
 async function insert(text: string, params: readonly unknown[]): Promise<void> {
   await world.api.database.transaction(async (tx) => {
     await tx.query('SET LOCAL session_replication_role = replica');
@@ -48,7 +48,7 @@ async function insert(text: string, params: readonly unknown[]): Promise<void> {
   });
 }
 
-/** Newer orders of a project, over and done with. */
+/** Adds newer orders of a project that have ended. */
 const addMany = (projectId: string, name: string): Promise<void> =>
   insert(
     `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec, price_sun,
@@ -152,7 +152,7 @@ it('rentals end in the pool’s forecast by the chain’s clock', async () => {
     ((await admin.browser.get('/api/operator/pool')).body.forecast as { at_most_sun: number }[])[hour]!.at_most_sun;
   const [nowBefore, dayBefore] = [await atMost(1), await atMost(24)];
   const customer = await world.customer({ isTest: false });
-  // The chain is a day and a half ahead of us, and the rental has twelve hours and a half to go.
+  // The chain is a day and a half ahead, and the rental has twelve and a half hours left.
   await insert(
     `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
      VALUES (1, sha256(''), now() + interval '36 hours', now())
@@ -210,7 +210,7 @@ it('the pool is said to be sold out by what is lent at once, not by all that was
     return home.capacity.sold_out_in_hours;
   };
   const { capacity } = (await admin.browser.get('/api/operator/home')).body;
-  // Rentals that are over: half of what is free, all day.
+  // Ended rentals of half the free energy, all day long.
   await insert(
     `INSERT INTO orders (id, project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
        price_sun, credits, trx_usd_e8, created_at, delivered_at, ends_at, reclaimed_at, judged)
@@ -254,7 +254,7 @@ it('what a project spent in thirty days is what its ledger says, extensions and 
   const forEnergy = inLedger - (activated.body.credits as number);
   expect(month.saved.credits).toBe(month.burning.credits - forEnergy);
   const today = new Date().toISOString().slice(0, 10);
-  // Of two days where midnight falls between.
+  // Two days if midnight falls between.
   expect(month.days.at(-1).day <= today).toBe(true);
   expect(sumOf(month.days, 'spent')).toBe(inLedger);
   expect(sumOf(month.days, 'saved')).toBe(month.saved.credits);

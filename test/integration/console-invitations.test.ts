@@ -1,4 +1,4 @@
-// Invitations and the address they are for: who gets the link, what it proves, which mails may go where, and their end.
+// Invitations and their e-mail addresses: recipients of the link, the proof it gives, mail limits and expiry.
 import { MailTokens } from '../../src/notifications/mail-tokens.js';
 import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
 import { enrol, invitationFor, openConsole, PASSWORD, signInAgain, type TestConsole } from '../console.js';
@@ -10,7 +10,7 @@ const LIMIT_MS = 120_000;
 const OWNERS_PASSWORD = 'the words of the true owner';
 let test: TestDatabase;
 let server: MailServer;
-/** One console without a mail server, one with it, on the same database. */
+/** A console without a mail server and one with it, on the same database. */
 let plain: TestConsole;
 let mailing: TestConsole;
 let operators: TestConsole;
@@ -50,7 +50,7 @@ function tokenOf(text: string): string {
   return token;
 }
 
-/** An owner of a new project, signed in at `at`. */
+/** Creates a project with an owner who is signed in at `at`. */
 async function ownerAt(at: TestConsole, name?: string) {
   const project = await newProject(name);
   const owner = await at.signedIn('owner', project);
@@ -100,7 +100,8 @@ describe('with a mail server', () => {
     const squatter = plain.browser();
     await squatter.post('/api/sign-in', { email: squatted, password: PASSWORD });
     await enrol(squatter);
-    // Invited elsewhere, the owner of the mailbox chooses a password, and the other one opens nothing any more.
+    // The mailbox's owner, invited elsewhere, chooses a password. The squatter's password and session then stop
+    // working.
     const honest = await ownerAt(mailing);
     expect((await honest.invite(squatted)).status).toBe(201);
     const token = tokenOf(mailsTo(squatted)[0]!.text);
@@ -138,7 +139,7 @@ describe('with a mail server', () => {
     const [, end = ''] = /^List-Unsubscribe: <([^>]+)>/m.exec(mailsTo(email)[0]!.headers) ?? [];
     const { pathname, search, origin } = new URL(end);
     expect([origin, (await mailing.browser().get(pathname + search)).status]).toEqual(['http://localhost:3001', 200]);
-    // As a mail service sends it: no cookie, no Origin.
+    // A mail service sends the click without cookie and Origin.
     const click = (query: string) =>
       mailing.browser().send('POST', `${pathname}${query}`, 'List-Unsubscribe=One-Click', {
         'Content-Type': 'application/x-www-form-urlencoded',
@@ -182,7 +183,7 @@ describe('without a mail server', () => {
     const [ofKnown, ofFresh] = await Promise.all(answers.map((token) => read(plain, token)));
     expect([ofKnown!.body.has_account, ofFresh!.body.has_account]).toEqual([false, false]);
     expect(Object.keys(ofKnown!.body as object)).toEqual(Object.keys(ofFresh!.body as object));
-    // The account of another project opens by its own password alone.
+    // The existing account opens only with its own password.
     expect((await accept(plain, answers[0]!, OWNERS_PASSWORD)).status).toBe(401);
     expect((await accept(plain, answers[1]!)).status).toBe(200);
     expect(await provenAt(fresh)).toBeNull();
@@ -235,7 +236,7 @@ describe('a person whose address is not proven', () => {
 
     expect((await browser.post('/api/security/address/send', {})).body).toEqual({ done: true });
     const token = /#([A-Za-z0-9_.-]+)/.exec(mailsTo(email)[0]!.text)?.[1] ?? '';
-    // Whoever reads the mailbox and is not signed in as this person proves nothing.
+    // The token proves the address only together with this person's session.
     const other = await mailing.signedIn('member', project);
     expect((await other.browser.post('/api/security/address/prove', { token })).status).toBe(404);
     expect((await mailing.browser().post('/api/security/address/prove', { token })).status).toBe(401);

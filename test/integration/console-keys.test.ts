@@ -1,5 +1,5 @@
-// API keys in the browser: made, shown once, rotated with an overlap, narrowed and revoked, in the role of a merchants'
-// console; and an API that opens what a console could only seal.
+// API keys in the browser: created, shown once, rotated with an overlap, narrowed and revoked under the merchant
+// console's role. An API then opens secrets that the console could only seal.
 import { isBox } from '../../src/base/sealed-box.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
@@ -51,7 +51,7 @@ async function project(): Promise<HmacCustomer> {
 const path = (rest = '', of = mine): string => `/api/projects/${of.merchant}/keys${rest}`;
 const works = async (secret: string): Promise<boolean> =>
   (await new HmacCustomer(api.baseUrl, mine.merchant, secret).get('/v1/things')).status === 200;
-/** Within the moments that an announcement takes. */
+/** Waits until the announcement has reached the API. */
 const becomes = (secret: string, wanted: boolean): Promise<true> =>
   until(async () => ((await works(secret)) === wanted ? true : undefined), 10_000, 'the API to know the key');
 
@@ -186,7 +186,7 @@ it('lets a member read and not write, and answers of another project as of none'
   }
   const other = await merchants.signedIn('owner', theirs.merchant);
   expect((await other.browser.get(path())).status).toBe(404);
-  // By a path of its own project a key of another is not there.
+  // Through a path of another project the key does not exist.
   for (const act of ['rotate', 'revoke']) {
     const answer = await other.browser.post(path(`/${id}/${act}`, theirs), act === 'rotate' ? { overlap_sec: 0 } : {});
     expect(answer.status).toBe(404);

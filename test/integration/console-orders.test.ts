@@ -1,4 +1,4 @@
-// Lists of orders in the consoles: by each filter and by several, page by page to the end, in a project and in all of them.
+// Order lists of the consoles: each filter, combined filters, and paging to the end, in one project and across all.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
@@ -8,7 +8,7 @@ import { cliWith, settings, TEST_MASTER_KEY } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 120_000;
-/** Orders of each project: every third of another receiver, every fifth refunded, one a day back from noon of the 60th day. */
+/** Orders per project, one per day, dated noon: every third for another receiver, every fifth refunded. */
 const ORDERS = 60;
 const RECEIVERS = ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'] as const;
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   admin = await consoles.operator.signedIn('admin');
   await asAdmin(test.url, async (client) => {
     await client.query('SET session_replication_role = replica');
-    // Numbers and times are not quite in one order: every seventh was asked for 20 s before the one with the number before it.
+    // Ids and times differ in order: every seventh order is dated 20 s before its predecessor.
     await client.query(
       `INSERT INTO orders (id, project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun, credits,
          trx_usd_e8, created_at, reference, needs_attention, settled)
@@ -59,7 +59,7 @@ interface Line {
   readonly receive_address: string;
 }
 
-/** Every page of a list, to its end. */
+/** Reads every page of a list. */
 async function all(account: Account, path: string, query: string, limit = 7): Promise<Line[]> {
   const items: Line[] = [];
   let cursor: string | undefined;
@@ -85,10 +85,10 @@ const keys = (lines: readonly Line[]): string[] => lines.map(({ key }) => key).s
 const twice = (names: readonly string[]): string[] => [...names, ...names].sort();
 
 const day = (g: number): string => new Date(Date.UTC(2026, 5, 1 + g)).toISOString().slice(0, 10);
-/** The day that an order was asked for on. */
+/** Returns the day on which an order was placed. */
 const dayOf = (g: number): number => (g % 7 === 0 ? g - 1 : g);
 
-/** By query, which orders of a project it is to find. */
+/** The orders of a project that each query must find. */
 const FILTERS: readonly (readonly [string, (g: number) => boolean])[] = [
   ['', () => true],
   ['status=refunded', (g) => g % 5 === 0],

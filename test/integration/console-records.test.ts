@@ -1,5 +1,5 @@
-// The further pages of the consoles over HTTP: home, ledger, statements, webhooks, events, refused requests, acts, and what
-// operators see of the whole service.
+// Further console pages over HTTP: home, ledger, statements, webhooks, events, refused requests, audit log, and the
+// operators' view of the whole service.
 import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
@@ -396,7 +396,7 @@ describe('a project’s name', () => {
     expect(session.body.projects).toMatchObject([{ id: project, name: 'Shop & Söhne' }]);
     expect((await admin.browser.post(of('/settings'), { name: 'Shop' })).status).toBe(200);
     expect(await nameAs(member)).toBe('Shop');
-    // The name that it has already is no change.
+    // Setting the current name again is no change.
     expect((await owner.browser.post(of('/settings'), { name: 'Shop' })).status).toBe(200);
     expect(await acts()).toEqual([
       { actor: owner.email, detail: { name: 'Shop & Söhne', before: 'Shop' } },

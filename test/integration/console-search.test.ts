@@ -1,4 +1,4 @@
-// What "/" finds, in a project and in the whole service; and from where a project's keys may be used.
+// The console search ("/") in a project and in the whole service, and the allowed sources of a project's keys.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
@@ -42,7 +42,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** One of each thing that can be found, alike in both projects but for what is unique. */
+/** Inserts one of each searchable row. Both projects get the same data except for unique values. */
 async function record(whose: 'mine' | 'theirs'): Promise<void> {
   const project = projects[whose];
   const id = IDS[whose].toString();
@@ -230,7 +230,7 @@ describe('from where keys may be used', () => {
         { address: '192.0.2.1', allowed: false },
       ],
     });
-    // Who is refused already is not locked out by it.
+    // A source that is already refused is not reported as locked out.
     const narrower = await owner.browser.post(path('/check'), { allowed_sources: ['198.51.100.9'] });
     expect(narrower.body).toMatchObject({ locked_out: [{ address: '198.51.100.7' }], still_allowed: 0 });
     const ofKey = await owner.browser.post(path('/check'), { allowed_sources: ['192.0.2.1'], key_id: projects.mine });

@@ -1,4 +1,4 @@
-// The sessions of a console and their passwords, as people and attackers use them: over HTTP, with real Postgres, in the console's own role.
+// Console sessions and passwords from the viewpoint of people and attackers, over HTTP in the console's own role.
 import { createHash } from 'node:crypto';
 import type { Database } from '../../src/store/database.js';
 import { Database as DatabaseToken } from '../../src/store/database.js';
@@ -23,7 +23,7 @@ let operators: TestConsole;
 let project: string;
 let from = 0;
 
-/** A browser that comes from an address nobody else has. */
+/** Returns a browser with an unused client address. */
 const outsider = (at: TestConsole = merchants): Browser => at.browser(`198.51.100.${(from += 1).toString()}`);
 
 beforeAll(async () => {
@@ -276,7 +276,7 @@ describe('a new password', () => {
     expect((await other.get('/api/session')).status).toBe(401);
     expect((await signIn(outsider(), account.email)).status).toBe(401);
     for (let guess = 1; guess <= 9; guess += 1) await signIn(outsider(), account.email, 'a wrong one');
-    // The cookie of before gives no budget of its own.
+    // The cookie from before the change no longer marks a known device.
     expect((await signIn(other, account.email, next)).status).toBe(429);
   });
 

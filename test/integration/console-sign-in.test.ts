@@ -1,4 +1,4 @@
-// Signing in to a console as its people and its attackers do: over HTTP, with real Postgres, in the console's own role.
+// Console sign-in from the viewpoint of people and attackers, over HTTP in the console's own role.
 import { createHash } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { until } from '../../packages/local/src/wait.js';
@@ -27,7 +27,7 @@ let operators: TestConsole;
 let project: string;
 let from = 0;
 
-/** A browser that comes from an address nobody else has. */
+/** Returns a browser with an unused client address. */
 const outsider = (at: TestConsole = merchants): Browser => at.browser(`198.51.100.${(from += 1).toString()}`);
 
 beforeAll(async () => {
@@ -119,7 +119,7 @@ describe('guesses', () => {
     expect([spent.status, spent.body.error]).toEqual([429, 'TOO_MANY_GUESSES']);
     expect(Number(spent.headers['retry-after'])).toBeGreaterThan(3000);
     expect((await signIn(browser, email)).body).toMatchObject({ stage: 'signed_in' });
-    // An account that nobody has is refused after as many.
+    // An unknown account is refused after the same number of guesses.
     for (let guess = 1; guess <= 10; guess += 1) await signIn(outsider(), 'nobody-at-all@example.com', 'guess');
     const ofNobody = await signIn(outsider(), 'nobody-at-all@example.com');
     expect(ofNobody.body).toEqual(spent.body);
@@ -163,7 +163,7 @@ describe('guesses', () => {
       for (const name of ['a', 'b', 'c']) {
         expect((await signIn(crowd, `${name}-more@example.org`, 'guess')).status).toBe(429);
       }
-      // Refused for its address, a guess leaves nothing behind of the account that it named.
+      // A guess that is refused for its client address leaves no trace on the account it named.
       expect(await guessesKept()).toBe(before);
     },
     LIMIT_MS,
@@ -360,7 +360,7 @@ describe('the second factor', () => {
   });
 });
 
-/** Names of the statements that are sent from now on, until the returned function is called. */
+/** Records the names of the statements from now on, until the returned function is called. */
 function listen(database: Database, names: string[]): () => void {
   const query = database.query.bind(database);
   const nameOf = (statement: Statement | string): string =>

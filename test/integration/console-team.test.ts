@@ -1,4 +1,4 @@
-// Who is in a project and among the operators: invitations, roles, removals, looks; by the console and by the command line.
+// Members of projects and operators: invitations, roles, removals and looks, through console and CLI.
 import { createHash } from 'node:crypto';
 import type { AuditEntry } from '../../src/store/entities/audit-entry.entity.js';
 import { codesAnew, invitationFor, openConsole, PASSWORD, signInAgain, type TestConsole } from '../console.js';
@@ -200,7 +200,7 @@ describe('a role', () => {
     expect(changed.body).toEqual({ done: true });
     await ended;
     expect((await member.browser.get('/api/session')).status).toBe(401);
-    // An owner needs a second factor, which a member did not have.
+    // An owner needs a second factor, which the member did not have.
     expect((await member.browser.post('/api/sign-in', { email: member.email, password: PASSWORD })).body.stage).toBe(
       'enrol',
     );
@@ -259,7 +259,7 @@ describe('an operator', () => {
     expect(looks).toEqual([{ at: expect.any(String), by: support.email, what: '/api/projects/:project_id/team' }]);
     const others = await merchants.signedIn('owner', await newProject());
     expect((await others.browser.get(`/api/projects/${project}/looks`)).status).toBe(404);
-    // By whatever method it is asked.
+    // Any method leaves a row.
     await support.browser.post(`/api/projects/${project}/playground/simulation`, {});
     const [last] = (await owner.browser.get(`/api/projects/${project}/looks`)).body.looks as object[];
     expect(last).toMatchObject({ by: support.email, what: '/api/projects/:project_id/playground/simulation' });

@@ -1,4 +1,4 @@
-// A database that answers and lets nobody in just now: what a start waits for, and what an operator reads.
+// A reachable database that refuses connections: how long a start waits, and the operator's message.
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Sealers } from '../../src/base/sealers.js';
 import type { DatabaseSettings } from '../../src/config/settings.js';
@@ -35,7 +35,7 @@ const settingsOf = (url: string): DatabaseSettings => ({
 const open = (url: string, busyLimitMs: number, onLine?: (line: string) => void) =>
   openDatabase(settingsOf(url), { role: 'api', sealers, log: openLog('silent', onLine), busyLimitMs });
 
-/** As if all connections were taken: for whoever is no superuser. */
+/** Limits the connections of everyone but superusers, as if all were taken. */
 const allow = (connections: number): Promise<unknown> =>
   asAdmin(fromSetup('TEST_DATABASE_URL'), (client) =>
     client.query(
@@ -43,7 +43,7 @@ const allow = (connections: number): Promise<unknown> =>
     ),
   );
 
-/** A server that refuses every connection as Postgres or a pooler does, with an ErrorResponse. */
+/** A server that refuses every connection with an ErrorResponse, as Postgres or a pooler does. */
 async function refusing(state: string, message: string): Promise<string> {
   const fields = [`SFATAL`, `VFATAL`, `C${state}`, `M${message}`].map((field) => `${field}\0`).join('');
   const body = Buffer.from(`${fields}\0`);

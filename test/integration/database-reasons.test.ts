@@ -1,4 +1,4 @@
-// Why a database lets a command not in: the command and the doctor name the cause and its remedy.
+// A database that refuses a command: the command and the doctor name cause and remedy.
 import { chown, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** The server's URL, changed. */
+/** Returns the server's URL after `change`. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(postgres.url);
   url.hostname = 'localhost';

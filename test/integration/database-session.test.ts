@@ -1,4 +1,4 @@
-// A server, database or role whose sessions are set in ways of their own: values are read and written right all the same.
+// A server, database or role with unusual session settings: values are still read and written correctly.
 import { Sealers } from '../../src/base/sealers.js';
 import type { DatabaseSettings } from '../../src/config/settings.js';
 import { Database } from '../../src/store/database.js';
@@ -10,7 +10,7 @@ import { isThroughPooler, servedUrl } from '../setup/pooler.js';
 import { asRole } from '../setup/roles.js';
 
 const sealers = new Sealers({ sealKeys: new Map() });
-/** PgBouncer takes these from a process, and no other. */
+/** PgBouncer passes on these settings of a process and no others. */
 const TRACKED = { datestyle: 'German, DMY', timezone: 'Asia/Kathmandu', standard_conforming_strings: 'off' };
 const OTHERS = {
   intervalstyle: 'sql_standard',
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => test_.drop());
 
-/** Of every session of the database from now on. */
+/** Applies to every later session of the database. */
 const set = (settings: Readonly<Record<string, string>>): Promise<void> =>
   asAdmin(test_.url, async (client) => {
     const name = new URL(test_.url).pathname.slice(1);

@@ -1,4 +1,4 @@
-// The pool under loss: a connection that goes away at the worst moment is one failed transaction, never a dead process.
+// The pool under connection loss: a connection lost at the worst moment fails one transaction and never the process.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import type { DataSource, Repository } from 'typeorm';
@@ -29,7 +29,7 @@ test('a connection lost between two statements of a transaction fails the transa
     .transaction(async (tx) => {
       const [mine] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await pool.query('SELECT pg_terminate_backend($1)', [mine?.pid]);
-      // Until the client has heard of it; nothing waits for an answer meanwhile.
+      // Long enough for the client to notice; no query is pending meanwhile.
       await delay(300);
       await tx.query('SELECT 1');
     })
@@ -92,7 +92,7 @@ describe('a repository within a transaction', () => {
 });
 
 describe('the metric of faults', () => {
-  /** Faults counted while `work` fails. */
+  /** Returns the faults counted while `work` fails. */
   const faultsOf = async (watched: Database, work: () => Promise<unknown>): Promise<Record<string, number>> => {
     const registry = new Registry();
     watchDatabase(registry, watched);

@@ -1,4 +1,4 @@
-// The merchant's server of the demo: what it takes, what it refuses, and that an event counts once.
+// The demo's merchant server: accepted and refused requests, and counting an event once.
 import { Webhook } from 'standardwebhooks';
 import { DemoReceiver } from '../../packages/local/src/demo-receiver.js';
 

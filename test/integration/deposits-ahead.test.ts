@@ -1,4 +1,4 @@
-// A chain for tests whose time passes faster than ours: what is paid there is credited without waiting for our clock.
+// A test chain whose time runs ahead of ours: deposits on it do not wait for our clock.
 import { closeStage, depositsOf, follow, openStage, payTrx, settle, shop, START_LIMIT_MS } from '../deposit-stage.js';
 
 const AHEAD_MS = 3_600_000;

@@ -1,4 +1,4 @@
-// Where a project may pay in, and what it paid, as the API answers it.
+// Deposit addresses and deposits of a project over the API.
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { expectError } from '../answers.js';
@@ -79,7 +79,7 @@ describe('the address', () => {
     await payTrx(to, 10_000_000);
     await settle();
     await follow();
-    // Of two nodes one alone keeps them: what it says would be held, not credited.
+    // Only one of two nodes keeps them, so such a payment would be held instead of credited.
     expect(await seen()).toBe(false);
     meddle(spies, kept);
     await payTrx(to, 10_000_000);

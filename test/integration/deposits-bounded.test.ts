@@ -1,4 +1,5 @@
-// The work of a block does not grow with the payments before it, and no project's lock delays the deposits of others.
+// The work per block is independent of earlier payments, and one project's lock does not delay other projects'
+// deposits.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -32,7 +33,7 @@ const taken = async (): Promise<void> => {
   await follow();
 };
 
-/** Small payments of earlier blocks, one sun each, at a rate of 0.30. */
+/** Inserts small payments of one sun each in earlier blocks, rated at 0.30 by default. */
 async function dust({ id, address }: Shop, count: number, rate: bigint | null = 30_000_000n): Promise<void> {
   await database.query(
     `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at,
@@ -41,11 +42,11 @@ async function dust({ id, address }: Shop, count: number, rate: bigint | null = 
         'pending', 'below_minimum', $5 FROM generate_series(1, $4::integer) n CROSS JOIN deposit_cursor c`,
     [randomBytes(8).toString('hex'), id, address, count, rate],
   );
-  // As autovacuum does it.
+  // As autovacuum would.
   await database.query(`ANALYZE deposit`);
 }
 
-/** Rows of deposits that the sessions of this test's database have read or changed since the statistics were reset. */
+/** Returns the deposit rows that sessions of this database read or changed during `work`. */
 async function rowsTouched(work: () => Promise<void>): Promise<number> {
   const read = async (): Promise<number> => {
     await database.query(`SELECT pg_stat_force_next_flush()`);
@@ -55,10 +56,10 @@ async function rowsTouched(work: () => Promise<void>): Promise<number> {
     );
     return row!.rows;
   };
-  // Postgres reports the work before this late, too.
+  // Postgres reports earlier work late too.
   const before = await stable(read);
   await work();
-  // A session reports what it did when it is idle, at the latest by its next statement a second later.
+  // A session reports its work when it is idle, or at the latest with a statement a second later.
   return (await stable(read)) - before;
 }
 
@@ -108,7 +109,7 @@ describe('a project with many small payments', () => {
     const touched = await rowsTouched(async () => follow());
     // Three blocks and the passes before them, with at most 500 rows for each of a few statements.
     expect(touched).toBeLessThan(8000);
-    // 10.012 TRX at 0.30, immediately; its small ones follow in batches.
+    // 10.012 TRX at 0.30, immediately. The small payments follow in batches.
     expect(await creditedTo(to)).toBe(30_036_000n);
     expect(await creditedTo(other)).toBe(30_000_000n);
     expect((await statesOf(to))['pending']).toBeGreaterThan(0);
@@ -177,7 +178,7 @@ describe('a project with many small payments', () => {
 });
 
 describe('a lock that another session holds', () => {
-  /** Holds what a statement locks while `work` runs. */
+  /** Holds a statement's locks while `work` runs. */
   async function locked(statement: string, params: readonly unknown[], work: () => Promise<void>): Promise<void> {
     await database.transaction(async (tx: Transaction) => {
       expect(await tx.query(statement, params)).not.toEqual([]);
@@ -197,7 +198,7 @@ describe('a lock that another session holds', () => {
       await taken();
       expect(await creditedTo(other)).toBe(60_000_000n);
       expect(await depositsOf(busy)).toEqual([]);
-      // The next block goes on, too, and nothing is parked twice.
+      // The next block continues too, and no payment is parked twice.
       await payTrx(other, 20_000_000);
       await taken();
       expect(await creditedTo(other)).toBe(120_000_000n);

@@ -1,4 +1,4 @@
-// Rates that a database clock ahead of the true time has written: none prices a deposit.
+// Rates that a fast database clock wrote into the future: none of them prices a deposit.
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
 import { RateHistory } from '../../src/deposits/rate-history.js';
 import { rateE8 } from '../../src/domain/units.js';

@@ -1,4 +1,4 @@
-// What keeps deposits from being lost, or from stopping, by what else happens: full balances, own addresses, new accounts.
+// Guards against lost or blocked deposits: full balances, payments from own addresses, new accounts.
 import 'reflect-metadata';
 import { pbkdf2Sync, randomUUID } from 'node:crypto';
 import { HDKey } from '@scure/bip32';

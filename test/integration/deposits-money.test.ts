@@ -1,5 +1,5 @@
-// What deposit addresses hold is what came to them and left them; what was missed is found; and it is swept and given
-// back by transactions that are signed elsewhere.
+// The balances of deposit addresses equal their recorded movements, and missed payments are found. Sweeps and returns
+// use transactions that are signed elsewhere.
 import 'reflect-metadata';
 import { Ledger } from '../../src/billing/ledger.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
@@ -48,7 +48,7 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** As if its time had passed: by the chain's time the newest transaction of the return can no longer come. */
+/** Expires the newest transaction of a return, by the chain's time. */
 const expire = async (id: bigint): Promise<void> => {
   await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
 };
@@ -89,7 +89,7 @@ describe('a sweep', () => {
         { kind: 'fee', asset: 'TRX', amount: expect.stringMatching(/^-\d+$/) },
       ]),
     );
-    // What comes back from there is no deposit.
+    // A payment from the sweep's receiver is no deposit.
     const credited = await creditedTo(to);
     await wallet().send(
       'createtransaction',
@@ -157,7 +157,7 @@ describe('what was missed', () => {
       { address: missed.address, projectId: missed.id, asset: 'TRX', onChain: 20_000_000n, recorded: 0n },
     ]);
     expect(await depositsOf(missed)).toEqual([]);
-    // By now another rate holds.
+    // Another rate applies by now.
     await mine(40);
     await follow();
     const to = await solid();
@@ -189,7 +189,7 @@ describe('what was missed', () => {
     await scan();
     for (const to of shops) {
       expect(await depositsOf(to)).toHaveLength(16);
-      // 96 TRX, and 32.000008 in small ones of which some may still wait.
+      // 96 TRX, and 32.000008 TRX in small payments of which some may still be pending.
       const waiting = (await depositsOf(to)).filter(({ status }) => status === 'pending');
       const left = waiting.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
       expect(await creditedTo(to)).toBe((128_000_008n - left) * 3n);
@@ -213,7 +213,7 @@ describe('a return', () => {
     return rows.length;
   };
 
-  /** A deposit of 40 TRX that is credited. */
+  /** Makes a credited deposit of 40 TRX. */
   const paid = async (): Promise<{ to: Shop; id: bigint }> => {
     const to = await shop();
     await payTrx(to, 40_000_000);
@@ -224,7 +224,7 @@ describe('a return', () => {
 
   it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
     const { to, id } = await paid();
-    // On chain already: to make an account costs whoever sends first.
+    // An existing account, because the first sender to a new one pays for its creation.
     const customer = payer.address;
     const first = await returns().give(id, customer, AUTHOR);
     expect(first).toMatchObject({
@@ -235,7 +235,7 @@ describe('a return', () => {
     expect(await creditedTo(to)).toBe(0n);
     await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow('may still be sent');
     await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is being given back to');
-    // Nobody sent it; by the chain's time it is over.
+    // It was never sent, and by the chain's time it has expired.
     await mine(1);
     await expire(id);
     for (const depth of ['everything', 'newer'] as const) {
@@ -275,7 +275,7 @@ describe('a return', () => {
 
   it('that failed on chain is not paid, and another transaction is made', async () => {
     const to = await shop();
-    // A thousand energy: a transfer of the token needs more, and burns all of it.
+    // Burns for a thousand energy. A token transfer needs more and burns all of it.
     await payTrx(to, 100_000);
     await payToken(to, 20_000_000n);
     await settle();

@@ -1,4 +1,4 @@
-// What the owner of the token can do to deposits: blacklist an address, destroy what it holds, deprecate the token.
+// Acts of the token's owner on deposits: blacklisting an address, destroying its funds, deprecating the token.
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { localUsdtSuccessor } from '../../packages/local/src/local-usdt.js';
@@ -39,7 +39,7 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** Reads on in a worker that has just started, and so has asked nothing about any address. */
+/** Continues in a new worker, which has not asked about any address yet. */
 async function readAnew(): Promise<void> {
   const next = await openWorker();
   await freeTurn();
@@ -154,7 +154,7 @@ interface DoctorLine {
   readonly says: string;
 }
 
-/** What the doctor says of the token and of sizes, as `check state: sentence`. */
+/** Returns the doctor's lines on token and sizing, as `check state: sentence`. */
 async function doctorLines(more: Record<string, string> = {}): Promise<string[]> {
   const doctor = cliWith({ ...env, SIZING_HOLDER: payer.address, USER: 'tester', ...more });
   const { findings } = (await doctor('doctor', '--json', '--patience', '2')).json() as { findings: DoctorLine[] };
@@ -164,7 +164,7 @@ async function doctorLines(more: Record<string, string> = {}): Promise<string[]>
 }
 
 it('the doctor names what the owner has set, and why transfers cannot be measured', async () => {
-  // What the tests before it undid is solid.
+  // Makes the reversals of the previous tests solid.
   await settle();
   const answers = `token ok: ${env['TOKEN_CONTRACT']!} answers like a token.`;
   const measured = expect.stringMatching(/^sizing ok: A token transfer takes 64285 energy, and 130285 to an address/);
@@ -226,7 +226,7 @@ describe('a deprecated token', () => {
       err: expect.stringContaining(`set TOKEN_CONTRACT=${localUsdtSuccessor}`),
     });
     expect((await withSuccessor('deposits', 'rescan', ...range)).json()).toMatchObject({ found: 1 });
-    // A worker that runs with the old setting reads on by the records.
+    // A running worker with the old setting continues by the records.
     await payToken(to, 7_000_000n);
     await settle();
     await follow(worker);
@@ -272,7 +272,7 @@ describe('a deprecated token', () => {
     }
     await settle();
     await follow();
-    // The smallest unit stays behind.
+    // The smallest unit of the token stays behind.
     expect([await tokenOf(to.address), await tokenOf(treasury)]).toEqual([1n, 56_999_999n]);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
     expect(await unexplained()).toEqual([]);

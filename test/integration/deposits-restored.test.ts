@@ -1,4 +1,5 @@
-// After a restore, records of what we sent ourselves may be missing: none of our own money is credited or paid out twice.
+// After a restore, records of our own transactions may be missing. Our own money must not be credited or paid out
+// twice.
 import 'reflect-metadata';
 import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
 import { DepositBook } from '../../src/deposits/deposit-book.js';
@@ -38,7 +39,7 @@ const taken = async (): Promise<void> => {
   await follow();
 };
 
-/** A shop with 50 TRX paid in. */
+/** Creates a project with 50 TRX paid in. */
 async function paidShop(): Promise<Shop> {
   const to = await shop();
   await payTrx(to, 50_000_000);
@@ -127,7 +128,7 @@ describe('the number of a deposit address', () => {
   it('leaves a gap on another server, once', async () => {
     const before = await placeOf(await shop());
     expect(await placeOf(await shop())).toBe(before + 1);
-    // As it is on the server that the dump was read back on.
+    // As the rows look after the dump was restored on another server.
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER USER`);
     await database.query(`UPDATE deposit_address SET server_mark = 'the server before the restore'`);
     await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER USER`);

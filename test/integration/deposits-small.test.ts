@@ -1,5 +1,5 @@
-// Payments that are too small by themselves: there is no event of them until their sum passes, whatever the rate and whoever
-// saw them, and the sum is then judged as one payment of that size.
+// Payments below the minimum. They cause no event until their sum reaches it, regardless of rates and readers. The sum
+// is then judged as one payment of that size.
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { addressToHex } from '../../src/chain/address.js';
@@ -34,7 +34,7 @@ import {
   wallet,
 } from '../deposit-stage.js';
 
-/** Whose exchange answers nothing: it knows the rates that a test has kept, and keeps none. */
+/** A worker without an exchange: it reads the test's rates and stores none. */
 let quiet: INestApplicationContext;
 const QUIET = { RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' };
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 afterAll(closeStage, START_LIMIT_MS);
 
-/** A day of rates of one kind before the minute that the chain is in, and an hour of another from there on. */
+/** Sets a day of one rate before the chain's current minute, and an hour of another from that minute on. */
 async function rates(asset: 'TRX' | 'USDT', before: bigint, since: bigint | undefined): Promise<void> {
   await database.query(`DELETE FROM asset_rate WHERE asset = $1`, [asset]);
   const minute = Math.floor((await wallet().headTime()) / MINUTE_MS);
@@ -56,7 +56,7 @@ async function rates(asset: 'TRX' | 'USDT', before: bigint, since: bigint | unde
   if (since !== undefined) await keep(asset, minute, minute + 60, since);
 }
 
-/** As it is two hours after the chain's moment. */
+/** Adds a rate two hours after the chain's current time. */
 async function laterRate(asset: 'TRX' | 'USDT', rate: bigint): Promise<void> {
   const minute = Math.floor((await wallet().headTime()) / MINUTE_MS) + 120;
   await keep(asset, minute, minute, rate);
@@ -92,7 +92,7 @@ const rowsOf = ({ id }: Shop) =>
     [id],
   );
 
-/** TRX by a contract, which the first node alone has kept. */
+/** Pays TRX by a contract; only the first node keeps it. */
 async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<void> {
   const internal = amounts.map((callValue) => ({
     caller_address: `41${'ab'.repeat(20)}`,
@@ -124,7 +124,7 @@ describe('a payment that is too small by itself', () => {
       for (const amount of [1, 2, 4_000_000]) await payTrx(to, amount);
       await taken();
       expect(await statesOf(to)).toEqual(['1', '2', '4000000'].map((amount) => `${amount} pending below_minimum`));
-      // Together they pass; one payment of that size would be held.
+      // Together they reach the minimum. A single payment of that size would be held.
       await payTrx(to, 7_000_000);
       await payTrx(to, 10_000_000);
       await taken();

@@ -1,4 +1,4 @@
-// The token that deposits are paid in: kept with them, and not changed by a setting.
+// The token of deposits is stored with them; a changed setting does not alter it.
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -30,7 +30,7 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** The command line of an operator whose TOKEN_CONTRACT was changed. */
+/** The CLI of an operator with a changed TOKEN_CONTRACT. */
 const withOtherToken = async (...args: string[]) =>
   cliWith({ ...env, TOKEN_CONTRACT: otherToken, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
 
@@ -75,7 +75,7 @@ describe('a changed TOKEN_CONTRACT', () => {
   });
 });
 
-/** As the owner of the database could. */
+/** Changes rows with triggers off, as only the database's owner can. */
 const falsify = (of: Shop, contract: string | null) =>
   database.transaction(async (tx) => {
     await tx.query(`SET LOCAL session_replication_role = replica`);
@@ -98,7 +98,7 @@ describe('a deposit', () => {
         { check: 'deposit-token', facts: { contract: otherToken, counting: env['TOKEN_CONTRACT'] } },
       ]);
     }
-    // Rows older than the column are of the first token.
+    // Rows older than the column belong to the first token.
     await falsify(to, null);
     expect(await found('everything')).toEqual([]);
   });

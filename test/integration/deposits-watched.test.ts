@@ -1,4 +1,5 @@
-// What verify finds of what deposit addresses hold and of what left them; and TRX by contracts, whatever of it nodes keep.
+// `verify` on the balances and outflows of deposit addresses, and TRX paid by contracts with nodes that keep less of
+// it.
 import 'reflect-metadata';
 import { createHash, randomBytes } from 'node:crypto';
 import { addressFromHex, addressToHex } from '../../src/chain/address.js';
@@ -74,7 +75,7 @@ describe('what leaves a deposit address', () => {
     const [{ fingerprint } = { fingerprint: '' }] = await found('newer');
     expect(await commandLine('verify', 'explain', fingerprint)).toMatchObject({ code: 0 });
     expect(await found('newer')).toEqual([]);
-    // Another one from there is another finding.
+    // Another outflow from the same address is a new finding.
     await sendFrom(robbed, thief, 500_000n);
     await settle();
     await follow();
@@ -85,7 +86,7 @@ describe('what leaves a deposit address', () => {
 
 it('a return of the one that carried small ones and is worth less than one credit takes nothing off, and is paid once', async () => {
   const to = await shop();
-  // A sun is worth less than a credit.
+  // At this rate a sun is worth less than a credit.
   await rates(
     () => 8_000_000n,
     () => 100_000_000n,
@@ -157,7 +158,7 @@ describe('TRX that a contract pays', () => {
     return String((await wallet().receipt(txid))['contract_address']);
   }
 
-  /** A contract freezes stake, then pays; of which one node keeps all, the other one the payments alone. */
+  /** A contract freezes stake, then pays. One node keeps all internal transactions, the other only the payments. */
   async function payAfterFreezing(to: Shop, ...amounts: number[]): Promise<{ txid: string; by: string }> {
     await chain.control('node', { index: 1, saveInternal: 'transfers' });
     const [by, staker] = [await deploy(STRICT_CALLER), await deploy(STAKER)];
@@ -194,7 +195,7 @@ describe('TRX that a contract pays', () => {
     const to = await shop();
     const from = (await solid()) + 1;
     const { txid, by } = await payAfterFreezing(to, 12 * TRX, 13 * TRX);
-    // The first payment stands behind two others; the second one was missed.
+    // The first payment's place is behind two other entries; the second payment was missed.
     await database.query(
       `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at, status, reason)
        SELECT decode($1, 'hex'), 'internal', 2, $2, $3, $4, 'TRX', 12000000, block_number, block_id, block_at, 'held', 'one_node'
@@ -222,7 +223,7 @@ it('what went to that address by a return that the records have lost is not give
   const { transaction } = (await give()).json() as {
     readonly transaction: { readonly path: string; readonly raw_data_hex: string };
   };
-  // A failover whose standby was a commit behind.
+  // A failover to a standby that was one commit behind.
   const key = `adjustment:deposit-${id}-returned`;
   await database.transaction(async (tx) => {
     await tx.query('SET LOCAL session_replication_role = replica');

@@ -1,4 +1,4 @@
-// What is paid on chain comes to the ledger once, at the rate of its own minute; and where it is paid to.
+// Deposits are credited once, at the rate of their own minute, and each project has its own address.
 import 'reflect-metadata';
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
@@ -223,7 +223,7 @@ describe('the rate', () => {
     );
     await payTrx(to, 10_000_000);
     await settle();
-    // A worker whose exchange answers nothing: one that knows a rate keeps it at the turn of each minute.
+    // A worker whose exchange does not answer: a worker with a rate would store it at each minute.
     await freeTurn();
     await follow(await openWorker({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' }));
     expect(await depositsOf(to)).toMatchObject([{ status: 'pending', reason: 'no_rate' }]);
@@ -316,7 +316,7 @@ describe('the rate', () => {
     await laterRate('TRX', 30_000_000n);
     await follow();
     expect(await creditedTo(rich)).toBe(120_000_000n);
-    // A rate below the peg for what had none at all leaves it waiting, for the other reason.
+    // A rate below the peg keeps deposits without any earlier rate waiting, now for the other reason.
     expect(await depositsOf(poor)).toHaveLength(251);
     await laterRate('USDT', 100_000_000n);
     for (let turn = 0; turn < 2; turn += 1) await follow();
@@ -379,7 +379,7 @@ describe('addresses', () => {
   });
 });
 
-/** Projects that were made before the account was in use. */
+/** Creates projects without deposit addresses: their deposit account is not in use yet. */
 async function openOlder(count: number): Promise<string[]> {
   const root = HDKey.fromMasterSeed(pbkdf2Sync('a later one', 'mnemonic', 2048, 64, 'sha512'));
   const app = await open('cli', [ProjectsModule], { DEPOSIT_XPUB: root.derive("m/44'/195'/4'").publicExtendedKey });

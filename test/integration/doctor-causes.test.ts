@@ -1,4 +1,4 @@
-// The doctor's findings for settings that were mixed up.
+// The doctor's findings for mixed-up settings.
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { deriveSettings, readConfig } from '../../src/config/config.js';
 import { lookAtNodes } from '../../src/diagnostics/doctor-chain.js';

@@ -1,5 +1,5 @@
-// The family's paths, by a client that repeats and recovers as the family's do, against real Postgres, Redis and chain.
-// The worker starts last: until then orders stay open unless a test ends them through the worker's own parts.
+// The family's paths, with a client that retries and recovers like the family's own, on real Postgres, Redis and chain.
+// The worker starts last. Until then orders stay open unless a test ends them through the worker's parts.
 import { randomUUID } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { OrderWaits } from '../../src/orders/waits.js';
@@ -15,13 +15,13 @@ import { walletsOn } from '../services.js';
 import type { ErrorCode } from '../../src/domain/errors.js';
 
 let world: OrderWorld;
-/** The same service; it gives up waiting after a second. */
+/** The same service with a waiting limit of one second. */
 let hasty: TestApi;
 
 beforeAll(async () => {
   world = await openOrderWorld();
   hasty = await openApi({ ...world.env, RENT_HOLD_SEC: '1', DATABASE_POOL_MAX: '4' });
-  // A new Redis has forgotten what was signed within its first second.
+  // A new Redis refuses signatures from its first second.
   const first = await newRenter();
   await until(async () => ((await first.http.get('/v1/balance')).status === 200 ? true : undefined), 10_000, 'nonces');
 }, 90_000);
@@ -33,9 +33,9 @@ afterAll(async () => {
 
 interface Renter {
   readonly client: FamilyClient;
-  /** The same project; each request is sent once. */
+  /** The same project; sends each request once. */
   readonly http: HmacCustomer;
-  /** As `client`, where an open order is answered after a second. */
+  /** Like `client`, but an open order is answered after a second. */
   readonly hasty: FamilyClient;
 }
 
@@ -134,7 +134,7 @@ describe('a rental that is refunded while its caller waits', () => {
 });
 
 describe('our refusals', () => {
-  /** The error that a client sees is no order, nothing was charged, and the key is free. */
+  /** Expects an error without an order, no charge, and a free key. */
   async function expectRefused(renter: Renter, request: object, code: ErrorCode): Promise<void> {
     const key = `key-${randomUUID()}`;
     const before = await balanceOf(renter.http);
@@ -310,7 +310,7 @@ describe('waiting', () => {
       const answering = keys.map((key) => rentOnce(http, key));
       for (const key of keys) await taken(http, key);
       expect((await http.get('/v1/balance')).status).toBe(200);
-      // A process that stops lets them go, with the order as it is.
+      // A stopping process releases its waiting callers and answers with the order's current state.
       patient.app.get(OrderWaits).releaseAll();
       for (const { status, body: order } of await Promise.all(answering)) {
         expect([status, order.status]).toEqual([409, 'unresolved']);
@@ -332,7 +332,7 @@ describe('waiting', () => {
       fill(merchant);
       const answer = await rentOnce(renter.http.at(full.baseUrl), 'too-many');
       expect([answer.status, answer.body.status]).toEqual([409, 'unresolved']);
-      // Others are held all the same, until no place is left.
+      // Another project still gets a place, until none is left.
       const held = rentOnce(other.http.at(full.baseUrl), 'held');
       await taken(other.http, 'held');
       fill('a');
@@ -342,7 +342,7 @@ describe('waiting', () => {
       expect([further.status, further.body.status]).toEqual([409, 'unresolved']);
       await world.refund(other.http, 'held');
       expect((await held).body.status).toBe('refused');
-      // A place that is left is another's.
+      // Ends the order that got no place.
       await world.refund(other.http, 'further');
     } finally {
       await full.close();

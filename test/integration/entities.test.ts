@@ -1,4 +1,4 @@
-// The entities and the schema that the migrations make must say the same, column by column.
+// The entities and the migrated schema must agree, column by column.
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/store/data-source.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -1,5 +1,5 @@
-// Every code of the interface, provoked over HTTP at the endpoints that merchants call. The table is exhaustive by type
-// and by run: a code without its way to be provoked fails.
+// Provokes every error code over HTTP at the merchants' endpoints. The table is exhaustive by type, and each code
+// without a working provocation fails.
 import { sleep } from '../../src/base/clock.js';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -16,9 +16,9 @@ import { pastPooler } from '../setup/admin.js';
 
 let world: OrderWorld;
 let postgres: Proxy;
-/** By which projects are read, and changes of them come. */
+/** Carries the session that reads projects and receives their changes. */
 let direct: Proxy;
-/** Another API of the same service: little patience, a small budget, a database that can go away and no chain. */
+/** Another API of the same service: short timeouts, a small rate limit, a database that can go away and no chain. */
 let frail: TestApi;
 let customer: Customer;
 
@@ -54,20 +54,20 @@ const buy = async (caller: Customer, body: object, headers = {}) => caller.post(
 const refOf = async (extra: object = {}): Promise<string> =>
   (await customer.post('/v1/quotes', order(extra))).body.ref as string;
 
-/** One request of `caller` signed by HMAC as it is said. */
+/** Sends one request of `caller` signed by HMAC as given. */
 async function ask(caller: Customer, request: HmacRequest): Promise<Answer> {
   const { baseUrl, merchant, apiKey } = caller;
   return send(baseUrl, request.method, request.path, hmacHeaders(merchant, apiKey, request));
 }
 
-/** A customer with options of its own. */
+/** Creates a project with its own options and returns a client of it. */
 async function customerWith(options: ProjectOptions): Promise<Customer> {
   const made = await makeCustomer(world.api);
   await world.api.projects.setOptions(made.merchant, options, AUTHOR);
   return made;
 }
 
-/** Runs `ask` while the frail API's database is away; it holds `caller`'s record before, if it is to be known. */
+/** Runs `ask` while the frail API's database is away. With `isKnown` the API has cached `caller`'s project before. */
 async function withoutDatabase(caller: Customer, isKnown: boolean, ask: () => Promise<Answer>): Promise<Answer> {
   if (isKnown) for (const _ of [1, 2]) expect((await caller.get('/v1/balance')).status).toBe(200);
   for (const proxy of [postgres, direct]) proxy.cut();
@@ -90,7 +90,7 @@ async function withPoolPaused(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** An operator's mishap that no code of ours expects. */
+/** Runs `ask` while a column is missing, a fault that our code does not expect. */
 async function withColumnGone(ask: () => Promise<Answer>): Promise<Answer> {
   const { database } = world.api;
   await database.query('ALTER TABLE credit_account RENAME COLUMN balance_credits TO gone');
@@ -126,7 +126,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   SIGNATURE_REPLAYED: async () => {
     const request = { method: 'GET', path: '/v1/balance', nonce: 'the-same-nonce-again' };
     await new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey).get('/v1/balance');
-    // Within the first second of an empty Redis a request must be signed later than that.
+    // With an empty Redis, a request must be signed after its first second.
     const timestamp = Math.floor(Date.now() / 1000) + 2;
     expect((await ask(customer, { ...request, timestamp })).status).toBe(200);
     return ask(customer, { ...request, timestamp });
@@ -165,7 +165,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
     const hasty = await openApi({ ...world.env, QUOTE_HOLD_SEC: '1', LOG_LEVEL: 'silent' });
     try {
       const { ref } = (await customer.at(hasty.baseUrl).post('/v1/quotes', order())).body as { ref: string };
-      // Two seconds beyond what was promised are still honoured (docs/interface.md §7).
+      // Two seconds beyond the promised expiry are still honoured (docs/interface.md §7).
       await sleep(3_200);
       return await buy(customer.at(hasty.baseUrl), { quote_ref: ref });
     } finally {
@@ -200,7 +200,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   TOPUP_NOT_CONFIGURED: () =>
     new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey).post('/v1/credits/topup', {}),
   SIMULATION_FAILED: () => {
-    // To an account without code: the node refuses to simulate that.
+    // A call to an account without code, which the node refuses to simulate.
     const [from, to] = [world.receiver(), world.receiver(1)];
     return customer.post('/v1/simulate', { owner_address: from, contract_address: to, data: 'a9059cbb' });
   },
@@ -209,7 +209,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
     return withoutDatabase(unknown, false, () => unknown.get('/v1/balance'));
   },
   CHAIN_UNAVAILABLE: async () => {
-    // What the other process has read of the chain is shared, so it has to be too old for this one.
+    // The processes share chain readings, so this waits until they are too old for the frail API.
     const waiting = customer.at(frail.baseUrl);
     const answer = async () => buy(waiting, order());
     return until(async () => settled(await answer()), 10_000, 'the state of the chain growing old', 250);
@@ -221,10 +221,10 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   },
 };
 
-/** An answer that is an error; undefined for a success. */
+/** Returns an error answer; undefined for a success. */
 const settled = (answer: Answer): Answer | undefined => (answer.status < 400 ? undefined : answer);
 
-/** Beside what every error answer carries. */
+/** Headers beside those of every error answer. */
 const HEADERS: Partial<Record<ErrorCode, Record<string, string>>> = {
   METHOD_NOT_ALLOWED: { allow: 'GET' },
   RATE_LIMITED: { 'ratelimit-limit': '2', 'ratelimit-remaining': '0' },

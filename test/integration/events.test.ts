@@ -1,4 +1,4 @@
-// The log of events: every event once, in order, whoever commits late and whoever dies.
+// The event log: every event once and in order, despite late commits and crashes.
 import pg from 'pg';
 import { EventLog, type EventPage } from '../../src/events/event-log.js';
 import { Numberer } from '../../src/events/numberer.js';
@@ -49,7 +49,7 @@ async function numberAll(numberer = newNumberer()): Promise<void> {
   while ((await numberer.numberBatch()) > 0);
 }
 
-/** Asks for more until there is no more, as a caller does who knows positions alone. */
+/** Reads pages until none is left, using positions alone. */
 async function readAll(projectId: string, after?: bigint): Promise<Seen[]> {
   const seen: Seen[] = [];
   for (let from = after; ;) {
@@ -63,7 +63,7 @@ async function readAll(projectId: string, after?: bigint): Promise<Seen[]> {
 const typesOf = (events: readonly Seen[]): string[] => events.map(({ type }) => type);
 const lastOf = (events: readonly Seen[]): bigint => BigInt(events.at(-1)?.position ?? 0);
 
-/** A session of its own, so that its transaction stays open. */
+/** Opens a separate session, so that its transaction stays open. */
 async function session(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
   client.on('error', () => undefined);
@@ -73,7 +73,7 @@ async function session(): Promise<pg.Client> {
 
 const toggle = `UPDATE credit_account SET frozen = NOT frozen WHERE project_id = $1`;
 
-/** One event of an object of its own. */
+/** Adds one event of a new object. */
 const addEvent = `INSERT INTO event (project_id, type, snapshot)
   VALUES ($1::uuid, 'project.frozen', json_build_object('project', json_build_object('id', $1::uuid, 'name', $2::text, 'frozen', true)))`;
 
@@ -127,7 +127,7 @@ it('what was done to a project is reported: frozen, unfrozen, and what was given
   const events = await readAll(customer.merchant);
   const gifts = ['order.compensated', 'order.compensated'];
   expect(typesOf(events)).toEqual(['order.created', ...gifts, 'project.frozen', 'project.unfrozen']);
-  // Each as it was when it happened.
+  // Each event shows the order as it was at that moment.
   const given = events.slice(1, 3).map(({ data }) => data.order!['compensations'] as readonly { credits: number }[]);
   expect(given.map((each) => each.map((one) => one.credits))).toEqual([[5], [5, 7]]);
   expect(events[3]!.data).toEqual({
@@ -165,7 +165,7 @@ describe('a balance that falls below the threshold of its project', () => {
     return (await readAll(customer.merchant)).filter(({ type }) => type === 'balance.low');
   }
 
-  /** A project with this many orders' worth of credits above its threshold. */
+  /** Creates a project whose balance exceeds its threshold by this many orders. */
   async function makeWatched(ordersAbove: bigint): Promise<{ customer: Customer; price: bigint; low: bigint }> {
     const customer = await makeCustomer(world.api);
     const price = BigInt((await buy(customer, 'first'))['credits'] as number);
@@ -238,7 +238,7 @@ it('a hundred writers and a reader who only asks for more: every event once, and
   const write = async (customer: Customer, writer: number): Promise<void> => {
     for (let n = 0; n < each; n += 1) {
       await database.transaction(async (tx) => {
-        // Some hold their event open while others commit.
+        // Some writers keep their event uncommitted while others commit.
         if (writer % 2 === 0) await tx.query(addEvent, [customer.merchant, `${writer.toString()}/${n.toString()}`]);
         else await tx.query(toggle, [customer.merchant]);
         if (writer % 4 === 0) await tx.query(`SELECT pg_sleep(random() / 50)`);
@@ -401,7 +401,7 @@ it('on a server that may have lost commits every log goes on a million higher, a
     ['log.restarted', Number(before) + 1_000_001],
     ['project.unfrozen', Number(before) + 1_000_002],
   ]);
-  // Also where every position that was ever read has been lost.
+  // Also when every position that was read has been lost.
   expect((await readAll(silent.merchant)).map(({ type, position }) => [type, position])).toEqual([
     ['log.restarted', 1_000_001],
   ]);

@@ -1,4 +1,4 @@
-// What a node may do with an HTTP request, and what is made of it: every odd answer has a name, a bound and an end.
+// Faulty HTTP behaviour of a node: every odd answer is classified, bounded in size and time.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -7,11 +7,11 @@ import { NodeError } from '../../src/chain/errors.js';
 import { Connections } from '../../src/chain/exchange.js';
 import { TronNode } from '../../src/chain/node.js';
 
-/** As many as the service opens to one port: for reads, and for broadcasts alone. */
+/** Connections that the service opens to one port: for reads, and separately for broadcasts. */
 const READS = 9;
 const BROADCASTS = 3;
 const TIMEOUT_MS = 2000;
-/** Beyond what is read, when unzipped. */
+/** Decompresses to more than the reading limit. */
 const LITTLE_OF_MUCH = gzipSync(Buffer.alloc(80 * 1024 * 1024));
 const servers: Server[] = [];
 let asked: string[] = [];
@@ -51,7 +51,7 @@ function at(url: string): TronNode {
   });
 }
 
-/** The kind of fault, or what was answered. */
+/** Returns the kind of fault, or the answer. */
 async function ask(node: TronNode): Promise<unknown> {
   return node.full('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
     if (error instanceof NodeError) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'still asked'}`;
@@ -143,7 +143,7 @@ it('sends the key, and bodies as JSON', async () => {
   expect(said).toEqual(['POST', 'k', 'application/json']);
 });
 
-/** The kind of fault. */
+/** Returns the kind of fault. */
 const broadcast = async (node: TronNode): Promise<unknown> =>
   node.broadcastHex('00').catch((error: unknown) => (error instanceof NodeError ? error.kind : error));
 
@@ -177,10 +177,10 @@ it.each([
     );
     const waiting = Array.from({ length: 5 }, async () => post('waits', TIMEOUT_MS / 10));
     expect(await Promise.all(waiting)).toEqual(Array(5).fill('NotSentError'));
-    // The requests that held the connections fail here, which frees all of them.
+    // The requests that hold the connections fail here, which frees the connections.
     servers[0]!.closeAllConnections();
     await Promise.all(holding);
-    // A request whose time was over would be sent before this one, in turn.
+    // A request past its deadline would be sent before this one.
     expect(await post('afterwards', TIMEOUT_MS / 2)).toBe('DeadlineError');
     expect(asked).toEqual([...Array<string>(most).fill('/holds'), '/afterwards']);
   },

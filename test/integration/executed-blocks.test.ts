@@ -1,4 +1,4 @@
-// A solid block with what moved in it, from one node: read whole and matched one to one, or not at all.
+// A solid block and its receipts from one node: read completely and matched one to one, or rejected.
 import { NodeError } from '../../src/chain/errors.js';
 import { executedBlockOf } from '../../src/chain/executed-block.js';
 import { TronNode } from '../../src/chain/node.js';
@@ -15,7 +15,7 @@ const [payer, shop, token] = [newChainAccount(), newChainAccount(), newChainAcco
 let chain: Devnet;
 let solid: SpyNode;
 let node: TronNode;
-/** The block with both payments, and an empty one after it. */
+/** The block with both payments; an empty one follows. */
 let paid: number;
 let txids: readonly string[];
 
@@ -65,7 +65,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-/** Has the node answer `path` otherwise. */
+/** Changes the node's answers at `path`. */
 function meddle(path: string, change: (answer: unknown) => unknown): void {
   solid.before = async (asked, body) =>
     asked === path
@@ -108,7 +108,7 @@ it('a block is empty when its header says so, and no receipts are asked for', as
   expect(block.parentId).toBe((await executedBlockOfOther(paid)).id);
 });
 
-/** Read past the spy. */
+/** Reads past the spy. */
 async function executedBlockOfOther(number: number): Promise<{ readonly id: string }> {
   const { blockID } = (await answerOf(BLOCK, number)) as { blockID: string };
   return { id: blockID };

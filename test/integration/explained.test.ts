@@ -1,4 +1,4 @@
-// What the operator has explained: the same disagreement, however its figures move, up to the amount that was explained.
+// Explained findings: they cover the same disagreement with changing figures, up to the explained amount.
 import { ReconcileWorld } from '../reconcile-world.js';
 
 let world: ReconcileWorld;

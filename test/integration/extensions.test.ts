@@ -1,5 +1,5 @@
-// Rentals that are extended while they run: once for each key, charged once, only as far as the rules go, and against a
-// worker that reclaims exactly one of the two. The chain makes a block only when asked.
+// Extensions of running rentals: once per key, charged once, within the rules. Against a reclaiming worker exactly one
+// of the two wins. The chain makes a block only on request.
 import { jest } from '@jest/globals';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
@@ -33,7 +33,7 @@ import {
 const EXTENDED_SEC = 300;
 /** 50 000 energy at 38 sun each, at the fallback rate of 0.30 USD. */
 const PRICE = 5_700_000;
-/** The longest row of the price table. */
+/** The longest duration in the price table. */
 const LONGEST_SEC = 604_800;
 
 let caller: HmacCustomer;
@@ -50,7 +50,7 @@ const hmac = ({ merchant, apiKey } = customer): HmacCustomer => new HmacCustomer
 
 const nextKey = (): string => `longer-${String((extended += 1))}`;
 
-/** Asks for more time for the order, under a new key unless said. */
+/** Extends the order, by default under a new key. */
 const extend = async (
   key: string,
   { by = EXTENDED_SEC, under = nextKey(), as = caller }: { by?: number; under?: string; as?: HmacCustomer } = {},
@@ -63,7 +63,7 @@ const balanceOf = async (of = caller): Promise<number> => Number((await of.get('
 describe('an extension', () => {
   it('moves the end, charges without the price floor, and is shown by the order, its events and its ledger from then on', async () => {
     const hand = await Hand.open();
-    // So little that the price floor is what it costs to deliver it.
+    // So small an amount that the order costs the price floor.
     const { msg } = (
       await customer.post('/v1/orders', { receive_address: receivers[0]!, energy: 1000, duration_sec: 60 })
     ).body;
@@ -179,7 +179,7 @@ describe('an extension', () => {
       expectRefusal(answer, 422, 'IDEMPOTENCY_KEY_REUSED');
     }
     expect(await balanceOf()).toBe(before);
-    // Beside each other, too: whoever comes first has the key.
+    // Also concurrently: the first request takes the key.
     for (let round = 0; round < 20; round += 1) {
       const under = `race-${round.toString()}`;
       const both = await Promise.all([extend(key, { under, by: 1 }), caller.post('/v1/orders', body, withKey(under))]);
@@ -203,7 +203,7 @@ describe('an extension', () => {
     const orders = await keys.create(caller.merchant, { name: 'orders', scopes: ['order'] }, AUTHOR);
     const buyer = caller.withKey(orders.apiKey);
     expect((await extend(key, { as: buyer, under: 'by-another' })).status).toBe(200);
-    // The key that it was bought with is rotated, then revoked: what was bought stays, and by another key it is replayed.
+    // The buyer's key is rotated, then revoked. The extension stays, and another key replays it.
     const rotated = await announced([api.app], caller, () => keys.rotate(orders.id, 0, AUTHOR));
     expectRefusal(await extend(key, { as: buyer }), 401, 'INVALID_SIGNATURE');
     const renewed = caller.withKey(rotated);
@@ -270,13 +270,13 @@ describe('an extension', () => {
     await api.ledger.adjust(merchant, credits(before.balance - 1), 'given', AUTHOR);
     await announced([api.app], caller, () => api.ledger.setFrozen(merchant, true, AUTHOR));
     expectRefusal(await extend(key, { under: 'refused' }), 403, 'PROJECT_FROZEN');
-    // As it is judged under the lock of the balance, whatever the API knows of it.
+    // Judged again under the balance's lock, independently of the API's cached project.
     const { id } = await orderOf(key);
     const statement = `SELECT * FROM extend_order($1, $1, 'refused', sha256('x'), $2, 300, 1, 1, 1, '2020-01-01', 2592000, NULL, NULL)`;
     await expect(api.database.query(statement, [merchant, id])).rejects.toThrow('PROJECT_FROZEN');
     await announced([api.app], caller, () => api.ledger.setFrozen(merchant, false, AUTHOR));
     expect({ order: await read(key), balance: await balanceOf() }).toEqual(before);
-    // The key that was refused is free.
+    // A refused request leaves its key free.
     expect((await extend(key, { under: 'refused' })).status).toBe(200);
   });
 

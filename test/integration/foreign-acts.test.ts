@@ -1,4 +1,4 @@
-// What another party does to our delegations, by the wallet's own key: a reclaim never takes what another order holds.
+// Acts of other parties on our delegations, with the wallet's own key. A reclaim never takes energy of another order.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { Signer } from '../../src/chain/keys.js';
@@ -30,7 +30,7 @@ beforeAll(openStage, START_LIMIT_MS);
 afterEach(async () => {
   full.rest();
   solid.rest();
-  // Puts back what was taken, so that the rentals can end.
+  // Restores the undelegated stake, so that the rentals can end.
   for (const sun of taken.splice(0)) await actAs(devnet.fullUrl, pool, 'delegateresource', operationOf(sun));
   await mine();
   await clearStage();
@@ -49,7 +49,7 @@ async function rentFor(durationSec: number): Promise<string> {
   return key;
 }
 
-/** Two rentals of one wallet and receiver, both final: one that ends in a minute, one that runs for a day. */
+/** Makes two settled rentals of one wallet and receiver: one ends in a minute, one runs for a day. */
 async function twoRentals(hand: Hand): Promise<{ short: string; long: string; sun: bigint }> {
   const [short, long] = [await rentFor(60), await rentFor(86_400)];
   await mine();
@@ -148,7 +148,7 @@ describe('what another party reclaimed', () => {
     expect(await statusesOf(short, 'reclaim')).toEqual(['sending']);
     await reclaimByHand(sun);
     await mine(1);
-    // After a broken connection the node is left alone for a moment.
+    // After a broken connection the worker pauses requests to the node for a moment.
     await until(
       () =>
         hand.look().then(
@@ -214,7 +214,7 @@ describe('a reclaim', () => {
     expect(attemptsOf(legs[0]!, 'reclaim')).toBe(500);
   });
 
-  // The last two: a wallet whose key fails sells nothing until it signs again.
+  // These two run last: a wallet whose key fails sells nothing until it signs again.
   it('that cannot be signed is tried ever more rarely, and shown to people', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
@@ -222,7 +222,7 @@ describe('a reclaim', () => {
     await hand.look();
     const signing = jest.spyOn(hand.part(Signer), 'sign').mockRejectedValue(new Error('the key is lost'));
     await hand.end();
-    // Two hours by the chain's clock, a minute at a time.
+    // 48 minutes of chain time, 72 s per round.
     for (let minute = 0; minute < 40; minute += 1) {
       await mine(PAST_VALIDITY);
       await hand.look();
@@ -248,7 +248,7 @@ describe('a reclaim', () => {
     await hand.look();
     const signing = jest.spyOn(hand.part(Signer), 'sign').mockRejectedValue(new Error('the signer is away'));
     await hand.end();
-    // A resting order is due again after 30 s, one that goes on after a second or so.
+    // A backed-off order is due again after 30 s, an active one after about a second.
     let restSec = await dueInSec();
     for (let minute = 0; minute < 20 && restSec < 15; minute += 1) {
       await mine(PAST_VALIDITY);

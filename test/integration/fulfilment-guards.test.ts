@@ -1,5 +1,5 @@
-// What each guard in the worker's statements is there for: a write of a worker that lost the claim, a block that was
-// replaced, bytes that waited too long. Each test fails when its guard is taken out.
+// One test per guard in the worker's statements: a write after a lost claim, a replaced block, bytes that waited too
+// long. Each test fails without its guard.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { readBlock } from '../../src/chain/block.js';
@@ -42,7 +42,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** An order whose return was sent and stands in no block yet. */
+/** Returns an order whose reclaim was sent and is in no block yet. */
 async function returningOrder(hand: Hand): Promise<string> {
   const key = await settledOrder(hand);
   await mine(20);
@@ -59,7 +59,7 @@ async function reclaimedAt(key: string): Promise<Date | null> {
   return row!.at;
 }
 
-/** As a hand at the keyboard of the database would: past every trigger. */
+/** Runs a statement with triggers off, as a manual change of the database would. */
 async function byHand(statement: string, values: unknown[]): Promise<void> {
   await asAdmin(stageDatabaseUrl(), async (client) => {
     await client.query('SET session_replication_role = replica');
@@ -112,7 +112,7 @@ describe('a claim that was lost', () => {
     const { id } = await orderOf(key);
     const [held] = await hand.work().claimDue(64);
     expect(held?.id).toBe(id);
-    // Woken: due at once, and held all the same.
+    // Woken: due immediately, but still held.
     await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
     expect(await hand.work().claimIds([id])).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe('a proof of death', () => {
     await mine();
     const included = Number((await devnet.control('status', {}))['head']);
     await mine(PAST_VALIDITY);
-    // Its index denies the transaction, and once, the one block that holds it is answered as of another fork.
+    // The node's index denies the transaction, and its first answer about the including block comes from another fork.
     solid.before = (path, body) =>
       path.endsWith('gettransactioninfobyid') && body.includes(tx.txid) ? { says: '{}' } : undefined;
     const { head: top } = await devnet.control('status', {});
@@ -232,7 +232,7 @@ describe('a proof of death', () => {
       if (!path.includes('/getblock')) return before(path, body);
       const { id_or_num: asked, num = asked } = JSON.parse(body) as { id_or_num?: string; num?: number | string };
       if (Number(num) === included) await (fork ??= makeFork());
-      // What comes after it is as everybody has it.
+      // Later answers come from the real chain.
       else if (fork !== undefined) await devnet.control('faults/clear', { id: await fork });
       return before(path, body);
     };
@@ -253,12 +253,12 @@ describe('unsent bytes', () => {
     sending.mockRestore();
     expect(await statusesOf(key)).toEqual(['signed']);
     const [stale] = await txsOf(key);
-    // Of sixty seconds, twelve are left.
+    // Twelve of sixty seconds are left.
     await mine(16);
     await hand.look();
     await loseLeases();
     await hand.advance();
-    // The record may be a restored one: given up only once it has expired and no node has it.
+    // A restored record may have been sent before. It is dropped only after its expiration, when no node has it.
     expect(await statusesOf(key)).toEqual(['signed']);
     await mine(5);
     await hand.look();
@@ -284,7 +284,7 @@ describe('capacity', () => {
     full.before = async (path, body) => {
       if (path !== MAX || isDone) return undefined;
       isDone = true;
-      // The node says what it had when it was asked; the delegation is in a block before the answer arrives.
+      // The node's answer predates the delegation, which is in a block before the answer arrives.
       const answer = await fetch(`${devnet.fullUrl}/${MAX}`, { method: 'POST', body });
       const says = await answer.text();
       await hand.advance();
@@ -321,7 +321,7 @@ describe('the database', () => {
 
 describe('an act behind our back', () => {
   const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
-  /** By the service's own key, as the service itself would write it: nothing but the records distinguishes it from ours. */
+  /** Signs with the service's own key and format, so that only the records distinguish it from our transactions. */
   const act = async (type: 'delegate' | 'undelegate', amountSun: bigint, receiver: string): Promise<string> => {
     const ask = async (path: string, body: object): Promise<Record<string, unknown>> => {
       const answer = await fetch(`${devnet.fullUrl}/wallet/${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -356,7 +356,7 @@ describe('an act behind our back', () => {
   it('that takes a running rental back is not recalled as its return', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand, receivers[2]);
-    // The chain's clock here is years behind ours, by which an order of today cannot have been acted for yet.
+    // The chain's clock is years behind ours here, so an order of today would be too new to be acted for.
     await byHand(`UPDATE orders SET created_at = '2019-12-31' WHERE key = $1`, [key]);
     const sold = await soldSun(key);
     const txid = await act('undelegate', sold, receivers[2]!);
@@ -381,7 +381,7 @@ describe('an act behind our back', () => {
     await search(hand);
     await hand.reclaims().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: false, recovered: false });
-    // Again whole, it is.
+    // Whole again, it is reclaimed.
     await act('delegate', 200_000_000n, receivers[1]!);
     await mine(SOLID_LAG + 1);
     await hand.look();

@@ -1,5 +1,5 @@
-// What the worker makes of nodes: which of them get a transaction, whose word it takes, and what it does without, or when
-// some of their answers are lost; and of a block in which another session holds some of the rows.
+// The worker's use of nodes: recipients of a broadcast, trusted answers, missing and lost answers. Also blocks with
+// rows that another session locks.
 import 'reflect-metadata';
 import pg from 'pg';
 import {
@@ -63,7 +63,7 @@ describe('the pool', () => {
     } finally {
       await devnet.control('node', { index: 1, behind: 0 });
     }
-    // And no longer than that.
+    // But no longer than that.
     await mine();
     await hand.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
@@ -86,7 +86,7 @@ describe('the pool', () => {
     await hand.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
     full.rest();
-    // What was returned is sold again as soon as it is in a block, and what was sold to others meanwhile is not.
+    // Returned stake is sold again once the reclaim is in a block. Stake that was sold meanwhile is not.
     await settledOrder(hand, returned);
     await mine(20);
     await hand.look();
@@ -103,7 +103,7 @@ describe('a broadcast', () => {
     const key = await rent(receivers[0]!);
     full.before = (path) => (path === 'wallet/broadcasthex' ? { says: '', status: 429 } : undefined);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      // A process of its own each time: one that was throttled leaves the node alone for a while.
+      // A new process each time, because a throttled one avoids the node for a while.
       const hand = await Hand.open();
       await mine();
       await hand.look();
@@ -163,10 +163,10 @@ describe('a broadcast', () => {
 });
 
 describe('a lone node', () => {
-  /** A minute of the chain's time. */
+  /** A minute of chain time. */
   const BLOCKS_MAX = 20;
 
-  /** Each fifth answer is lost. */
+  /** Drops each fifth answer. */
   function loseAnswers(node: SpyNode): void {
     let asked = 0;
     node.before = () => {
@@ -217,7 +217,7 @@ describe('a lone node', () => {
   });
 });
 
-/** Whether anybody waits for what the session holds while the work is done. */
+/** Returns true if any session waits for `session`'s locks while `work` runs. */
 async function isHeldUp(work: Promise<void>, session: pg.Client): Promise<boolean> {
   const { rows } = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const waiting = async () =>
@@ -247,14 +247,14 @@ it('a transaction whose rows another session holds is passed over for the others
       held,
     ]);
     await mine();
-    // Not even for as long as a lock is waited for.
+    // Not even for the time of a lock timeout.
     expect(await isHeldUp(hand.look(), session)).toBe(false);
     expect((await orderOf(other)).status).toBe('delivered');
     expect((await orderOf(held)).status).toBe('placed');
   } finally {
     await session.end();
   }
-  // No block and no question to a node is needed any more.
+  // Neither a new block nor a request to a node is needed.
   await hand.look();
   expect((await orderOf(held)).status).toBe('delivered');
 });

@@ -1,4 +1,4 @@
-// Each port of a node has its own part in an order: the full port alone delivers and reclaims, and the solid port settles.
+// The roles of a node's ports: the full port alone delivers and reclaims, the solid port settles.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
@@ -73,7 +73,7 @@ describe('a reclaim', () => {
     const hand = await Hand.open();
     const ending = await settledOrder(hand);
     await mine(8);
-    // The node takes the second one and forgets it.
+    // The node accepts the second transaction and forgets it.
     const says = JSON.stringify({ result: true, txid: '0'.repeat(64) });
     full.before = (path) => (path === 'wallet/broadcasthex' ? { says } : undefined);
     await sentOrder(hand);

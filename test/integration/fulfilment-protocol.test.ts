@@ -1,4 +1,4 @@
-// The protocol step by step: what is on disk before what is sent, who may write, what proves a death, what an end is.
+// The fulfilment protocol step by step: recording before sending, claims, proofs of death, ends of orders.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import {
@@ -57,7 +57,7 @@ describe('a claim', () => {
     const key = await rent(receivers[0]!);
     await mine();
     await hand.look();
-    // It dies between the signature and the sending.
+    // The worker dies between signing and sending.
     const log = hand.log();
     const sending = jest.spyOn(log, 'recordSending').mockRejectedValueOnce(new Error('died'));
     await expect(hand.advance()).rejects.toThrow('died');
@@ -160,7 +160,7 @@ describe('sending', () => {
     expect(sent?.status).toBe('sending');
     expect((await orderOf(key)).status).toBe('placed');
     full.rest();
-    // A fresh process, as after a crash.
+    // A new process, as after a crash.
     const next = await Hand.open();
     await next.look();
     await next.advance();
@@ -217,7 +217,7 @@ describe('sending', () => {
 });
 
 describe('a death', () => {
-  /** An order whose one transaction was sent, and what its worker knows of it. */
+  /** Returns an order with one sent transaction, as its worker claimed it. */
   async function sentOrder(hand: Hand) {
     const key = await rent(receivers[3]!);
     await mine();
@@ -230,7 +230,7 @@ describe('a death', () => {
   it('is not proven by an absence that was seen before the head', async () => {
     const hand = await Hand.open();
     const { tx } = await sentOrder(hand);
-    // Between the two questions the chain moves on: the transaction is in a solid block, its time is over.
+    // Between the two requests the chain moves on: the transaction is in a solid block and past its expiration.
     let asked = 0;
     solid.after = async () => {
       asked += 1;
@@ -258,7 +258,7 @@ describe('a death', () => {
     const verdict = await hand.proofs().judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned: {} } });
     expect(asked.slice(0, 2)).toEqual(['getblock', 'gettransactioninfobyid']);
-    // A node that knows nothing of its own block: the blocks say otherwise.
+    // A node whose index denies a transaction that its own blocks contain.
     const again = await sentOrder(hand);
     await mine(PAST_VALIDITY);
     solid.before = (path) => (path.endsWith('gettransactioninfobyid') ? { says: '{}' } : undefined);

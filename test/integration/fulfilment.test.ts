@@ -9,7 +9,7 @@ import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
 
 const ENERGY_LIMIT = 180_000_000_000;
-/** More than any of the wallets can delegate. */
+/** More than any single wallet can delegate. */
 const LARGE = 1_200_000;
 const START_LIMIT_MS = 180_000;
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
     blockMs: 100,
     solidLag: 8,
     walletsTrx: [100_000, 100_000, 100_000],
-    // Two minutes at this pace: what stalls a busy machine is no reason for a transaction to expire.
+    // Two minutes at this pace: a stall of a slow machine must not let a transaction expire.
     env: { TRON_EXPIRATION_SEC: '3600' },
   });
   probe = new OrderProbe(stage);
@@ -43,7 +43,7 @@ afterAll(async () => {
   await store.drop();
 }, START_LIMIT_MS);
 
-/** Whatever a test did, in the end nothing is open and books and chain agree. */
+/** Expects that no order is open, and that records and chain agree. */
 async function expectEverythingOver(): Promise<void> {
   await until(
     async () => {
@@ -60,7 +60,7 @@ async function expectEverythingOver(): Promise<void> {
   expect(stage.violations).toEqual([]);
 }
 
-/** Set right again what a test changed about the chain, however it ended. */
+/** Undo steps for changes of the chain. They also run when the test fails. */
 const onTestEnd: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
@@ -72,13 +72,13 @@ async function restartWorker(env: NodeJS.ProcessEnv = {}): Promise<void> {
   worker = await stage.world.startWorker(env);
 }
 
-/** For this test: its transactions expire after two seconds, since their death is what is waited for. */
+/** Restarts the worker for this test: transactions expire after two seconds, because the test waits for their death. */
 async function startHastyWorker(): Promise<void> {
   worker = await stage.world.startWorker({ TRON_EXPIRATION_SEC: '60' });
   onTestEnd.push(() => restartWorker());
 }
 
-/** An account on chain that no wallet has delegated to. */
+/** Creates an account without delegations. */
 async function newReceiver(): Promise<string> {
   const { wallet, bank } = stage.world;
   const { address } = newChainAccount();
@@ -198,7 +198,7 @@ describe('an order that cannot be delivered whole', () => {
       `SELECT w.address FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
       [key],
     );
-    // The owner of one wallet takes its free stake out, behind the service's back.
+    // The owner of one wallet unfreezes its free stake outside the service.
     const wallet = stage.world.poolWallets.find(({ address }) => address === legs.at(-1)!.address)!;
     const all = await stage.world.wallet.post('wallet/getcandelegatedmaxsize', {
       owner_address: wallet.address,
@@ -252,7 +252,7 @@ describe('an activation', () => {
         'the end of the activation',
       );
     await ended();
-    // As a worker of the version before leaves it, whose reconciler must find nothing wrong with either.
+    // The state that the version before leaves. Its reconciler must accept both states.
     await database.transaction(async (tx) => {
       await tx.query(`SET LOCAL session_replication_role = replica`);
       await tx.query(
@@ -317,7 +317,7 @@ describe('workers', () => {
   });
 
   it('reclaim all that has ended at one look at the chain, however few they do at once', async () => {
-    // A receiver each: the next reclaim from one pair may have to wait until the last one's block is read.
+    // Different receivers: consecutive reclaims of one wallet and receiver may have to wait for each other's block.
     const others = await Promise.all([0, 1, 2].map(newReceiver));
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
     const keys = await Promise.all(receivers.map((address) => probe.rent(address, 32_000, 3000)));
@@ -326,7 +326,7 @@ describe('workers', () => {
       await probe.onlyDueByChain(key);
     }
     await stage.stopAndForget(worker);
-    // However this ends: the tests after it wait for a worker that reads the chain more often.
+    // Restores the worker in any case: later tests need one that polls the chain more often.
     onTestEnd.push(() => restartWorker());
     await probe.passChainTime(3000);
     worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '30000' });
@@ -335,7 +335,7 @@ describe('workers', () => {
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
     };
     await until(() => begun(1), 60_000, 'the first being reclaimed');
-    // Before the worker reads the chain again.
+    // Before the worker polls the chain again.
     await until(() => begun(keys.length), 28_000, 'all of them being reclaimed');
     for (const restart of onTestEnd.splice(0)) await restart();
     for (const key of keys) await probe.reclaimed(key);

@@ -1,4 +1,4 @@
-// What the API shows to read, by the program that is deployed: the description, its page, and the guides of docs/.
+// The API's documentation in the deployed program: the OpenAPI document, its page, and the guides of docs/.
 import { readFileSync } from 'node:fs';
 import { send } from '../client.js';
 import { startApi, type ApiProcess } from '../factory.js';
@@ -33,7 +33,7 @@ it('GET /docs links the guides in the order of docs/README.md, each of which is 
     const page = await send(api.baseUrl, 'GET', `/docs/${name}`);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
     expect(page.text).toMatch(/^<!doctype html>.*<h1 id="[\w-]+">/s);
-    // Nothing of the Markdown is left but what stands in code.
+    // Markdown may remain only in code.
     const prose = page.text.replaceAll(/<(pre|code)>.*?<\/\1>|<style>.*?<\/style>/gs, '');
     expect(prose.match(/```|\*\*|\]\(|^\||<!--/gm)).toBeNull();
     for (const [, to, anchor] of page.text.matchAll(/href="\/docs\/([\w-]+)(?:#([\w-]+))?"/g)) {

@@ -1,5 +1,5 @@
-// Requests signed by HMAC at the pipeline: the order of the checks, what is signed, and that a request is taken once
-// whatever becomes of Redis. The answers to MD5 are in pipeline.test.ts.
+// HMAC requests in the pipeline: order of the checks, signed parts, and single acceptance through every Redis failure.
+// The answers to MD5 are in pipeline.test.ts.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expectError } from '../answers.js';
 import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../client.js';
@@ -49,7 +49,7 @@ afterAll(async () => {
 const now = (): number => Math.floor(Date.now() / 1000);
 const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 
-/** Until a request that is signed now is later than what Redis remembers. */
+/** Waits until a request signed now is accepted after Redis lost its nonces. */
 async function settled(baseUrl = pipeline.baseUrl): Promise<void> {
   await until(
     async () => {
@@ -61,7 +61,7 @@ async function settled(baseUrl = pipeline.baseUrl): Promise<void> {
   );
 }
 
-/** Until `app` keeps its nonces in Redis again. */
+/** Waits until `app` stores its nonces in Redis again. */
 async function reached(app: PipelineApp): Promise<void> {
   const fallbacks = async (): Promise<string> =>
     (await app.metrics()).split('\n').find((line) => line.startsWith('nonce_fallback_total ')) ?? '';
@@ -76,7 +76,7 @@ async function reached(app: PipelineApp): Promise<void> {
   );
 }
 
-/** Sends `request` as signed, with `headers` in the place of, or beside, its own; null takes one away. */
+/** Sends `request` as signed. `headers` replace or add headers; null removes one. */
 async function ask(
   request: HmacRequest,
   headers: Readonly<Record<string, string | readonly string[] | null>> = {},
@@ -165,13 +165,13 @@ describe('a request signed by HMAC', () => {
     expect(Math.abs(Number(refused.body.server_time) - now())).toBeLessThanOrEqual(2);
     const unreadable = { ...POST, body: 'no json', nonce };
     expectError(await ask(unreadable, { 'X-CC-Signature': `v1=${'0'.repeat(64)}` }), 'INVALID_SIGNATURE');
-    // The nonce of a signature that did not match is not used.
+    // A wrong signature does not use up its nonce.
     expectError(await ask(unreadable), 'INVALID_REQUEST');
     expectError(await ask(unreadable), 'SIGNATURE_REPLAYED');
   });
 
   test.each([301, -301])('is refused %i s from our clock, with the time to sign again with', async (seconds) => {
-    // Two seconds further: the clock goes on between here and there.
+    // Two seconds of margin, because the clock advances between client and service.
     const answer = await ask({ ...GET, timestamp: now() - seconds + Math.sign(-seconds) * 2 });
     expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
     expect(codeOf(await ask({ ...GET, timestamp: Number(answer.body.server_time) }))).toBe('OK');
@@ -245,7 +245,7 @@ describe('a captured request', () => {
     await redis.flushdb();
     const answer = await ask(request);
     expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
-    // Signed with that time it is taken, at once and at every process.
+    // Signed with that time, the request is accepted immediately by every process.
     for (const { baseUrl } of [pipeline, other]) {
       expect(codeOf(await ask({ ...GET, timestamp: Number(answer.body.server_time) }, {}, baseUrl))).toBe('OK');
     }
@@ -339,7 +339,7 @@ describe('what a project takes', () => {
         md5New,
         hmacNew,
       ]);
-      // Without a right signature nothing is said of the route.
+      // Without a valid signature the answer reveals nothing about the route.
       expect(codeOf(await by.md5.withKey('wrong').post('/v1/plain', {}))).toBe('INVALID_SIGNATURE');
     },
   );

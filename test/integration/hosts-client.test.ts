@@ -1,4 +1,5 @@
-// A server that is lost just when it has answered: its last words come with the answer, before anybody listens for them.
+// A server that is lost directly after its answer: its last message arrives with the answer, before any listener is
+// set.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { DatabaseHosts } from '../../src/store/database-hosts.js';
 import { isConnectionFault } from '../../src/store/database.js';
@@ -29,11 +30,11 @@ const LOST = message(
 
 const TYPES = { text: 25, int4: 23 };
 
-/** One row of texts and integers, as the answer to any statement. */
+/** Encodes one row of texts and integers, as the answer to any statement. */
 function row(values: Readonly<Record<string, string | number>>): Buffer {
   const columns = Object.entries(values).map(([name, value]) => {
     const type = typeof value === 'number' ? TYPES.int4 : TYPES.text;
-    // A column of no table.
+    // A column without a table.
     return Buffer.concat([text(name), int32(0), int16(0), int32(type), int16(0xff_ff), int32(-1), int16(0)]);
   });
   const fields = Object.values(values)
@@ -55,7 +56,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close();
 });
 
-/** A server that lets everybody in and answers every statement as `answer` says; returns its port. */
+/** Starts a server that accepts every login and answers every statement with `answer`. Returns its port. */
 async function serve(welcome: Buffer, answer: () => Buffer | Promise<Buffer>): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {

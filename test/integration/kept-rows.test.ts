@@ -1,4 +1,4 @@
-// Rows at the edge of a bound: retention keeps them until their end, and pages lose none.
+// Rows at boundaries: retention keeps them until their end, and paging skips none.
 import { pruneNonces } from '../../src/auth/nonce-retention.js';
 import { LedgerList } from '../../src/statements/ledger-list.js';
 import { Replica } from '../../src/store/replica.js';

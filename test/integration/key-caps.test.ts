@@ -1,4 +1,4 @@
-// The daily cap of an API key, on whole purchases: exact under many at once, and each day and key for itself.
+// The daily cap of an API key for whole purchases: exact under concurrency, and separate for each day and key.
 import { credits } from '../../src/domain/units.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
@@ -23,13 +23,13 @@ afterAll(async () => {
 
 const body = () => ({ receive_address: world.receiver(), energy: 65_000 });
 
-/** A project with plenty of credits. */
+/** Creates a project with plenty of credits. */
 async function project(): Promise<HmacCustomer> {
   const { merchant, apiKey } = await makeCustomer(world.api, 100_000_000_000n);
   return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
 }
 
-/** A key of the project that may spend so many orders' worth in a day. */
+/** Creates a key with a daily cap worth `orders` orders. */
 async function capped(primary: HmacCustomer, orders: number): Promise<{ id: string; customer: HmacCustomer }> {
   const options = { name: 'capped', scopes: ['order', 'read'], dailyCapCredits: credits(orders * PRICE) } as const;
   const { id, apiKey } = await keys.create(primary.merchant, options, AUTHOR);
@@ -67,7 +67,7 @@ test('of 200 orders at once by one key and by several exactly what each cap allo
     3 * PRICE,
     40 * PRICE,
   ]);
-  // The balance moved with the caps, and the entries say by whom.
+  // The balance moved with the caps, and each entry names its key.
   expect(before - (await balanceOf(primary))).toBe(50 * PRICE);
   const entries = await world.api.database.query<{ key: string; spent: number }>(
     `SELECT api_key_id AS key, sum(-credits)::float8 AS spent FROM credit_entry
@@ -119,7 +119,7 @@ test('a refund lowers what was spent on the order’s own day, and on no other',
   await refundOrder(world.api, primary.merchant, 'first');
   expect(await spentBy(id)).toBe(0);
   expect((await customer.post('/v1/orders', body(), withKey('second'))).status).toBe(202);
-  // As if what is counted were another day's.
+  // As if the counter belonged to another day.
   await world.api.database.query('UPDATE api_key SET spent_on = spent_on + 1 WHERE id = $1', [id]);
   await refundOrder(world.api, primary.merchant, 'second');
   expect(await spentBy(id)).toBe(PRICE);
@@ -154,7 +154,7 @@ test('a key that was revoked buys nothing, also where its revocation was not hea
   } finally {
     await world.api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
   }
-  // It is still known here, and reads.
+  // This process still has the key cached, and reads succeed.
   expect((await customer.get('/v1/balance')).status).toBe(200);
   expectRefusal(await customer.post('/v1/orders', body()), 401, 'INVALID_SIGNATURE');
   expect(await spentBy(id)).toBe(2 * PRICE);

@@ -1,4 +1,4 @@
-// The operator's bookings move no balance below the debt limit of a project, nor beyond a JSON integer.
+// The operator's bookings never move a balance below the project's debt limit or beyond a JSON integer.
 import { credits } from '../../src/domain/units.js';
 import type { Database } from '../../src/store/database.js';
 import { AUTHOR, openAsOwner } from '../factory.js';

@@ -1,4 +1,4 @@
-// The ledger as a project reads it, and what a page of it costs.
+// A project's view of its ledger, and the cost of a page.
 import type { Statement } from '../../src/store/database.js';
 import { credits } from '../../src/domain/units.js';
 import { ORDER_ENTRIES } from '../../src/console/order-records.js';
@@ -23,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A customer of the same project that signs by HMAC. */
+/** Returns an HMAC client of the same project. */
 const signing = ({ merchant, apiKey }: Customer): HmacCustomer => new HmacCustomer(world.api.baseUrl, merchant, apiKey);
 
-/** Entries as they would be had they been made at those times; the ledger itself makes entries of now. */
+/** Inserts entries with the given times; the ledger itself dates entries now. */
 async function enterAt(projectId: string, times: readonly string[]): Promise<void> {
   await world.database.query(
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
@@ -78,7 +78,7 @@ it('is read page by page, each entry once, also of one microsecond, and between 
   const { merchant, apiKey } = await makeCustomer(world.api, 0n);
   const reader = signing(new Customer('', merchant, apiKey));
   const same = '2026-03-05T10:00:00.123456Z';
-  // Neither the order of ids nor that of milliseconds is that of time.
+  // Neither ids nor milliseconds are in the order of the times.
   const times = ['2026-03-31T23:59:59.999999Z', same, same, '2026-03-05T10:00:00.123457Z', '2026-04-01T00:00:00Z'];
   await enterAt(merchant, times);
   const read = async (query: string): Promise<number[]> => {
@@ -126,7 +126,7 @@ it('a page reads as many rows deep in the past as at the top, among 200 000 entr
     await database.query(`UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1`, [merchant, count]);
   }
   await database.query('ANALYZE credit_entry');
-  /** Rows that any step of the plan touched, those thrown away included. */
+  /** Returns the most rows that a step of the plan touched, including filtered ones. */
   const touched = async (from: string, before: string): Promise<number> => {
     const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${(LEDGER_PAGE as Statement).text}`;
     const params = [busy.merchant, from, before, 0n, 21];
@@ -155,7 +155,7 @@ it.each([
   const [{ Plan: plan } = { Plan: undefined }] = await asAdmin(
     String(world.world.env['DATABASE_URL']),
     async (client) => {
-      // A full table to the planner; no rule of the table is asked, and with the connection it is gone.
+      // A full table for the planner, with triggers off. The rows vanish with the connection.
       await client.query('BEGIN; SET LOCAL session_replication_role = replica');
       await client.query(
         `INSERT INTO deposit (project_id, address, txid, kind, place, asset, from_address, amount, block_number, block_id,

@@ -1,4 +1,4 @@
-// What is on sale just now: true of the orders that are taken, the same by both signatures, and cheap however often asked.
+// The limits endpoint: true of accepted orders, the same for both signatures, and cheap under load.
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { Limits } from '../../src/quotes/limits.service.js';
 import { freeStake } from '../../src/pool/sellable.js';
@@ -30,7 +30,7 @@ interface LimitsSeen {
   }[];
 }
 
-/** As it is once what is known of the pool is older than it may be. */
+/** Reads the limits once the cached pool state has expired. */
 async function limitsNow(): Promise<LimitsSeen> {
   await new Promise((resolve) => setTimeout(resolve, 1050));
   const { status, body } = await customer.get('/v1/limits');
@@ -41,7 +41,7 @@ async function limitsNow(): Promise<LimitsSeen> {
 const buy = (energy: number, duration_sec: number) =>
   customer.post('/v1/orders', { receive_address: world.receiver(), energy, duration_sec });
 
-/** The pool has wallets with just so much free stake, in one slot each; the chain is not asked. */
+/** Gives the pool wallets with this free stake, in one slot each. The chain is not asked. */
 async function poolOf(...free: readonly bigint[]): Promise<void> {
   await query(`UPDATE pool_slot SET free_sun = 0, free_transactions = 0`);
   await query(`UPDATE pool_wallet SET status = 'paused', sells_until = NULL WHERE role = 'pool'`);
@@ -99,7 +99,7 @@ test.each([
       expectRefusal(more, 503, 'CAPACITY_UNAVAILABLE');
       expect([seconds, (await buy(most, seconds)).status]).toEqual([seconds, 202]);
     }
-    // Margins grow with the days.
+    // Margins grow with the duration.
     expect(durations.map(({ max_energy }) => max_energy)).toEqual(
       durations.map(({ max_energy }) => max_energy).toSorted((one, other) => other - one),
     );
@@ -113,7 +113,7 @@ test('small rests of many wallets count as far as an order’s price pays for th
   await poolOf(...rests);
   const { durations } = await limitsNow();
   const most = (seconds: number) => durations.find((row) => row.max_duration_sec === seconds)!.max_energy;
-  // One wallet's for a cheap hour, of which an order for all ten could not pay; all ten for a dear week.
+  // A cheap hour pays for only one wallet's transactions, an expensive week for all ten.
   expect([most(3600) < 10_000, most(604_800) > 80_000]).toEqual([true, true]);
   expectRefusal(await buy(2 * most(3600), 3600), 503, 'CAPACITY_UNAVAILABLE');
   for (const seconds of [3600, 604_800]) {

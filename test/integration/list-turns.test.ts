@@ -1,5 +1,5 @@
-// Whatever answers many rows waits for its project's turn among lists: which routes do is read from the description of the
-// interface, so a new one is asked as well.
+// Every endpoint that answers many rows waits for its project's turn among lists. The endpoints come from the OpenAPI
+// document, so that a new one is tested as well.
 import { ListQueue } from '../../src/http/pipeline/list-queue.js';
 import { send, type Answer, type HmacCustomer } from '../client.js';
 import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 type Operations = Readonly<Record<string, { readonly parameters?: readonly { readonly name: string }[] }>>;
 
-/** The paths that take a `limit`, with what stands for their parameters. */
+/** Returns the paths that take a `limit`, with their parameters filled in. */
 async function listPaths(): Promise<string[]> {
   const { paths } = (await send(world.api.baseUrl, 'GET', '/openapi.json')).body as {
     paths: Readonly<Record<string, Operations>>;

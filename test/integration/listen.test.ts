@@ -1,4 +1,4 @@
-// `listen` as a merchant's developer runs it: with what a merchant has, against an API and a server of his own.
+// `listen` as a merchant's developer runs it: with a merchant's environment, against an API and a local server.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -30,7 +30,7 @@ afterAll(async () => {
 interface Listening {
   readonly lines: () => string[];
   readonly err: () => string;
-  /** What came to its own path, in order. */
+  /** Requests that reached its path, in order. */
   readonly taken: () => Taken[];
   readonly path: string;
   readonly hasSaid: (text: string | RegExp) => Promise<void>;
@@ -40,7 +40,7 @@ interface Listening {
   readonly ended: Promise<number>;
 }
 
-/** The command inside the test, with nothing in its environment but what a merchant has. */
+/** Runs the command inside the test with only a merchant's environment. */
 function listen(customer: HmacCustomer, args: readonly string[] = [], baseUrl = customer.baseUrl): Listening {
   places += 1;
   const path = `/listener-${places.toString()}`;
@@ -142,7 +142,7 @@ async function openCuttingProxy(
   const state = { isMended: false, cuts: 0 };
   const server = createServer((near) => {
     const far: Socket = connect(Number(port), hostname);
-    // Of the first one the beginning comes; then anything may be where it breaks.
+    // The first answer is cut after its beginning, later ones anywhere.
     let left = state.cuts === 0 ? 1500 : randomInt(100, 2000);
     near.on('data', (chunk) => far.write(chunk));
     far.on('data', (chunk) => {
@@ -185,7 +185,7 @@ it('cut off anywhere, it goes on without a gap and without repeating an event', 
   }
 }, 60_000);
 
-/** Where nothing listens. */
+/** Returns a URL on which no server listens. */
 async function urlOfNobody(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -253,7 +253,7 @@ it('as a process, without any setting of a service: Ctrl-C waits for the answer 
     args: ['listen', '--forward-to', `http://127.0.0.1:${receivers.port.toString()}${path}`],
     env: { ...none, BASE_URL: customer.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey },
     readyWhen: (line) => (line.startsWith('Listening after') ? line : undefined),
-    // The secret of this machine's own is shown.
+    // The output shows the secret of the developer's own machine.
     onLine: (line) => said.push(line),
   });
   await happen(customer, 2);

@@ -1,4 +1,4 @@
-// A server that may have lost commits, as after a failover: nothing is done there for what was claimed before.
+// A server that may have lost commits, as after a failover: the worker does not act there on earlier claims.
 import 'reflect-metadata';
 import { byHand } from '../extension-records.js';
 import { Database } from '../../src/store/database.js';
@@ -89,7 +89,7 @@ it('nothing is given up or refunded for what was claimed before', async () => {
   expect(await freeSun()).toBeGreaterThan(free);
 });
 
-/** An order that is undone, with a return in a block that is final; it was whole for a moment, or it never was. */
+/** Returns an undone order whose reclaim is in a final block. It was delivered whole for a moment, or never. */
 async function undoneOrder(hand: Hand, wasWhole: boolean): Promise<string> {
   const key = await settledOrder(hand, receivers[1]);
   await byHand(`UPDATE orders SET settled = false, created_at = '2019-12-31' WHERE key = $1`, [key]);
@@ -108,7 +108,7 @@ async function undoneOrder(hand: Hand, wasWhole: boolean): Promise<string> {
   return key;
 }
 
-/** As a copy has it that missed the commits from the return on, and maybe the one that undid the order. */
+/** Removes the commits from the reclaim on, and with `undoing` false also the one that undid the order. */
 async function loseReturn(key: string, undoing: boolean): Promise<void> {
   const ofOrder = `order_id = (SELECT id FROM orders WHERE key = $1)`;
   await byHand(`DELETE FROM chain_tx WHERE purpose = 'reclaim' AND ${ofOrder}`, [key]);

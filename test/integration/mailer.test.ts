@@ -1,4 +1,4 @@
-// What the mailer demands of a mail server, and what it makes of one that refuses, lies about itself or falls silent.
+// The mailer's demands on a mail server, and its handling of one that refuses, misreports its features or hangs.
 import { Mailer, type Mail } from '../../src/notifications/mailer.js';
 import type { MailServer as Server } from '../../src/config/mail-settings.js';
 import type { ConsoleConfig } from '../../src/config/console-config.js';

@@ -1,5 +1,4 @@
-// `migrate down` where the service reaches its database through a pooler, which keeps connections under the names of
-// clients that have ended.
+// `migrate down` behind a pooler, which keeps connections open under the names of ended clients.
 import pg from 'pg';
 import { cliWith, settings } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -17,7 +16,7 @@ const down = () => {
   return cliWith(env)('migrate', 'down', '--database', new URL(database.url).pathname.slice(1), '--yes');
 };
 
-/** A connection as PgBouncer leaves it open, under the name of a process. */
+/** A connection that PgBouncer leaves open under the name of a process. */
 async function named(name: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database.url, application_name: name });
   await client.connect();

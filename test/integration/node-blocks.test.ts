@@ -1,4 +1,4 @@
-// Heads without their transactions, and each block once: what is asked of a node, and what its answers are taken for.
+// Reading heads without their transactions, and each block once: requests to a node and interpretation of its answers.
 import { TronNode } from '../../src/chain/node.js';
 import { blockOf, solidBlockOf, solidHeadOf } from '../../src/chain/tron.client.js';
 import { openFaultyNode, type Fault, type FaultyNode } from '../faulty-node.js';
@@ -100,10 +100,10 @@ it('a block is read once, whoever wants it and of which port', async () => {
   expect(await blockOf(node, filled + 100)).toBeUndefined();
 });
 
-/** Where a block is asked for whole. */
+/** Requests for a block with its transactions. */
 const WHOLE = ['wallet/getblockbynum', 'wallet/getblock whole'];
 
-/** An answer with `"transactions": …` in place of the real ones. */
+/** Returns an answer with `"transactions": …` in place of the real ones. */
 async function withTransactions(transactions: string): Promise<Fault> {
   const answer = await fetch(`${chain.fullUrl}/wallet/getblock`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-// How many connections a process has to a port of a node: a port of java-tron serves fifty, for all processes together.
+// The connections of one process to a port of a node: a java-tron port serves fifty, shared by all processes.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { TronNode } from '../../src/chain/node.js';
@@ -12,7 +12,7 @@ const READS = 60;
 let server: Server;
 let node: TronNode;
 const sockets = new Set<Socket>();
-/** The most that were open at once. */
+/** The most connections open at a time. */
 let most = 0;
 let held: ServerResponse[] = [];
 

@@ -1,4 +1,4 @@
-// Several nodes: which of them is asked, which is believed, and how many requests they get.
+// Several nodes: selection, trust, and the request budget.
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
@@ -101,11 +101,11 @@ it('a node a hundred blocks behind is not asked, although it is the first one na
 
 it('a node far behind is not asked either while the only good one has a short failure', async () => {
   const client = clientOf();
-  // Both known first: one healthy node would otherwise only mean that the other was not asked yet.
+  // Both must be known first: one healthy node could also mean that the other was not probed yet.
   await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
   await second.freeze('wallet/getblock');
   await chain.control('mine', { count: 100 });
-  // The first alone, and not the second alone because the first was slow to answer while it made a hundred blocks.
+  // Waits for the first node. The second may look healthy alone while the first is busy making a hundred blocks.
   await until(() => healthyNames(client) === nameOf(first) || undefined, 5000, 'the lag being seen');
   first.fail({ kind: 'down' });
   await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
@@ -131,7 +131,7 @@ it('a node whose head is asked for anyway is not probed besides, and is again on
     'five probes of the other',
     10,
   );
-  // One or two may come between where this machine was held up for as long as an interval.
+  // One or two more probes are allowed when this machine stalls for an interval.
   expect(askedOf(first) - before - ours).toBeLessThanOrEqual(2);
   const quietFrom = askedOf(first);
   await until(() => askedOf(first) >= quietFrom + 3 || undefined, 10_000, 'probes once nobody else asks');
@@ -143,7 +143,7 @@ it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
     const client = clientOf();
     await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
     first.fail({ kind: 'says', body });
-    // Long before its head counts as standing still.
+    // Long before its head counts as stalled.
     await until(() => healthyNames(client) === nameOf(second) || undefined, 5000, 'the babble being noticed');
     expect(await client.account(holder.address)).toBeDefined();
     first.mend();
@@ -386,7 +386,7 @@ describe('the request budget', () => {
     const busy = budgetOn(redis, 5, 1000);
     expect(await busy.admitSpare()).toBe(true);
     let isRefused = false;
-    // Another second may have begun meanwhile; then all of its places are free.
+    // Another second, with all of its places free, may have begun meanwhile.
     for (let second = 0; second < 5 && !isRefused; second += 1) {
       await Promise.all(Array.from({ length: 700 }, () => busy.admit(true)));
       isRefused = !(await busy.admitSpare());
@@ -401,11 +401,11 @@ describe('the request budget', () => {
     await redis.connect();
     try {
       const budget = budgetOn(redis, 4000);
-      // As many as would hold up a line for longer than anybody waits.
+      // Enough to block a shared line for longer than any caller waits.
       const asked = Array.from({ length: 100 }, () => budget.admitCaller());
       for (let index = 0; index < 5; index += 1) expect(await budget.admit(false)).toBe(true);
       const admitted = (await Promise.all(asked)).filter(Boolean).length;
-      // Places of six seconds at most, of which the first and the last are begun; the whole budget has ten in each.
+      // Places of at most six seconds, of which the first and the last are partial. The whole budget has ten in each.
       expect(admitted).toBeLessThanOrEqual(30);
       expect(admitted).toBeGreaterThanOrEqual(5);
     } finally {

@@ -1,4 +1,4 @@
-// What operators are mailed of: the lines of the inbox, each once for as long as it stands.
+// Notifications of operators: the inbox's lines, each mailed once for as long as it lasts.
 import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
@@ -37,7 +37,7 @@ const mailed = (person: Account, count = 1): Promise<TakenMail> =>
 
 const hasten = (person: Account): Promise<void> => hastenMails(operators.database, person);
 
-/** Until so many lines of the inbox are noted for them. */
+/** Waits until `count` lines of the inbox are noted for the person. */
 const noted = (person: Account, count: number): Promise<true> =>
   until(
     async () => {

@@ -1,4 +1,4 @@
-// What people chose to be notified of by e-mail: from the event log to a mail server on a socket, once each, within bounds.
+// E-mail notifications that people chose: from the event log to a mail server on a socket, once each, within limits.
 import { randomUUID } from 'node:crypto';
 import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
   const env = { SMTP_URL: server.url, MAIL_FROM: 'energy@shop.example' };
   merchants = await openConsole(store.url, 'merchant', env);
-  // Several processes send: each mail goes out once all the same.
+  // Two processes send, yet each mail goes out once.
   again = await openConsole(store.url, 'merchant', env);
   operators = await openConsole(store.url, 'operator', env);
   numberer = new Numberer(operators.database, new Metrics(), openLog('silent'));
@@ -56,7 +56,7 @@ interface Place {
 
 let made = 0;
 
-/** A project with an owner who is notified of `kinds`. */
+/** Creates a project with an owner who is notified of `kinds`. */
 async function placeWith(kinds: readonly string[], name = `Shop ${(made += 1).toString()}`): Promise<Place> {
   const created = await admin.browser.post('/api/operator/projects', { name, terms: 'prepaid', reason: 'a customer' });
   const project = created.body.project.id as string;
@@ -86,7 +86,7 @@ const makeKey = async ({ project, owner }: Place, name: string): Promise<void> =
   await number();
 };
 
-/** So many statements of things that happened, as the triggers write them. */
+/** Inserts this many events, as the triggers write them. */
 async function storm({ project }: Place, count: number): Promise<void> {
   await merchants.database.query(
     `INSERT INTO event (project_id, type, snapshot)
@@ -181,7 +181,7 @@ it(
       'the mail being put off',
     );
     expect(mailsTo(place)).toHaveLength(6);
-    // An hour later what was put off is in one mail.
+    // An hour later, one mail holds everything that was postponed.
     await merchants.database.query(
       `UPDATE notification SET mailed_at = ARRAY(SELECT t - interval '1 hour' FROM unnest(mailed_at) t)
         WHERE membership_id IN (SELECT id FROM membership WHERE person_id = $1)`,
@@ -235,7 +235,7 @@ it(
       'the mail being given up',
       1000,
     );
-    // The server's own words name an address.
+    // The server's own text names an address, so it is not stored.
     expect(givenUp).toEqual({ at: expect.any(String), count: 5, fault: 'the mail server refused it (550)' });
     server.mood = 'takes';
     await hasten(place);

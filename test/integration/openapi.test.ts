@@ -1,4 +1,4 @@
-// The description of the interface: current, complete, readable by anybody, and true of what is answered.
+// The OpenAPI document: current, complete, public, and true of real answers.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/http/pipeline/routes.js';
@@ -38,7 +38,7 @@ afterAll(async () => {
 const BY_HMAC = { Merchant: [], Timestamp: [], Nonce: [], Hmac: [] };
 const BY_MD5 = { Merchant: [], Signature: [] };
 
-/** Every signed route with the scope that a key needs for it. Whoever adds a route decides here, and nowhere else by default. */
+/** Every signed route with its required scope. A new route must be added here; it has no default. */
 const SCOPES: Readonly<Record<string, string>> = {
   'POST /v1/quotes': 'quote',
   'POST /v1/simulate': 'quote',
@@ -80,7 +80,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': 'manage',
 };
 
-/** The routes that a signature by MD5 reaches: those there were before HMAC. It covers neither path nor method. */
+/** Routes that accept an MD5 signature, all older than HMAC. MD5 covers neither path nor method. */
 const BY_MD5_TOO = [
   'POST /v1/quotes',
   'POST /v1/simulate',
@@ -93,7 +93,7 @@ const BY_MD5_TOO = [
   'POST /v1/credits/balance',
 ];
 
-/** Every operation with its path and method. */
+/** Returns every operation with its path and method. */
 const operations = (): { path: string; method: string; operation: Json }[] =>
   Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -206,14 +206,14 @@ describe('the document', () => {
       for (const [status, answer] of Object.entries<Json>(operation.responses)) {
         if (Number(status) < 400) continue;
         for (const [code, { value }] of Object.entries<Json>(answer.content['application/json'].examples)) {
-          // An order whose status is the outcome of a rental.
+          // An order whose status is the outcome of a rental, not an error.
           if (value.ok !== false) continue;
           named.add(code);
           expect([code, HTTP_STATUS[code as keyof typeof HTTP_STATUS]]).toEqual([code, Number(status)]);
         }
       }
     }
-    // A method that a path does not have cannot be one of its operations.
+    // No operation can describe a method that its path lacks.
     named.add('METHOD_NOT_ALLOWED');
     expect([...named].sort()).toEqual(Object.keys(ERROR_MEANINGS).sort());
   });
@@ -274,7 +274,7 @@ describe('what is really taken', () => {
     expect(taken.filter((each) => wrongBy(each).length > 0)).toEqual([]);
   });
 
-  // 65000.0 and 65000 are one number to a schema, and an address has a checksum.
+  // Excludes two gaps of JSON Schema: it equates 65000.0 and 65000, and cannot check an address's checksum.
   test('a body that is refused for its members, kinds, bounds or form is none by the document', () => {
     const misquoted =
       /is required(?!, since)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;

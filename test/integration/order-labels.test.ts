@@ -1,4 +1,4 @@
-// What a project labels an order with: bounds, the first that stays, and where it shows, against real parts.
+// Labels of an order: bounds, permanence of the first ones, and where they appear.
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { canonical, Customer, HmacCustomer, type Answer } from '../client.js';
@@ -45,10 +45,10 @@ async function numberAll(): Promise<void> {
 const entries = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at.toString()}`, 'x']));
 
-/** The order as far as its labels go. */
+/** Returns the order's labels. */
 const labelsIn = ({ body: { reference, metadata } }: Answer): unknown => ({ reference, metadata });
 
-/** What is wrong with a label, or that nothing is. */
+/** Returns the errors of a label, or the accepted labels. */
 async function faultOf(customer: Customer, labels: object): Promise<unknown> {
   const { status, body } = await customer.post('/v1/orders', direct(labels));
   if (status === 202) return labelsIn({ body } as Answer);
@@ -201,7 +201,7 @@ test('under MD5 metadata is refused, and nothing is bought; a reference is taken
     expectRefusal(answer, 403, 'HMAC_REQUIRED');
     expect([answer.body.msg, answer.headers['idempotency-key']]).toEqual([expect.stringContaining('metadata'), 'md5']);
   }
-  // What is wrong by itself is named first.
+  // An invalid label is reported before the MD5 refusal.
   expectRefusal(await customer.post('/v1/orders', direct({ metadata: { a: 1 } })), 400, 'INVALID_REQUEST');
   expect((await customer.get('/v1/orders/md5')).status).toBe(404);
   const taken = await customer.post('/v1/orders', direct({ reference: 'by MD5', metadata: null }), withKey('md5'));
@@ -220,7 +220,7 @@ test('labels are no part of a request’s identity: a repetition with others is 
       first,
     ]);
   }
-  // Of many at once, whoever is first: all show the same labels.
+  // Concurrent requests: any may be first, but all show the same labels.
   const at = [0, 1, 2, 3, 4, 5].map((index) => ({ metadata: { index: index.toString() } }));
   const other = await openApi({ ...world.env, ...extra });
   try {

@@ -1,4 +1,4 @@
-// Lists of orders by what they are filtered by: complete, nobody else's, and never more read than a page.
+// Filtered order lists: complete, limited to the project, and never reading more than a page needs.
 import { ORDER_LISTS } from '../../src/orders/order-rows.js';
 import type { Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 /**
- * `count` orders, one a minute from 2026-01-01 on, the first with the number 1 in its key: each third to another receiver,
- * each seventh refunded, each fifth of a reference, eleven of them in turn.
+ * Inserts `count` orders, one per `step` from 2026-01-01, numbered from 1 in their keys. Each third has another
+ * receiver, each seventh is refunded, each fifth has a reference, eleven of them in rotation.
  */
 async function makeOrders({ merchant }: Customer, count: number, step = '1 minute'): Promise<void> {
   for (let first = 1; first <= count; first += BATCH) {
@@ -47,7 +47,7 @@ const INSERT = `INSERT INTO orders (project_id, key, request_hash, kind, status,
 
 const numberOf = ({ key }: { readonly key: string }): number => Number(key.slice(1));
 
-/** Every order of the list, by its number, and how many pages it took. */
+/** Returns every order of the list by its number, and the number of pages. */
 async function readAll(customer: Customer, query: string): Promise<{ numbers: number[]; pages: number }> {
   const numbers: number[] = [];
   let cursor = '';
@@ -128,7 +128,7 @@ test('a cursor is a place among all orders of the project: another filter goes o
   expect(await numbersOf(`to=${minute(30).toISOString()}`)).toEqual(older.filter((n) => n < 30));
   expect(await numbersOf(`to=${minute(50).toISOString()}`)).toEqual(older);
   expect(await numbersOf(`from=${minute(50).toISOString()}`)).toEqual([]);
-  // As the version before writes it, and as nobody does.
+  // The cursor format of the version before; foreign and malformed cursors are refused.
   const [row] = await api.database.query<{ id: bigint }>(
     `SELECT id FROM orders WHERE project_id = $1 AND key = 'k41'`,
     [customer.merchant],
@@ -196,10 +196,10 @@ interface Plan {
   readonly 'Rows Removed by Filter'?: number;
 }
 
-/** Where the orders of this test lie. */
+/** The tables that hold the orders of this test. */
 const TABLES = ['archived_orders_0', 'open_orders'];
 
-/** Past every trigger, for none of them is an order that was sold. */
+/** Archives half of the orders with triggers off: none of them was really sold. */
 async function archiveHalf(): Promise<void> {
   await asAdmin(database.url, async (client) => {
     await client.query('SELECT add_archive_range(0)');
@@ -212,7 +212,7 @@ const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(ste
 
 test('no page of any list reads more orders than it may have, wherever it begins and however many there are', async () => {
   const [busy, quiet] = [await makeCustomer(api), await makeCustomer(api)];
-  // Rows alone are of interest here.
+  // Only the rows matter here.
   await api.database.query(`ALTER TABLE open_orders DISABLE TRIGGER USER`);
   await makeOrders(busy, 60_000);
   await makeOrders(quiet, 20_000);

@@ -1,5 +1,5 @@
-// What single conditions in the statements of money and capacity are there for, and what one project may take of the
-// database. Each test fails when its one is taken out.
+// Single conditions in the statements of money and capacity, and one project's share of the database. Each test fails
+// without its condition.
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
@@ -15,14 +15,14 @@ let world: OrderWorld;
 let api: TestApi;
 
 beforeAll(async () => {
-  // Connections enough for more lists than one project may run.
+  // Enough connections for more lists than one project may run.
   world = await openOrderWorld({ DATABASE_POOL_MAX: '40' });
   ({ api } = world);
 });
 
 afterAll(() => world.close());
 
-/** As a hand at the keyboard of the database would: past every trigger. */
+/** Runs statements with triggers off, as a manual change of the database would. */
 async function byHand(...statements: string[]): Promise<void> {
   await asAdmin(world.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
@@ -38,7 +38,7 @@ async function amountsOf(key: string): Promise<bigint[]> {
   return rows.map((row) => row.sun);
 }
 
-/** The last id that any order took, also one that was reclaimed. */
+/** Returns the last order id drawn from the sequence, including rolled-back ones. */
 async function lastId(): Promise<bigint> {
   const [row] = await api.database.query<{ id: bigint }>(
     `SELECT last_value AS id FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass =
@@ -62,7 +62,7 @@ it('an order without a quote that cannot be paid writes nothing, and its key is 
   await api.ledger.topUp(poor.merchant, credits(PRICE), 'first', AUTHOR);
   const bought = await poor.post('/v1/orders', body, withKey('first'));
   expect([bought.status, bought.headers['idempotency-replayed']]).toEqual([202, undefined]);
-  // Nothing is left to pay with, and the replay comes before that.
+  // No credits are left, but the replay is found before the charge.
   const replayed = await poor.post('/v1/orders', body, withKey('first'));
   expect([replayed.status, replayed.headers['idempotency-replayed']]).toEqual([202, 'true']);
   expect(replayed.body.id).toBe(bought.body.id);
@@ -103,7 +103,7 @@ it.each([
       const second = customer.post('/v1/orders', body, withKey('twice'));
       await Promise.race([second, waits()]);
       await first.query('COMMIT');
-      // The other request of the key is found, which by its hash was another one.
+      // The other request's order is found under the key, and its request hash differs.
       expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
     });
   },
@@ -139,7 +139,7 @@ it('orders of projects that were refused lately are judged together, by what is 
   ]);
   expect(bought.status).toBe(202);
   expectRefusal(refused, 402, 'INSUFFICIENT_CREDITS');
-  // Its credits are spent again; the order that they bought is shown all the same.
+  // The credits are spent again, but the order that they paid for is still replayed.
   const replayed = await first.post('/v1/orders', body, withKey('now'));
   expect([replayed.status, replayed.headers['idempotency-replayed']]).toEqual([202, 'true']);
   expectRefusal(
@@ -201,7 +201,7 @@ it('an order spread over wallets has no leg below what the chain lets one delega
       SELECT (jsonb_populate_record(w, '${fields}')).* FROM pool_wallet w WHERE w.address = '${world.chain.pool.address}'`,
     `INSERT INTO pool_slot SELECT (jsonb_populate_record(s, '{"wallet_id": 9001}')).* FROM pool_slot s
       JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.address = '${world.chain.pool.address}'`,
-    // Half a TRX short of what the order needs, in many slots; and a little in another wallet.
+    // Half a TRX short of the order's need in one slot, and ten TRX in another wallet.
     `UPDATE pool_slot SET free_sun = CASE slot_no WHEN 1 THEN ${(whole! - TRX / 2n).toString()} ELSE 0 END
       FROM pool_wallet w WHERE w.id = wallet_id AND w.address = '${world.chain.pool.address}'`,
     `UPDATE pool_slot SET free_sun = CASE slot_no WHEN 1 THEN ${(10n * TRX).toString()} ELSE 0 END WHERE wallet_id = 9001`,

@@ -1,5 +1,5 @@
-// Ledger, quotes and orders against a model of a hundred lines, on real Postgres: random sequences of commands, every
-// outcome and every balance compared. MODEL_RUNS and MODEL_SEED choose how many and which.
+// Ledger, quotes and orders against a model of a hundred lines, on real Postgres. Random command sequences; every
+// outcome and every balance is compared. MODEL_RUNS and MODEL_SEED set the number of sequences and the seed.
 import fc from 'fast-check';
 import { credits, energy, rateE8, sun } from '../../src/domain/units.js';
 import { OrdersService } from '../../src/orders/orders.service.js';
@@ -20,7 +20,7 @@ const COMMANDS_MAX = 60;
 let world: OrderWorld;
 
 beforeAll(async () => {
-  // A single connection: whoever wants a second one while holding the first waits for ever.
+  // A single connection: code that takes a second one while holding the first would deadlock.
   world = await openOrderWorld({ MARKET_MAX_AGE_SEC: '3600', DATABASE_POOL_MAX: '1' });
 });
 
@@ -61,7 +61,7 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
   return { model: new Model(await freeSun()), real };
 }
 
-/** What must hold when a sequence is over; then its capacity is given back for the next one. */
+/** Checks the records after a sequence, then releases its capacity for the next one. */
 async function settleUp(model: Model, real: Real): Promise<void> {
   const [books] = await world.api.database.query(
     `SELECT (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance,
@@ -76,7 +76,7 @@ async function settleUp(model: Model, real: Real): Promise<void> {
   for (const key of model.orders.keys()) await refundKeyless(model, real, key);
 }
 
-/** An order without a key of ours has one that only the service knows; it keeps its capacity. */
+/** An order without a caller's key has one that only the service knows, so it keeps its capacity. */
 async function refundKeyless(model: Model, real: Real, key: string): Promise<void> {
   if (key.length === 1) await refundKnown(model, real, key);
 }

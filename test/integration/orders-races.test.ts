@@ -1,4 +1,4 @@
-// The races of `npm run races` at a small size: two API processes, one Postgres, every figure as wanted.
+// The races of `npm run races` at a small size: two API processes on one Postgres.
 import { SHORT, runRaces } from '../races/programme.js';
 
 test('of everything that races, exactly one wins, and nothing is lost or doubled', async () => {

@@ -1,4 +1,4 @@
-// The rules of terms, activation, listing and waiting over HTTP, against real Postgres, Redis and the local chain.
+// Terms, activation, listing and waiting over HTTP, on real Postgres, Redis and the local chain.
 import { randomUUID } from 'node:crypto';
 import { credits } from '../../src/domain/units.js';
 import type { Customer } from '../client.js';
@@ -37,7 +37,7 @@ describe('options and terms', () => {
       'IDEMPOTENCY_KEY_REQUIRED',
     );
     expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
-    // What is wrong with the members comes before.
+    // Invalid members are reported first.
     const wrong = await customer.post('/v1/orders', { energy: 65_000 });
     expectRefusal(wrong, 400, 'INVALID_REQUEST');
     expect(wrong.body.details).toEqual([{ field: 'receive_address', msg: 'is required without a quote_ref' }]);
@@ -54,7 +54,7 @@ describe('options and terms', () => {
   });
 
   test('refused orders close no connection to the database and leave nothing behind', async () => {
-    // Each for the first time: keys that were refused lately are judged another way.
+    // A new project each: recently refused ones take another path.
     const poor: Customer[] = [];
     while (poor.length < 30) poor.push(await makeCustomer(api, 0n));
     const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -66,10 +66,10 @@ describe('options and terms', () => {
     };
     const sums = `SELECT (SELECT count(*)::int FROM orders) AS orders, (SELECT count(*)::int FROM leg) AS legs,
       (SELECT count(*)::int FROM credit_entry) AS entries, (SELECT sum(free_sun)::text FROM pool_slot) AS free`;
-    // As many connections at once as there may be.
+    // Opens as many connections as the pool allows.
     await Promise.all(poor.map(async () => api.database.query('SELECT pg_sleep(0.2)')));
     const [pidsBefore, before] = [await backends(), await api.database.query(sums)];
-    // What a quote comes with is judged where the database raises its refusal.
+    // Orders by quote are refused inside the database, by a raised error.
     const quoted = await Promise.all(poor.map(async (customer) => ({ quote_ref: await world.quoteRef(customer) })));
     const answers = await Promise.all(
       poor.map(async (customer, index) =>

@@ -1,5 +1,5 @@
-// The rules of buying over HTTP, against real Postgres, real Redis and the local chain. No worker runs: orders stay
-// reserved unless a test ends them through the worker's own parts.
+// Buying over HTTP, on real Postgres, Redis and the local chain. No worker runs: orders stay reserved unless a test
+// ends them through the worker's parts.
 import type { Customer } from '../client.js';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -182,7 +182,7 @@ describe('keys', () => {
     const first = await customer.post('/v1/orders', body, withKey('r 1'));
     expect(first.headers['location']).toBe('/v1/orders/r%201');
     const after = await balanceOf(customer);
-    // An explicit default and another order of members are the same request.
+    // An explicit default and a different member order make the same request.
     const replay = await customer.post('/v1/orders', { ...body, duration_sec: 3600 }, withKey('r 1'));
     expect(replay.status).toBe(202);
     expect(replay.text).toBe(first.text);
@@ -303,7 +303,7 @@ describe('quotes', () => {
     await api.ledger.topUp(customer.merchant, credits(6_000_000), randomUUID(), AUTHOR);
     const redeemed = await customer.post('/v1/orders', { quote_ref: seal({ ...activated, id }) });
     expect(redeemed.status).toBe(202);
-    // The same quote, now also expired and naming other terms: used comes first.
+    // The same quote, now also expired and with other terms: `used` is checked first.
     expectRefusal(await post({ quote_ref: seal({ id }), energy: 70_000 }), 409, 'QUOTE_ALREADY_USED');
   });
 
@@ -312,13 +312,13 @@ describe('quotes', () => {
     const tries = Array.from({ length: 5 }, async (_, index) => {
       const quote_ref = await world.quoteRef(customer);
       const post = async (body: object) => customer.post('/v1/orders', body, withKey(`both-${index.toString()}`));
-      // Both are under way at once, and the key is the same.
+      // Both run concurrently under the same key.
       const [mismatch, sound] = await Promise.all([post({ quote_ref, energy: 70_000 }), post({ quote_ref })]);
       return { mismatch, sound };
     });
     for (const { mismatch, sound } of await Promise.all(tries)) {
       expect(sound.status).toBe(202);
-      // As a replay it is answered as the order that there is.
+      // It may be answered as a replay of the existing order.
       if (mismatch.status !== 202) expectRefusal(mismatch, 409, 'QUOTE_MISMATCH');
     }
     expect((await customer.get('/v1/orders')).body.items).toHaveLength(tries.length);
@@ -363,7 +363,7 @@ describe('quotes', () => {
         expiresAtMs,
       });
       const redeemed = customer.post('/v1/orders', { quote_ref: ref }, withKey('in time'));
-      // Two seconds beyond what was shown are allowed to those who come late.
+      // Late requests get two seconds beyond the shown expiry.
       await blocker.query(`SELECT pg_sleep(extract(epoch FROM to_timestamp($1) - clock_timestamp()) + 0.5)`, [
         expiresAtMs / 1000 + 2,
       ]);

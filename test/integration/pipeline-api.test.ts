@@ -1,4 +1,4 @@
-// The request pipeline of the real API: every endpoint stands behind the same checks. The chain is away on purpose.
+// The request pipeline of the real API: every endpoint applies the same checks. The chain is down on purpose.
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module.js';
@@ -66,7 +66,7 @@ let app: NestExpressApplication;
 let config: Config;
 let baseUrl: string;
 let allRoutes: readonly Route[];
-/** Those that need a signature. */
+/** Routes that need a signature. */
 let routes: readonly Route[];
 let projects: Projects;
 let ledger: Ledger;
@@ -107,10 +107,10 @@ async function newCustomer(name: string): Promise<Customer> {
 
 const byHmac = ({ merchant, apiKey }: Customer): HmacCustomer => new HmacCustomer(baseUrl, merchant, apiKey);
 
-/** By MD5 where the route takes it, by HMAC elsewhere. */
+/** MD5 where the route accepts it, HMAC elsewhere. */
 const asTaken = (customer: Customer, { acceptsMd5 }: Route): Customer => (acceptsMd5 ? customer : byHmac(customer));
 
-/** A path of the pattern; of the stream one that is refused, since it has no end. */
+/** Returns a path of the pattern. The stream's path is one that is refused, because a stream has no end. */
 const pathOf = ({ pattern }: Route): string =>
   pattern.replaceAll(/:\w+/g, 'some-key') + (pattern.endsWith('/stream') ? '?after=nothing' : '');
 
@@ -151,7 +151,7 @@ describe('every endpoint', () => {
 
   test('refuses a frozen project, reads included, and an empty body by its fields', async () => {
     const customer = await newCustomer('frozen');
-    // What may be empty, or is judged after what its path names is found, has another answer.
+    // Routes whose body may be empty, or that look up their path first, answer differently.
     const wanting = routes.filter(({ method, mayBeEmpty, pattern }) => {
       return method === 'POST' && !mayBeEmpty && !pattern.includes(':');
     });
@@ -212,7 +212,7 @@ describe('every endpoint', () => {
 
 describe('secrets', () => {
   test('are in no log, no metric and no value of Redis', async () => {
-    // A signature over a body, too: everything above was signed with one.
+    // Includes a signature over a body: every request above was signed with one.
     const customer = await newCustomer('canary');
     const body = { receive_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', energy: 65_000 };
     await customer.post('/v1/quotes', body);

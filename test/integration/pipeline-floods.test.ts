@@ -1,4 +1,4 @@
-// What a flood costs: lines of the log, and connections. Each is bounded, counted as a whole, and leaves the others alone.
+// The cost of a flood in log lines and connections: bounded, counted in total, and without effect on other callers.
 import { connect, type Socket } from 'node:net';
 import { until } from '../../packages/local/src/wait.js';
 import { send, sendFrame } from '../client.js';
@@ -96,7 +96,7 @@ describe('a flood', () => {
       openPipeline(testDatabase.url, { ...limits, TRUSTED_PROXIES: '127.0.0.3' }),
     ]);
     const sockets: Socket[] = [];
-    /** Opens connections from `localAddress`; how many of them were turned away so far is counted in `gone`. */
+    /** Opens connections from `localAddress`. `gone` counts those that were closed so far. */
     const open = (pipeline: PipelineApp, localAddress: string, count: number) => {
       const { hostname, port } = new URL(pipeline.baseUrl);
       const state = { gone: 0 };
@@ -119,7 +119,7 @@ describe('a flood', () => {
       expect(await dropped(direct)).toEqual({ all: 0, address: 7 });
       expect(direct.logged()).toContain('one address has as many open as it may');
       expect(direct.logged()).toContain('127.0.0.2');
-      // The connections that are left serve another party.
+      // The remaining connections serve another caller.
       expect((await send(direct.baseUrl, 'GET', '/v1/none')).status).toBe(404);
       const proxy = open(proxied, '127.0.0.3', 12);
       await until(() => (proxy.gone === 4 ? true : undefined), 10_000, 'four being turned away', 5);

@@ -8,7 +8,7 @@ import { checkSignatures } from '../fuzz/signatures.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
-/** Every way in which a request signed by HMAC ends here. */
+/** Every possible outcome of an HMAC request here. */
 const CODES_OF_HMAC = [
   'OK',
   'BAD_AUTH_HEADERS',
@@ -43,7 +43,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The answers in what a connection gave: a body ends where its Content-Length says. */
+/** Splits the output of a connection into answers by their Content-Length. */
 function answersIn(raw: string): { status: number; head: string; body: ReturnType<typeof JSON.parse> }[] {
   const answers = [];
   for (let rest = raw; rest !== '';) {
@@ -60,7 +60,7 @@ function answersIn(raw: string): { status: number; head: string; body: ReturnTyp
 const codesIn = (raw: string) =>
   answersIn(raw).map(({ status, body }) => `${status.toString()} ${body?.error ?? 'OK'}`);
 
-/** A signed request, ready for the wire. */
+/** Returns a signed request as bytes for the wire. */
 function request(path: string, body: unknown, more: readonly string[] = []): string {
   const text = body === undefined ? '' : canonical(body);
   const { Merchant, Signature } = customer.authHeaders(text);
@@ -179,7 +179,7 @@ describe('raw HTTP', () => {
     const { Merchant, Signature } = guest.authHeaders('');
     socket.write(`GET /v1/slow HTTP/1.1\r\nHost: x\r\nMerchant: ${Merchant}\r\nSignature: ${Signature}\r\n\r\n`);
     await until(() => (other.logged().includes('reached slow') ? true : undefined), 5000, 'the request');
-    // Kept alive, the connection would hold the service open for longer than this.
+    // A kept-alive connection would keep the service open for longer than this.
     await limited(other.stop(), 4000, 'the stop');
     expect(answersIn(answer).map(({ status }) => status)).toEqual([200]);
     await expect(guest.get('/v1/things')).rejects.toThrow(/ECONNREFUSED/);

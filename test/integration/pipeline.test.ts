@@ -29,7 +29,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Waits until the announcement of a change has reached the pipeline. */
+/** Waits until the pipeline has received the announcement of a change. */
 async function answers(caller: Customer, code: ErrorCode | undefined): Promise<void> {
   const arrived = async () => ((await caller.get('/v1/things')).body.error === code ? true : undefined);
   await until(arrived, 5000, `the answer ${code ?? 'of the handler'}`, 5);
@@ -309,13 +309,13 @@ describe('the shared budget of quotes and simulations', () => {
       'ratelimit-remaining': '119',
       'ratelimit-reset': '60',
     });
-    // A refusal after the budget was asked counts and says so too.
+    // A refusal after the budget check counts and reports the budget too.
     const refused = await busy.post('/v1/limited', {});
     expectError(refused, 'INVALID_REQUEST');
     expect(refused.headers['ratelimit-remaining']).toBe('118');
 
     const paths = Array.from({ length: 140 }, (_, index) => (index % 2 === 0 ? '/v1/limited' : '/v1/also-limited'));
-    // Not all at once: beyond its patience with Redis a process counts for itself.
+    // In batches: a process whose Redis answers too slowly counts on its own.
     const answers: Answer[] = [];
     while (answers.length < paths.length) {
       const some = paths.slice(answers.length, answers.length + 10);
@@ -352,7 +352,7 @@ describe('the options of a project', () => {
     await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
     expectError(await fenced.get('/v1/things'), 'SOURCE_NOT_ALLOWED');
     expectError(await fenced.withKey('wrong').get('/v1/things'), 'INVALID_SIGNATURE');
-    // Nobody trusts this caller to name another address.
+    // The caller is no trusted proxy, so its header is ignored.
     expectError(await fenced.get('/v1/things', { 'X-Forwarded-For': '10.1.2.3' }), 'SOURCE_NOT_ALLOWED');
     await pipeline.ledger.setFrozen(fenced.merchant, true, AUTHOR);
     await answers(fenced, 'PROJECT_FROZEN');

@@ -1,4 +1,4 @@
-// What a quote shows is what an order pays: quotes of both endpoints redeemed by real orders.
+// An order pays the price that its quote shows: quotes of both endpoints, redeemed by real orders.
 import { addressToHex } from '../../src/chain/address.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';

@@ -1,4 +1,4 @@
-// POST /v1/quotes on the local chain: every member (docs/interface.md §7), the bounds, the edges, and redeeming a ref.
+// POST /v1/quotes on the local chain: every member (docs/interface.md §7), bounds, edge cases, and redeeming a ref.
 import { randomBytes } from 'node:crypto';
 import { Prices } from '../../src/quotes/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
@@ -40,7 +40,7 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
 
   beforeAll(async () => {
     body = (await quote(NAMED)).body as Record<string, unknown>;
-    // An exchange nobody reaches: there never was a rate.
+    // The exchange is unreachable, so there was never a rate.
     const poor = await world.another({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' });
     withoutRate = (await world.customer.at(poor.baseUrl).post('/v1/quotes', NAMED)).body as Record<string, unknown>;
     await poor.close();
@@ -169,7 +169,7 @@ describe('sizing', () => {
 
 describe('what a caller may name', () => {
   test.each([
-    // In bounds, but the least price of any rental is more than burning for it.
+    // In bounds, but the minimum price of a rental exceeds the cost of burning.
     ['energy', 1000, 409],
     ['energy', 100_000_000, 200],
     ['duration_sec', 300, 200],
@@ -230,7 +230,7 @@ describe('worth', () => {
     const smaller = await quote({ ...NAMED, energy: 6204 });
     expect(smaller).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
     expect(smaller.body.msg).toContain('the smallest amount worth renting is 6205 energy');
-    // From where the table is above the floor, the table is the price.
+    // From here on the table price exceeds the floor.
     expect((await quote({ ...NAMED, energy: 13_787 })).body.price_sun).toBe(13_787 * 45);
     const ordered = await world.customer.post('/v1/orders', { receive_address: WHO.bob, energy: 6204 });
     expect(ordered).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
@@ -372,7 +372,7 @@ describe('a ref', () => {
 });
 
 describe('quoting', () => {
-  /** Runs `work` as a customer of an API whose database connections pass a proxy. */
+  /** Runs `work` as a client of an API whose database connections go through a proxy. */
   async function throughProxy(work: (customer: QuoteWorld['customer'], proxy: Proxy) => Promise<void>): Promise<void> {
     const proxy = await openProxy(world.database.url);
     const api = await world.another({ DATABASE_URL: proxy.url });
@@ -394,7 +394,7 @@ describe('quoting', () => {
         expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
       }
       expect((await customer.post('/v1/quotes', { receive_address: WHO.bob })).body.recipient_state).toBe('warm');
-      // Longer than one refresh: the process reads the chain for itself, and goes on.
+      // Longer than one refresh: the process reads the chain itself and continues.
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
     }));
@@ -405,9 +405,9 @@ describe('quoting', () => {
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
     }));
 
-  // The last of all: a wallet is never deleted, so this one stays.
+  // This test runs last: wallets are never deleted, so its wallet stays.
   test('more than the whole pool is CAPACITY_UNAVAILABLE, once the pool is known', async () => {
-    // As the pool's own pass over the chain leaves it; that pass is the worker's.
+    // The row that the worker's pool sync would leave.
     await world.api.database.query(
       `INSERT INTO pool_wallet (address, role, permission_id, key_address, staked_sun)
        VALUES ($1, 'pool', 2, $1, 100000000000)`,
@@ -437,7 +437,7 @@ describe('quoting', () => {
       quote: true,
     });
     expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);
-    // No worker has read any wallet lately: nothing is promised that no order would get.
+    // No worker has read a wallet lately, so no order could be served.
     await sellsFor(-1);
     const stale = await until(
       () => quote(NAMED),

@@ -1,5 +1,4 @@
-// What /ready of a running process says when its database is no longer what it started on: why, and what to do; and that
-// it is ready again by itself.
+// /ready of a running process whose database has changed: it names cause and remedy, and recovers by itself.
 import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { Sealer } from '../../src/base/seal.js';
@@ -37,7 +36,7 @@ async function readiness({ adminUrl }: FleetProcess): Promise<Readiness> {
   return { status: answer.status, body: (await answer.json()) as Readiness['body'] };
 }
 
-/** Waits until every process gives this reason; none for ready. */
+/** Waits until every process reports this reason; undefined waits for ready. */
 async function allSay(reason: RegExp | undefined): Promise<void> {
   for (const member of members) {
     let last: Readiness | undefined;
@@ -50,7 +49,7 @@ async function allSay(reason: RegExp | undefined): Promise<void> {
       throw new Error(`${String(error)}: ${JSON.stringify(last)}`, { cause: error });
     });
     if (reason === undefined) expect(last!.body).toEqual({ ready: true, failed: [], reasons: {} });
-    // A worker whose sweep fails for long says that too.
+    // A worker whose sweep fails for long reports that too.
     else
       expect(last).toMatchObject({ status: 503, body: { ready: false, failed: expect.arrayContaining(['database']) } });
   }
@@ -84,7 +83,7 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, RegExp, () => P
   ],
 ];
 
-/** For every session from now on; those that there are end, as they do when a server becomes a standby. */
+/** Applies to every new session. Open sessions are ended, as when a server becomes a standby. */
 async function asReadOnly(change: string): Promise<void> {
   const name = new URL(test.url).pathname.slice(1);
   await asAdmin(test.url, async (client) => {

@@ -1,4 +1,5 @@
-// What a receiver could use before anything of its order was sent and after its block: read beside the work, true or absent.
+// A receiver's usable energy before any transaction of its order is sent and after its block: read in parallel, true or
+// absent.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { until } from '../../packages/local/src/wait.js';
@@ -74,7 +75,7 @@ async function usable(address: string): Promise<bigint> {
   return BigInt(limit - used);
 }
 
-/** Nothing of an order is signed before the node has answered what its receiver can use. */
+/** Delays the recording of a send until the node has answered about the receiver's energy. */
 function signAfterAnswer(hand: Hand, receiver: string): void {
   let answered: () => void = () => undefined;
   const answer = new Promise<void>((resolve) => (answered = resolve));
@@ -84,7 +85,7 @@ function signAfterAnswer(hand: Hand, receiver: string): void {
     return undefined;
   };
   full.after = (path) => {
-    // The worker has it some turns of its loop later.
+    // The worker processes the answer a few turns of its event loop later.
     if (path === RESOURCES && isAsked) setTimeout(answered, 100);
   };
   const log = hand.part(TransactionLog);

@@ -1,4 +1,3 @@
-// How soon the reconciler makes its next pass, and which worker.
 import type { INestApplicationContext } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { JudgedRecords } from '../../src/reconciliation/judged-records.js';
@@ -6,7 +5,7 @@ import { Reconciler } from '../../src/reconciliation/reconciler.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ReconcileWorld } from '../reconcile-world.js';
 
-/** A busy machine judges the records in seconds too. */
+/** A slow machine needs seconds for the records too. */
 const LIMIT_MS = 60_000;
 
 let world: ReconcileWorld;
@@ -35,7 +34,7 @@ async function turn(): Promise<Turn> {
   return row!;
 }
 
-/** A pass of `worker` that has judged the records, and goes on when it is told to. */
+/** Runs a pass of `worker` that stops after judging the records until `goOn` is called. */
 async function heldPass(worker: INestApplicationContext): Promise<{ readonly goOn: () => Promise<void> }> {
   const records = worker.get(JudgedRecords);
   const keep = records.keep.bind(records);
@@ -64,14 +63,14 @@ it('a pass that waited for slow nodes is followed by the next one as soon as eve
     const [row] = await world.database.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return row!.at;
   };
-  // What holds the records against the chain, and nothing else of a pass.
+  // The requests that compare records with the chain, and no other part of a pass.
   const held = ['getaccount', 'getdelegatedresourceaccountindexv2'];
   const slow = await world.faults(
     held.map((path) => ({ kind: 'slow', ms: 3500, path: `walletsolidity/${path}`, rate: 1 })),
   );
   const startedMs = performance.now();
   await world.pass();
-  // Ten times as long is a rest beyond the limit.
+  // A rest of ten times the duration would exceed the limit.
   expect(performance.now() - startedMs).toBeGreaterThan(LIMIT_MS / 10);
   for (const each of slow) await world.clearFault(each);
   const first = await passedAt();

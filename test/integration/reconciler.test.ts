@@ -1,4 +1,4 @@
-// Books and chain made to disagree in every way that matters: found, named and contained within one pass.
+// Records and chain made to disagree in every relevant way: found, named and contained within one pass.
 import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
 import { Database } from '../../src/store/database.js';
@@ -14,7 +14,7 @@ const addressOf = (index: number): string => world.world.poolWallets[index]!.add
 beforeAll(async () => {
   world = await ReconcileWorld.open();
   await world.syncAll();
-  // A day of chain time: no rental ends while these tests run, however slow the machine.
+  // A day of chain time, so that no rental ends during these tests on a slow machine.
   for (const index of [0, 1, 2]) await world.rent(receiver(index), 65_000, DAY_SEC);
 });
 
@@ -223,8 +223,9 @@ it('a backup restored from before some orders is found out: nothing is sold unti
 });
 
 /**
- * Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent; its claim
- * is void, as no worker outlives a restore. It rests no longer than the product ever does: else it would be woken.
+ * Restores an order as a backup from directly after its sale holds it: charged and reserved, nothing sent. Its claim is
+ * void, because no worker outlives a restore. It waits no longer than the product ever does: otherwise a wake-up would
+ * claim it.
  */
 async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promise<void> {
   await world.byHand(
@@ -243,7 +244,7 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
   );
 }
 
-/** By wallet. */
+/** The delegated sun, by wallet. */
 async function delegatedToBy(address: string): Promise<readonly number[]> {
   return Promise.all([0, 1, 2].map((index) => world.delegatedSun(index, address)));
 }
@@ -262,7 +263,7 @@ it.each(['none', 'signed'] as const)(
     await forgetDelivery(id, recordKept);
     await until(
       async () => {
-        // A pass that a slow node broke off is made again.
+        // Repeats a pass that a slow node aborted.
         await world.pass();
         const [row] = await world.database.query<{ settled: boolean }>(`SELECT settled FROM orders WHERE id = ${id}`);
         return row?.settled === true ? true : undefined;
@@ -339,8 +340,8 @@ it('on another server, or from data that was read back, nothing is fulfilled bef
   expect(await claims()).toEqual([{ fence: 0, searching: true }]);
   const passed = async () => world.database.query(`SELECT passed_at FROM reconcile_state`);
   const before = await passed();
-  // The search has to come to what may still have been included since: a minute of the chain, which is fast here. It does
-  // not wait for a pass to be due, and makes none.
+  // The search must reach the last block that may still include a transaction: a minute of chain time, which is fast
+  // here. It neither waits for a due pass nor makes one.
   await until(
     async () => {
       await world.look();
@@ -414,7 +415,7 @@ it('a wallet without bandwidth and TRX stops selling', async () => {
     await world.world.wallet.receipt(txid);
   };
   await send('unfreezebalancev2', { unfreeze_balance: 200_000_000_000, resource: 'BANDWIDTH' });
-  // What little bandwidth an account has for nothing is used up first.
+  // Uses up the account's small free bandwidth first.
   for (const amount of [1, 2, 3]) await send('createtransaction', { to_address: world.world.bank.address, amount });
   const asked = { address: wallet.address, visible: true };
   const { balance } = (await world.world.wallet.post('wallet/getaccount', asked)) as { balance: number };

@@ -1,5 +1,5 @@
-// A Redis user without the dangerous commands, as hosted servers give out. Needs a redis-server, since the JavaScript one
-// of the other tests has no users; without one on this machine nothing runs here.
+// A Redis user without dangerous commands, as hosted servers grant. Needs a redis-server: the JavaScript Redis of the
+// other tests has no users. Without one on this machine the tests are skipped.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { freePort } from '../../packages/local/src/ports.js';
 import { until } from '../../packages/local/src/wait.js';

@@ -1,4 +1,4 @@
-// How often an order's key came again: counted by whichever process answers, written together, shown on the order's page.
+// Replays of an order: counted by every process, written in batches, shown on the order's page.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -73,7 +73,7 @@ it('adds what another process counted, which writes the rest when it stops', asy
   } finally {
     await second.close();
   }
-  // The first may still hold its one.
+  // The first process may still hold its own count.
   expect((await shown('by-two')).replays).toBeGreaterThanOrEqual(3);
   await shownAs('by-two', 4);
 });
@@ -81,7 +81,7 @@ it('adds what another process counted, which writes the rest when it stops', asy
 it('keeps no more orders in mind than its bound, and says how many replays it left out', async () => {
   const metrics = new Metrics();
   const counts = new ReplayCounts(world.api.database, metrics, openLog('silent'));
-  // Of no order there is: what is gone by now is left out of what is written.
+  // Ids without an order: the write drops them.
   for (let id = 1_000_000n; id < 1_020_003n; id += 1n) counts.note(id);
   counts.note(1_000_000n);
   await counts.beforeApplicationShutdown();

@@ -1,5 +1,5 @@
-// What a report says, held against the rows themselves, added up one by one here; over histories made by the services at
-// random and spread over days by hand.
+// Reports compared with sums over the rows, added up one by one here. The histories are made at random by the services
+// and spread over days by direct updates.
 import fc from 'fast-check';
 import { credits } from '../../src/domain/units.js';
 import { Reports, marginSun, marginUsdE14, type Figures, type ReportBy } from '../../src/reports/report-service.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** As a hand at the keyboard of the database would: past every trigger and every key. */
+/** Runs statements with triggers and foreign keys off, as a manual change of the database would. */
 const byHand = (...statements: readonly (readonly [string, ...unknown[]])[]) =>
   asAdmin(world.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
@@ -80,7 +80,7 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
 
 let made = 0;
 
-/** Does it by the services; what they refuse is not done. */
+/** Performs a deed through the services, which may refuse it. */
 async function act(
   deed: Deed,
   bought: { readonly customer: Customer; readonly key: string; readonly id: bigint }[],
@@ -114,7 +114,7 @@ async function act(
   }
 }
 
-/** Spreads what there is over days, some of it at their very ends; splits legs; burns something for each leg. */
+/** Spreads entries over days, some at a day's very start or end. Splits legs and burns TRX for each leg. */
 async function spread(random: readonly number[]): Promise<void> {
   const [wallet] = await world.api.database.query<{ id: number }>(`SELECT id FROM pool_wallet ORDER BY id LIMIT 1`);
   const pick = (place: number, most: number): number => (random[place % random.length] ?? 0) % most;
@@ -283,7 +283,7 @@ it('what a wallet has idle and recovering is added up by day as it is read, an o
   await readAgo('100 seconds');
   await sync.syncWallet(address);
   const [day] = await days();
-  // At noon or at midnight alike, it is the day that it ends in.
+  // An interval counts for the day in which it ends, also across midnight.
   expect(Number(day!.measured_ms)).toBeGreaterThanOrEqual(100_000);
   const [wallet] = await database.query<{ free_sun_seen: bigint }>(
     `SELECT free_sun_seen FROM pool_wallet WHERE address = $1`,

@@ -1,5 +1,5 @@
-// The budget of requests to a node: no second, wherever it begins, has more of them than the limit, whoever asks; and a
-// limit that nobody set is learned from a node that throttles.
+// The request budget of a node: no window of one second exceeds the limit, whatever the mix of callers. An unset limit
+// is learned from a node that throttles.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
@@ -33,7 +33,7 @@ async function connect(): Promise<Redis> {
 
 const newPrefix = (): string => `t${randomBytes(4).toString('hex')}`;
 
-/** The most that fall into one second, wherever it begins. */
+/** Returns the most requests in any window of one second. */
 function mostInOneSecond(times: readonly number[]): number {
   const sorted = [...times].sort((a, b) => a - b);
   return Math.max(0, ...sorted.map((from, at) => sorted.slice(at).filter((time) => time < from + 1000).length));

@@ -1,5 +1,5 @@
-// The request log: what a project can read afterwards of the requests that were refused to it, and that no flood of them
-// writes without bound, slows an answer or says more to a caller.
+// The request log: a project's record of its refused requests. A flood of them neither writes without bound nor slows
+// an answer, and no caller learns more from it.
 import { randomUUID } from 'node:crypto';
 import { Pruning } from '../../src/fulfilment/loop/pruning.js';
 import { RequestLog } from '../../src/auth/request-log.js';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   world = await openOrderWorld({ BAD_SIGNATURES_PER_MINUTE: '1000000' });
   const { merchant, apiKey } = await makeCustomer(world.api);
   const GET = { method: 'GET', path: '/v1/balance' };
-  // Until what is signed now is later than what Redis remembers.
+  // Waits until a request signed now is accepted by the new Redis.
   const isTaken = async (): Promise<true | undefined> => {
     const { status } = await send(world.api.baseUrl, GET.method, GET.path, hmacHeaders(merchant, apiKey, GET));
     return status === 200 ? true : undefined;
@@ -51,7 +51,7 @@ async function logOf(customer: HmacCustomer, query = ''): Promise<Item[]> {
   return answer.body.items as Item[];
 }
 
-/** The log once it has `count` entries. */
+/** Waits until the log has `count` entries and returns it. */
 const logged = async (customer: HmacCustomer, count: number): Promise<Item[]> =>
   until(
     async () => {
@@ -72,7 +72,7 @@ const metric = async (name: string): Promise<number> => {
   );
 };
 
-/** Sends a request whose signature is that of `signed`. */
+/** Sends `sent` with the signature of `signed`. */
 async function sendAs(customer: Customer, signed: HmacRequest, sent: HmacRequest): Promise<void> {
   const headers = hmacHeaders(customer.merchant, customer.apiKey, signed);
   const json = sent.body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -235,7 +235,7 @@ test('of a flood in the name of a project is a sample, which leaves room for wha
   expectError(await customer.post('/v1/orders', {}), 'INVALID_REQUEST');
   const items = await logged(customer, 61);
   expect(items).toHaveLength(61);
-  // What is left out is counted in the next one that is not.
+  // Omitted requests are counted in the next entry.
   expect(items[0]).toMatchObject({ error: 'INVALID_REQUEST', omitted: 340 });
   expect((await metric('request_log_dropped_total{cause="sampled"}')) - sampled).toBe(340);
 }, 30_000);
@@ -298,7 +298,7 @@ test('ends after seven days: older ones are not read, and are deleted a few at a
        FROM generate_series(1, 1500) n`,
     [customer.merchant],
   );
-  // As old as they are: ids grow with time.
+  // Renews these ids: ids must grow with time.
   await world.api.database.query(
     `UPDATE refused_request SET id = DEFAULT WHERE at > clock_timestamp() - interval '1 day'`,
   );

@@ -1,4 +1,4 @@
-// Least rights in the database: what each role may do is what is declared, no more, and a process needs no more than that.
+// Least privilege in the database: each role has exactly its declared rights, and they suffice for its process.
 import type pg from 'pg';
 import { Database } from '../../src/store/database.js';
 import { createDataSource } from '../../src/store/data-source.js';
@@ -24,7 +24,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** What `statement` gets as an error when `role` runs it after `before`, which the owner ran; nothing stays. */
+/** Returns the error of `statement` run as `role` after the owner ran `before`, or 'done'. Rolls back. */
 async function refusalOf(role: AnyRole, statement: string, before = 'SELECT'): Promise<string> {
   return asAdmin(test.url, async (client) => {
     await client.query('BEGIN');
@@ -99,7 +99,7 @@ describe('what a migrated database grants', () => {
     expect(readers.filter((reader) => tables.has(reader.split(' ')[0]!)).sort()).toEqual([
       'api_key energy_api',
       'api_key energy_cli',
-      // The second factors of people, whose key a console holds.
+      // People's second factors: the console holds their key.
       'console_session energy_console_merchant',
       'console_session energy_console_operator',
       'person energy_cli',

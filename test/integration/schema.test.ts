@@ -1,5 +1,5 @@
-// A migrated database has what the code wants, and the comparison sees what is different. `npm run schema` writes the
-// listing anew; what it changes belongs into the same commit as the migration.
+// A migrated database has the code's schema, and the comparison detects differences. `npm run schema` rewrites the
+// listing; commit its change with the migration.
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
@@ -37,7 +37,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Runs `work` in a transaction that leaves nothing behind. */
+/** Runs `work` in a transaction and rolls it back. */
 async function undone<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined;
   const undo = new Error('undo');
@@ -52,7 +52,7 @@ async function undone<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
   return result!.value;
 }
 
-/** The differences that `change` makes, each cut to what it is about. */
+/** Returns the differences that `change` causes, each shortened to its subject. */
 async function driftAfter(change: string, wants: Wanted = wanted): Promise<string[]> {
   return undone(async (tx) => {
     if (change !== '') await tx.query(change);
@@ -131,7 +131,7 @@ it.each(CHANGES)('%s is a difference', async (_what, change, expected) => {
   expect(await driftAfter(change)).toEqual(expected.map((pattern) => expect.stringMatching(new RegExp(pattern, 's'))));
 });
 
-/** What each migration runs, by its name, in their order: frozen on the day it comes. */
+/** Hashes of each migration's statements, by name and in order. They never change after landing. */
 const SHIPPED: Readonly<Record<string, string>> = {
   Initial1760000000001: '36790030966e6654',
   Reconciling1760000000002: '76704daba158bb87',
@@ -217,7 +217,7 @@ it('the projects there are get their key as the primary one, which may do everyt
   const runner = { query: (text: string) => Promise.resolve(ran.push(text)) } as unknown as QueryRunner;
   await new ApiKeys1760000000014().up(runner);
   const found = await undone(async (tx) => {
-    // As it was before there was such a trigger.
+    // The schema before that trigger existed.
     await tx.query('ALTER TABLE project DISABLE TRIGGER project_primary_key');
     await tx.query(`INSERT INTO project (id, name, api_key_sealed, created_at)
       SELECT gen_random_uuid(), 'old ' || n, decode(md5(n::text), 'hex'), now() - n * interval '1 day' FROM generate_series(1, 3) n`);

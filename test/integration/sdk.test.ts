@@ -1,4 +1,4 @@
-// The SDK against a whole service with its worker: every call there is, lists and streams.
+// The SDK against a whole service with its worker: every call, lists and streams.
 import { readFileSync } from 'node:fs';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -16,7 +16,7 @@ let world: OrderWorld;
 let worker: NodeProcess<unknown>;
 let customer: Customer;
 let client: EnergyClient;
-/** Every route that was reached, as openapi.json writes it. */
+/** Every reached route, as openapi.json names it. */
 const reached = new Set<string>();
 const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as { paths: Record<string, object> };
 const routes = Object.entries(paths).flatMap(([path, methods]) =>
@@ -30,7 +30,7 @@ const routes = Object.entries(paths).flatMap(([path, methods]) =>
 const noting: typeof fetch = async (input, init) => {
   const { pathname } = new URL(input);
   const known = routes.filter(({ method, form }) => method === init?.method && form.test(pathname));
-  // `/v1/events/stream` is no order.
+  // Prefers the pattern with fewer parameters: `/v1/events/stream` is no single event.
   known.sort((a, b) => a.name.split('{').length - b.name.split('{').length);
   reached.add(known[0]?.name ?? `${init?.method ?? ''} ${pathname}`);
   return fetch(input, init);
@@ -182,7 +182,7 @@ it('a stream goes through cuts of its connection with every event, each once and
   const following = (async () => {
     for await (const event of stream) events.push(event);
   })();
-  /** As many orders were made, as far as the stream knows. */
+  /** Waits until the stream has delivered `count` created orders. */
   const came = (count: number): Promise<true> =>
     until(
       () => (events.filter(({ type }) => type === 'order.created').length === count ? true : undefined),
@@ -196,7 +196,7 @@ it('a stream goes through cuts of its connection with every event, each once and
       await came(2 * round - 1);
       const before = cuts;
       proxy.cut();
-      // While it is away, things happen.
+      // Causes an event while the stream is cut off.
       await direct.orders.activate({ address: newOwner().address });
       await until(() => (cuts > before ? true : undefined), LIMIT_MS, 'a cut');
       proxy.mend();

@@ -1,4 +1,4 @@
-// The signer under pressure: limits that outlive it, expirations that lie too far ahead, peers without number or manners.
+// The signer under pressure: limits that survive restarts, expirations too far ahead, many or misbehaving peers.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
@@ -34,7 +34,7 @@ beforeEach(openSigner);
 afterEach(closeSigner);
 afterAll(closeFolder);
 
-/** A second signer on a socket and a state file of its own. */
+/** Starts a second signer on its own socket and state file. */
 async function startAnother(
   change: Partial<SignerSettings>,
 ): Promise<{ readonly server: SignerServer; readonly client: SocketSigner; readonly stop: () => Promise<void> }> {
@@ -66,7 +66,7 @@ describe('an expiration', () => {
       inChainTime.client.sign(POOL, bytes({ amountSun: sun(TRX) }, 2, { timestampMs }));
     try {
       await ask(past);
-      // An hour ahead at once, and then as fast as a chain for trials may run; never years, in however many steps.
+      // First an hour ahead, then as fast as a test chain may run; never years, however small the steps.
       await ask(past + 3_600_000 - 60_000);
       await expect(ask(past + 3_600_000 + 120_000)).rejects.toThrow('EXPIRES_TOO_LATE');
       await expect(ask(past + YEARS_MS)).rejects.toThrow('EXPIRES_TOO_LATE');
@@ -118,7 +118,7 @@ describe('many peers', () => {
     const line = '{"id":1,"list":true}\n';
     deaf.write(line.repeat(400_000));
     expect(await signer.wallets()).toHaveLength(2);
-    // It takes no more than it can hold: most of what was said is still on our side.
+    // The signer stops reading when its own buffers are full, so most requests are still in this client's buffer.
     expect(deaf.writableLength).toBeGreaterThan(line.length * 300_000);
     await cut;
   });
@@ -134,7 +134,7 @@ describe('what was counted', () => {
     for (const rawData of all.slice(0, 5)) await signer.sign(POOL, rawData);
     await restart();
     expect(await refusal(POOL, all[5]!)).toBe('TOO_MANY');
-    // The same bytes are free over a restart, too.
+    // Signing the same bytes again is free, also after a restart.
     await signer.sign(POOL, all[0]!);
     passMs(30_000);
     await restart(() => EPOCH_MS + 3_600_000);

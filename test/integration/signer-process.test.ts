@@ -1,5 +1,5 @@
-// The signer as it is deployed: a process under a user of its own, asked by a worker that shares nothing but a group with
-// it, and by the probe of its container. Other users than our own can only be had as root; otherwise all are ourselves.
+// The signer as deployed: a process under its own user, called by a worker that shares only a group with it, and by its
+// container's probe. Other users need root; otherwise all processes run as the current user.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ interface User {
   readonly uid: number;
   readonly gid: number;
 }
-/** Ids that no machine gives to anybody. */
+/** Ids that no machine assigns. */
 const SIGNER: User = { uid: 61_001, gid: 61_001 };
 const WORKER: User = { uid: 61_002, gid: SIGNER.gid };
 const OUTSIDER: User = { uid: 61_003, gid: 61_003 };
@@ -31,7 +31,10 @@ const env = (): NodeJS.ProcessEnv => ({
   SIGNER_STATE_FILE: at('state', 'signatures'),
 });
 
-/** The folders and files of docker/compose.yaml: keys, state, and the socket's, which alone its group may enter. */
+/**
+ * Creates the folders and files of docker/compose.yaml: keys, state, and the socket's folder, the only one its group
+ * can enter.
+ */
 function lay(): void {
   dir = mkdtempSync(join(tmpdir(), 'signer-process-'));
   chmodSync(dir, 0o755);
@@ -77,7 +80,7 @@ async function startSigner(): Promise<GuardedProcess> {
   return started;
 }
 
-/** What a process of `user` says; its last line on stderr when it fails. */
+/** Runs a process as `user`. Returns its output, or the last line of stderr when it fails. */
 function run(
   user: User,
   args: readonly string[],
@@ -130,7 +133,7 @@ test('its probe says when it is gone, and is content with the next one', async (
   expect((await run(SIGNER, [at('app', 'probe.mjs'), '/live'])).code).toBe(1);
   signer!.signal('SIGKILL');
   await signer!.exited;
-  // The socket of the dead one is still there.
+  // The dead signer's socket file still exists.
   expect(await probe(SIGNER)).toEqual({ code: 1, says: expect.stringContaining('ECONNREFUSED') as string });
   await signer!.stop('SIGKILL', 0);
   signer = await startSigner();

@@ -1,4 +1,4 @@
-// The signer process's rules over its real socket: what it signs, and every kind of request it must refuse.
+// The signer's rules over its real socket: accepted transactions, and every kind of request it must refuse.
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
@@ -41,7 +41,7 @@ beforeEach(openSigner);
 afterEach(closeSigner);
 afterAll(closeFolder);
 
-/** What tronweb builds when it is asked for something the service never builds. */
+/** Lets tronweb build a transaction that the service never builds. */
 async function foreign(
   build: (builder: TronWeb['transactionBuilder'], options: never) => Promise<unknown>,
 ): Promise<Buffer> {
@@ -201,17 +201,17 @@ describe('what is refused', () => {
   });
 });
 
-/** A transaction with two contracts, both of which it would sign alone. */
+/** A transaction with two contracts, each of which alone would be signed. */
 function twice(): Buffer {
   const rawData = bytes();
-  // The contract is field 11: its tag and one byte of length stand right before the type's number.
+  // The contract is field 11. Its tag and one length byte precede the type's number.
   const from = rawData.indexOf(Buffer.of(0x08, 57, 0x12)) - 2;
   const to = from + 2 + rawData[from + 1]!;
   expect([rawData[from], rawData[to]]).toEqual([0x5a, 0x70]);
   return Buffer.concat([rawData, rawData.subarray(from, to)]);
 }
 
-/** The type URL says AccountCreate while the number says Delegate: both have the same length. */
+/** Renames the type URL while the type number stays Delegate. Both names have the same length. */
 function renamed(rawData: Buffer): Buffer {
   const at = rawData.indexOf('DelegateResourceContract');
   expect(at).toBeGreaterThan(0);
@@ -220,7 +220,7 @@ function renamed(rawData: Buffer): Buffer {
   return changed;
 }
 
-/** The amount of 1 TRX (three bytes) becomes a number that never ends within 63 bits. */
+/** Turns the amount of 1 TRX (three bytes) into a varint that exceeds 63 bits. */
 function endless(rawData: Buffer): Buffer {
   const at = rawData.indexOf(Buffer.of(0x18, 0xc0, 0x84, 0x3d));
   expect(at).toBeGreaterThan(0);
@@ -308,7 +308,7 @@ it('the process signs, keeps its key out of its log, and its successor takes ove
     const fresh = (): Buffer => bytes({ amountSun: sun(TRX) }, 2, { timestampMs: Date.now() });
     const rawData = fresh();
     expect(signerOf(rawData, await client.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
-    // The line comes through a pipe, a little after the answer on the socket.
+    // The log line comes through a pipe, slightly after the answer on the socket.
     await until(() => (child.tail().includes('"signed"') ? true : undefined), 10_000, 'the line of the signature');
     expect(child.tail()).not.toContain(HOT_KEY.toString('hex'));
     for (let count = 1; count < 5; count += 1) await client.sign(POOL, fresh());

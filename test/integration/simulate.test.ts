@@ -1,4 +1,4 @@
-// POST /v1/simulate on the local chain, whose figures must be those a real node gave.
+// POST /v1/simulate on the local chain, whose figures must equal those of a real node.
 import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { makeCustomer } from '../factory.js';
@@ -18,7 +18,7 @@ const simulate = (body: Record<string, unknown>) => world.customer.post('/v1/sim
 const call = (extra: Record<string, unknown>) =>
   simulate({ owner_address: WHO.bank, contract_address: WHO.token, ...extra });
 
-/** The request of a recorded call, in our words. */
+/** Returns a recorded call as a request of our API. */
 function asked(name: string): Record<string, unknown> {
   const { visible: _visible, ...request } = recordedCall(name).request;
   return request;
@@ -243,7 +243,7 @@ describe('a contract whose deployer pays a part', () => {
 
   beforeAll(async () => {
     await world.chain.shareEnergy(10, 10_000_000);
-    // Bob gets some, so that a sender is not the deployer.
+    // Gives Bob tokens, so that a sender other than the deployer exists.
     await world.chain.giveShared(WHO.bob);
   });
 
@@ -258,7 +258,7 @@ describe('a contract whose deployer pays a part', () => {
       energy_needed: needed - Math.floor((needed * 90) / 100),
       burn_price_sun: (used - body.deployer_energy) * 100,
       fee_limit_sun: body.energy_needed * 100,
-      // So little is cheaper burnt.
+      // For so little energy, burning is cheaper.
       quote_error: 'NOT_WORTH_RENTING',
     });
   });
@@ -308,7 +308,7 @@ describe('a simulation with a quote', () => {
       duration_sec: 600,
       recipient_state: 'unknown',
       expires_in_sec: 90,
-      // At 38 sun an energy it would be less than the least price of any rental.
+      // 38 sun per energy would be less than the minimum price of a rental.
       price_sun: 620_400,
       burn_price_sun: body.energy_needed * 100,
     });

@@ -1,4 +1,4 @@
-// Solid blocks of a node: each asked for once, whoever takes something from it, and anew when it is doubted.
+// The shared reading of a node's solid blocks: each is requested once, and again only when it is in doubt.
 import { SolidBlocks } from '../../src/blocks/solid-blocks.js';
 import { NodeError } from '../../src/chain/errors.js';
 import { TronNode } from '../../src/chain/node.js';
@@ -51,7 +51,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-/** Notes what is asked; `path` is answered otherwise. */
+/** Records the requests and replaces the answer at `path`. */
 function watch(path?: string, says?: unknown): void {
   asked = [];
   solid.before = (each, body) => {

@@ -1,4 +1,4 @@
-// Months of a project whose ledger does not add up: they wait, in their order, and hold up nobody else's.
+// Months of a project whose ledger does not add up: they wait in order and delay no other project.
 import { Metrics } from '../../src/observability/metrics.js';
 import { StatementClosing } from '../../src/statements/statement-closing.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
@@ -13,7 +13,7 @@ const MOVE = `UPDATE credit_account SET balance_credits = balance_credits + $2 W
 let world: OrderWorld;
 let stage: ClosingStage;
 
-// Each has a ledger of its own: workers beside one another may cut off every month that is over, and later entries are in none.
+// A new database for each test: a worker may cut off every past month, and later entries would be in no statement.
 beforeEach(async () => {
   world = await openOrderWorld();
   stage = await ClosingStage.open(world);
@@ -36,7 +36,7 @@ const stepUntil = async (isOver: () => Promise<boolean>, closing: StatementClosi
     await closing.step();
   }
 };
-/** Two projects with an entry in each of two months; the second one by its id has another balance than its entries. */
+/** Creates two projects with an entry in each of two months. The project with the higher id has a wrong balance. */
 const prepare = async (...months: readonly [string, string]) => {
   const made = [await makeCustomer(world.api, 0n), await makeCustomer(world.api, 0n)];
   const [right = '', wrong = ''] = made.map(({ merchant }) => merchant).sort();
@@ -54,7 +54,7 @@ it('while a project’s ledger does not add up, the next months of all others ar
   await stepUntil(isDone, closing);
   expect(await rowsOf(right)).toEqual(both);
   await world.api.database.query(MOVE, [wrong, -1]);
-  // It comes next, and an earlier month of it is open.
+  // The wrong project comes next while its earlier month is still open.
   const isGoneThrough = async () =>
     (
       await world.api.database.query(

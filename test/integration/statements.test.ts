@@ -1,4 +1,4 @@
-// Monthly statements: every entry in one, once, whoever commits late and whoever dies; closed for ever.
+// Monthly statements: every entry in exactly one, despite late commits and crashes; never changed after closing.
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   world = await openOrderWorld({ STREAM_SLOW_SEC: '1' });
   ({ database } = world.api);
   stage = await ClosingStage.open(world);
-  // The first entry there is says which month is the first.
+  // The oldest entry determines the first month.
   await stage.book((await project()).merchant, 1n, '2024-06-15');
   await stage.closeUpTo('2024-06');
 }, LIMIT_MS);
@@ -54,7 +54,7 @@ const rowsOf = async ({ merchant }: Customer) =>
     ...[number, month, Number(lines), Number(opening_credits), Number(closing_credits)],
   ]);
 
-/** The references of a statement's lines as a spreadsheet shows them, in their order. */
+/** Returns the references of a statement's CSV lines, in order. */
 async function referencesIn(customer: Customer, number: number): Promise<string[]> {
   const { status, text } = await customer.get(`/v1/statements/${number.toString()}/lines.csv`);
   expect(status).toBe(200);
@@ -109,7 +109,7 @@ it('closes each month with all that moved the balance, opening with what the one
   await world.refund(customer, 'lost');
   await stage.moveNewest(merchant, '2025-01-11T00:05:00Z');
   await stage.book(merchant, -77n, '2025-01-31T23:59:59.999999Z', '=cmd()');
-  // Not of this month by a moment.
+  // Just beyond the end of the month.
   await stage.book(merchant, 5n, '2025-02-01T00:00:00Z', 'february');
   await stage.closeUpTo('2025-01');
   const [charge] = await database.query<{ credits: bigint }>(
@@ -186,13 +186,13 @@ it('a month waits for who was writing when it was cut off, and what they commit 
   try {
     await late.query('BEGIN');
     await late.query(ENTER, [merchant, 'late', 1, '2025-06-30T23:59:59Z']);
-    // Ids are drawn before, and committed after, those of others.
+    // Its id was drawn before those of other entries, and it commits after them.
     const other = await project();
     await database.query(ENTER, [other.merchant, 'other', 4, '2025-06-29']);
     await database.query(MOVE, [other.merchant, 4]);
     expect(await stage.closing.step()).toBe('waits');
     expect(await stage.closing.step()).toBe('waits');
-    // Whoever begins now is not waited for.
+    // Transactions that begin now are not waited for.
     const next = await session();
     await next.query('BEGIN');
     await next.query(ENTER, [merchant, 'later', 2, '2025-06-30T23:59:58Z']);
@@ -200,7 +200,7 @@ it('a month waits for who was writing when it was cut off, and what they commit 
     await late.query('COMMIT');
     await stage.closeUpTo('2025-06');
     expect(await rowsOf(customer)).toEqual([[1, '2025-06', 1, 0, 1]]);
-    // It came after its month was closed: it is in the next one, and in no other.
+    // It committed after its month was closed, so it is in the next statement and no other.
     await next.query(MOVE, [merchant, 2]);
     await next.query('COMMIT');
     await next.end();
@@ -260,13 +260,13 @@ it('a project whose ledger does not add up is not closed and holds up no other, 
   expect([await rowsOf(wrong), await rowsOf(right)]).toEqual([[], [[1, '2026-03', 1, 0, 3]]]);
   expect([await unproven(), await stage.isClosed('2026-03')]).toEqual([2, false]);
   await database.query(MOVE, [wrong.merchant, -1]);
-  // What the operator has explained, up to its amount.
+  // The operator has explained this finding, up to its amount.
   await database.query(
     `INSERT INTO explained_finding (fingerprint, check_name, subject, amount, facts, actor, reason)
      VALUES ('known', 'ledger-balance', 'project ' || $1, 1, '{}', 'test', 'a test')`,
     [known.merchant],
   );
-  // This one goes on with the months after it; another begins with the oldest.
+  // The running closing continues with later months; a new instance starts with the oldest.
   const metrics = new Metrics();
   await stage.closeUpTo('2026-03', new StatementClosing(stage.worker, metrics, openLog('silent')));
   for (const customer of [wrong, known]) expect(await rowsOf(customer)).toEqual([[1, '2026-03', 1, 0, 3]]);
@@ -359,7 +359,7 @@ describe('over HTTP', () => {
     const second = (await customer.get(`/v1/statements?limit=2&cursor=${first.next_cursor as string}`)).body;
     expect([second.items.length, second.items[0].number, second.next_cursor]).toEqual([1, 1, undefined]);
     expectError(await customer.get('/v1/statements?cursor=bm8'), 'INVALID_REQUEST');
-    // Nor is a number that none can have.
+    // A cursor beyond every possible number is refused too.
     const beyond = Buffer.from('s999999999999999999').toString('base64url');
     expectError(await customer.get(`/v1/statements?cursor=${beyond}`), 'INVALID_REQUEST');
   });
@@ -404,7 +404,7 @@ describe('over HTTP', () => {
         if (theirs.remotePort === socket.localPort) theirs.once('close', () => resolve(socket));
       });
     });
-    // What was on its way still comes, and no end with it.
+    // The bytes in flight still arrive, but not the end of the body.
     const received: Buffer[] = [];
     const socket = await cut;
     socket.on('data', (chunk) => received.push(chunk)).on('error', () => undefined);

@@ -1,4 +1,4 @@
-// Sweeps and returns of deposits after each act of the token's owner: they arrive, or the plan says what would fail.
+// Sweeps and returns of deposits after each act of the token's owner: they arrive, or the plan names the failure.
 import 'reflect-metadata';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
@@ -43,7 +43,7 @@ const sweep = (to: string) => operator.get(Sweeps).plan({ to, keepSun: 1_000_000
 const act = (name: string, body: object = {}) => chain.control(`token/${name}`, body);
 const findings = async () => findingsOf(await verifyRecords(database));
 
-/** A project with a credited deposit of 20 USDT, and TRX that pay for its way back. */
+/** Creates a project with a credited deposit of 20 USDT, and TRX to pay for its transfer. */
 async function paid(): Promise<Shop & { readonly deposit: bigint }> {
   const to = await shop();
   await payToken(to, AMOUNT);
@@ -69,7 +69,7 @@ const movementsOf = ({ address }: Shop) =>
     [address],
   );
 
-/** The plan names the token transfer as one that would fail; a return is refused, and nothing of it is booked. */
+/** Expects the plan to leave out the token transfer, with its cause. */
 async function expectNamed(from: Shop & { readonly deposit: bigint }, treasury: string, cause: string, says: RegExp) {
   const plan = await sweep(treasury);
   expect(plan.leftOut.filter((each) => each.from === from.address)).toMatchObject(
@@ -187,7 +187,7 @@ describe('the token takes fees:', () => {
     await payToken(from, AMOUNT);
     await settle();
     await follow();
-    // As after a failover that lost it.
+    // As after a failover that lost the record.
     const byHand = async (text: string, params: readonly unknown[]): Promise<readonly object[]> => {
       await database.query(`ALTER TABLE deposit_return DISABLE TRIGGER USER`);
       const rows = await database.query<object>(text, params);

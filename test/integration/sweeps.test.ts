@@ -39,7 +39,7 @@ const TRX = 1_000_000n;
 const COLD = 130_285;
 const WARM = 64_285;
 
-/** Where what is left after a test goes. */
+/** Receives the funds that a test leaves over. */
 const dump = newChainAccount();
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ interface Receipt {
   readonly net_fee?: number;
 }
 
-/** Signs and sends in order, each once the one before is in a block. */
+/** Signs and sends in order, each after the previous one is in a block. */
 async function carryOut(transactions: readonly PlannedTransfer[]): Promise<Receipt[]> {
   const receipts: Receipt[] = [];
   for (const planned of transactions) {
@@ -77,14 +77,14 @@ const balanceOf = async (address: string): Promise<bigint> =>
 const fromEach = ({ transactions }: { transactions: readonly PlannedTransfer[] }, shops: readonly Shop[]) =>
   transactions.filter(({ from }) => shops.some(({ address }) => address === from));
 
-/** Leaves nothing for the plans of tests after this one. */
+/** Sweeps all funds, so that later plans start empty. */
 async function clear(): Promise<void> {
   const plan = await operator.get(Sweeps).plan({ to: dump.address, keepSun: 0n, limit: 100, isRented: true }, AUTHOR);
   await prepare(plan.transactions);
   await carryOut(plan.transactions);
 }
 
-/** What a plan says is to be done before its transactions are sent. */
+/** Does the preparations that a plan requires: activations and rented energy. */
 async function prepare(transactions: readonly PlannedTransfer[]): Promise<void> {
   for (const { from, needsActivation } of transactions) {
     if (!needsActivation) continue;
@@ -135,7 +135,7 @@ describe('a sweep plan', () => {
     const [token, trx] = plan.transactions;
     expect(plan.transactions).toHaveLength(2);
     const burnt = token!.rentEnergy * 100n;
-    // Its receiver gets an account with it: 1.1 TRX.
+    // The transfer activates its receiver: 1.1 TRX.
     expect(trx).toMatchObject({ amount: 60n * TRX - burnt - 1_100_000n, createsReceiver: true, burnsSun: 1_100_000n });
     for (const { result = 'SUCCESS' } of await carryOut(plan.transactions)) expect(result).toBe('SUCCESS');
     expect(await balanceOf(treasury)).toBe(trx!.amount);
@@ -169,7 +169,7 @@ describe('a sweep plan', () => {
     await payToken(to, 20_000_000n);
     await settle();
     await follow();
-    // Two transfers of almost nothing use up the free bandwidth.
+    // Two tiny transfers use up the free bandwidth.
     for (let sent = 0; sent < 2; sent += 1) {
       await sendFrom(to, payer.address, 1n);
       await mine(1);
@@ -192,7 +192,7 @@ describe('a sweep plan', () => {
     expect(next['receipt']).toMatchObject({ energy_usage_total: WARM });
     await settle();
     await follow();
-    // Its free bandwidth is used up.
+    // Pays for bandwidth, since the free one is used up.
     await payTrx(to, 1_000_000);
     await settle();
     const all = await open('cli', [DepositsModule, ProjectsModule], { DEPOSIT_SWEEP_LEAVES_TOKEN: 'false' });
@@ -218,7 +218,7 @@ describe('a sweep plan', () => {
   it('names an address that holds less of the token than its records say', async () => {
     const to = await shop();
     await follow();
-    // The chain has none of these 7 USDT.
+    // The chain does not have these 7 USDT.
     await database.query(
       `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, block_number, block_at)
        SELECT decode($1, 'hex'), 'log', 0, $2, 'USDT', 7000000, block_number - 1, block_at FROM deposit_cursor`,

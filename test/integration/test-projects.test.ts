@@ -1,4 +1,4 @@
-// Test projects as their merchants use them: every address through the API, the worker's player and the log of events.
+// Test projects from their merchants' view: every test address through the API, the worker's player and the event log.
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { apiKeysOn } from '../services.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
@@ -23,7 +23,7 @@ const order = (customer: HmacCustomer, receiver: string, key: string, headers = 
 const statusOf = async (customer: HmacCustomer, key: string): Promise<string> =>
   (await customer.get(`/v1/orders/${key}`)).body.status as string;
 
-/** Plays an order to its end; its statuses, one after the other. */
+/** Plays an order to its end. Returns its statuses in order. */
 async function played(customer: HmacCustomer, key: string): Promise<string[]> {
   const statuses = [await statusOf(customer, key)];
   for (let moves = 0; moves < 10 && (await world.move()) > 0; moves += 1) statuses.push(await statusOf(customer, key));
@@ -241,7 +241,7 @@ describe('what a test project has none of', () => {
     const body = JSON.stringify({ keep_energy: 130_000, daily_cap_credits: 1_000_000 });
     const path = `/v1/auto-delegations/${TEST_ADDRESSES.delivered}`;
     expectRefusal(await customer.request('PUT', path, {}, body), 422, 'RECEIVER_NOT_SUPPORTED');
-    // Whatever it would cost: so little is not worth renting.
+    // Refused before the price check: so little energy is not worth renting.
     const little = JSON.stringify({ keep_energy: 1000, daily_cap_credits: 1 });
     expectRefusal(await customer.request('PUT', path, {}, little), 422, 'RECEIVER_NOT_SUPPORTED');
     const live = await world.customer({ isTest: false });
@@ -264,7 +264,7 @@ test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 4
     await live.post('/v1/simulate', { ...call, owner_address: address }),
     await live.request('PUT', `/v1/auto-delegations/${address}`, {}, keep),
   ];
-  // What is wrong with the members comes before.
+  // Invalid members are reported first.
   const formless = await live.post('/v1/simulate', { contract_address: world.chain.token, owner_address: address });
   expectRefusal(formless, 400, 'INVALID_REQUEST');
   for (const answer of answers) {
@@ -296,7 +296,7 @@ test('sixty orders a minute are taken, the next is 429 with Retry-After, and liv
   expect(refused.body.test).toBe(true);
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   expect(refused.headers['ratelimit-limit']).toBe('60');
-  // Whatever is bought counts, reads do not.
+  // Every purchase counts, reads do not.
   expectRefusal(await customer.post('/v1/activate', { address: TEST_ADDRESSES.delivered }), 429, 'RATE_LIMITED');
   expect((await customer.get('/v1/orders')).status).toBe(200);
   const sold = await buy(live, world.receiver(3));

@@ -1,4 +1,4 @@
-// Why a call of the reference token would fail, where the token itself gives no reason.
+// Reasons why a call of the reference token would fail, when the token itself gives none.
 import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
 import { TransferOutlook } from '../../src/simulation/transfer-outlook.js';
 import type { TestApi } from '../factory.js';

@@ -1,4 +1,4 @@
-// The search of solid blocks for what wallets of ours did without a record of it.
+// The search of solid blocks for unrecorded acts of our wallets.
 import { UnrecordedSearch } from '../../src/reconciliation/unrecorded-search.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
@@ -64,7 +64,7 @@ it('a search that no node answered is made again at the next look', async () => 
     return row!;
   };
   const [rule] = await world.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
-  // A head that was asked for before the fault may still arrive: then this pass has searched.
+  // A head requested before the fault may still arrive. Then that pass has searched.
   const isUnsearched = async (): Promise<true | undefined> => {
     await world.pass();
     return (await world.metric('checks_not_made')).some((line) => line.includes('"orphan-search"')) ? true : undefined;
@@ -88,7 +88,7 @@ it('what was searched by the records of one server moves no search on another on
   const worker = await world.openWorker();
   const database = worker.get(Database);
   const transaction: Database['transaction'] = database.transaction.bind(database);
-  // As after a failover between the look at the records and the move: everybody reads another mark from then on.
+  // A failover between reading the records and moving the cursor: from then on every session reads another server mark.
   database.transaction = async (work) => {
     await world.byHand(
       `CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE sql STABLE AS 'SELECT ''another server'''`,

@@ -1,4 +1,4 @@
-// Callers that ask and take nothing of the answer, whole as it is: they are cut off, and cost no copy of what they asked for.
+// Callers that read nothing of a large answer: they are disconnected and cost no copy of the answer.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await redis.close();
 });
 
-/** A connection of a caller that reads nothing yet, and the service's end of it. */
+/** Opens a connection that reads nothing yet. Returns both ends. */
 async function join(): Promise<{ readonly near: Socket; readonly far: Socket }> {
   const accepted = once(serverOf(api.app), 'connection') as Promise<[Socket]>;
   const near = connect(Number(new URL(api.baseUrl).port), '127.0.0.1');
@@ -47,7 +47,7 @@ async function join(): Promise<{ readonly near: Socket; readonly far: Socket }> 
 test('who takes nothing of an answer is cut off, whatever else it sends meanwhile; others are answered', async () => {
   const { near, far } = await join();
   const cut = once(far, 'close');
-  // More than the kernel takes for them.
+  // More answers than the kernel's buffers hold.
   near.write(`${GET.repeat(60)}GET /docs HTTP/1.1\r\nX-Drip: `);
   const dripping = new AbortController();
   const drip = (async () => {
@@ -99,7 +99,7 @@ test.each(['/openapi.json', '/docs', '/docs/interface'])('%s is the same bytes f
   } finally {
     serverOf(api.app).off('request', note);
   }
-  // Said as facts: either of them is too long to be printed.
+  // Compared as booleans, because both buffers are too long to print.
   const [first, second] = bodies;
   expect({ isBuffer: Buffer.isBuffer(first), isSame: first === second }).toEqual({ isBuffer: true, isSame: true });
 });

@@ -1,4 +1,4 @@
-// `verify` names each falsehood that the records themselves contradict, with its row, and nothing in the honest history.
+// `verify` finds each false row that the records alone contradict, and nothing in the honest history.
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { namesOf } from '../reconcile-world.js';

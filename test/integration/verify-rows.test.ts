@@ -1,4 +1,4 @@
-// Judging everything reads what there is a few times, and never once for each row of it.
+// A full verification reads each table a few times, and never once per row.
 import { verifyRecords } from '../../src/verify/verify.js';
 import type { Database, Statement } from '../../src/store/database.js';
 import { ENDED_TABLES, insertEnded } from '../ended-orders.js';
@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 const ORDERS = 3000;
-/** Of each table that a check reads, how often each row may be read by it. */
+/** How often a check may read each row of a table. */
 const TIMES_MAX = 12;
 const LIMIT_MS = 60_000;
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Rows read of each table, those that a filter left out too. */
+/** Returns the rows read from each table, including filtered ones. */
 function readIn(plan: unknown): Map<string, number> {
   const read = new Map<string, number>();
   JSON.stringify(plan, (_, node: unknown) => {
@@ -43,7 +43,7 @@ function readIn(plan: unknown): Map<string, number> {
   return read;
 }
 
-/** The plans of all that is asked within transactions, with what they read. */
+/** Explains every statement in a transaction and keeps its plan and row counts. */
 function explained(on: Database, plans: Map<string, unknown>): Database {
   const transaction: Database['transaction'] = (work) =>
     on.transaction((tx) =>
@@ -84,10 +84,10 @@ test(
     for (const table of ENDED_TABLES) await api.database.query(`ANALYZE ${table}`);
     const plans = new Map<string, unknown>();
     const { checks, unmade } = await verifyRecords(explained(api.database, plans));
-    // Without a chain those of the records are made, each by a statement at least.
+    // Without a chain only the record checks run, each with at least one statement.
     expect(plans.size).toBeGreaterThanOrEqual(checks.length);
     expect(unmade.filter(({ why }) => why !== 'the chain was not asked')).toEqual([]);
-    // Of each order an entry and a key, and two rows at most of everything else.
+    // Each order has an entry and a key; other tables have at most two rows per order.
     const most = ORDERS * 2 * TIMES_MAX;
     const tooOften = [...plans].flatMap(([text, plan]) =>
       [...readIn(plan)].filter(([, rows]) => rows > most).map(([table, rows]) => [table, rows, text.slice(-300)]),

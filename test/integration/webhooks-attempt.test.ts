@@ -1,4 +1,5 @@
-// One attempt against receivers that mean harm: real sockets, real TLS under an authority of the test's own, a real DNS server.
+// One delivery attempt against hostile receivers: real sockets, real TLS under the test's own authority, a real DNS
+// server.
 import { once } from 'node:events';
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
@@ -10,7 +11,7 @@ import { newAuthority } from '../certificates.js';
 import { startDnsServer, type DnsServer } from '../dns-server.js';
 
 const HOST = 'shop.example.com';
-/** Attempts, and what a reading of all certificates leaves in memory until garbage is collected. */
+/** Number of attempts, and the memory that reading all certificates holds until garbage collection. */
 const MANY = 150;
 const ALL_CERTIFICATES_BYTES = 400_000;
 const authority = newAuthority();
@@ -58,7 +59,7 @@ interface Receiver {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An https server on 127.0.0.1 under a certificate of the name that it is asked by, unless `tls` says otherwise. */
+/** An https server on 127.0.0.1 with a certificate for the requested name, unless `tls` is given. */
 async function receiver(handler: Handler, tls: ServerOptions | 'http' = own, address = '127.0.0.1'): Promise<Receiver> {
   const requests: IncomingMessage[] = [];
   const bodies: string[] = [];
@@ -79,7 +80,7 @@ async function receiver(handler: Handler, tls: ServerOptions | 'http' = own, add
   return { port: (server.address() as AddressInfo).port, requests, bodies };
 }
 
-/** Whatever speaks first or never. */
+/** A raw TCP server that may speak first or never. */
 async function rawReceiver(onConnection: (socket: Socket) => void): Promise<number> {
   const server = createTcp(onConnection);
   closes(server);
@@ -398,7 +399,7 @@ describe('a name that leads inside', () => {
     const inside = await receiver(ok, own, '127.0.0.2');
     expect(await send(there.port)).toMatchObject({ fault: undefined, status: 200 });
     expect([asked, there.requests.length, inside.requests.length]).toEqual([2, 1, 0]);
-    // From now on it leads to where nothing may go.
+    // From now on the name resolves to a forbidden address.
     expect(await send(there.port)).toMatchObject({ fault: 'ADDRESS_NOT_ALLOWED' });
   });
 

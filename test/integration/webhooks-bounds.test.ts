@@ -1,4 +1,4 @@
-// What a project may do with its webhooks over and over: bounded where it keeps rows for ever, or keeps the sender busy.
+// Repeated webhook acts of a project: bounded where rows are kept forever or the sender is kept busy.
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import { ACTS_PER_DAY } from '../../src/webhooks/webhook-acts.js';
 import { WEBHOOKS_PER_DAY } from '../../src/webhooks/webhooks.js';
@@ -20,14 +20,14 @@ afterAll(() => world.close());
 
 const post = (customer: HmacCustomer, path: string, body: object = {}): Promise<Answer> =>
   customer.post(`/v1/webhooks${path}`, body);
-/** As the sender ends what is not sent, or was not taken. */
+/** Ends pending deliveries as the sender does. */
 const end = (id: string, status: 'dropped' | 'failed') =>
   api.database.query(
     `UPDATE webhook_delivery SET status = $2, fault = 'STATUS', next_at = NULL, ended_at = clock_timestamp(), is_fresh = false
       WHERE endpoint_id = $1 AND status = 'pending'`,
     [id, status],
   );
-/** As if they had been made a minute before. */
+/** Dates the deliveries a minute back. */
 const ageDeliveries = (id: string) =>
   api.database.query(
     `UPDATE webhook_delivery SET created_at = created_at - interval '1 minute' WHERE endpoint_id = $1`,
@@ -83,7 +83,7 @@ it('a test that is sent again is a test', async () => {
   expect([(await resend()).status, (await test()).status]).toEqual([202, 202]);
 });
 
-/** As if a day had passed since the project's acts. */
+/** Dates the project's acts back, by default by a day. */
 const ageActs = (customer: HmacCustomer, time = '1 day') =>
   api.database.query(`UPDATE webhook_act SET created_at = created_at - $2::interval WHERE project_id = $1`, [
     customer.merchant,
@@ -108,7 +108,7 @@ it('webhooks of a project take at most a hundred changes in 24 hours, and can be
   const refused = await post(customer, `/${one.id}`, { description: 'one more' });
   expectError(refused, 'LIMIT_REACHED');
   expect(refused.body.msg).toMatch(/100 times in 24 hours/);
-  // What changes nothing is no change.
+  // An update without a difference is no change.
   expect((await post(customer, `/${one.id}`, { description: 'change 98' })).status).toBe(200);
   expect((await post(customer, `/${one.id}`, { enabled: false })).status).toBe(200);
   expectError(await post(customer, `/${one.id}`, { enabled: true }), 'LIMIT_REACHED');
@@ -137,7 +137,7 @@ it.each(['rotate', 'resend', 'replay'] as const)('the acts of a project are boun
   ]);
   const last = await ask();
   expect(last.status).toBeLessThan(300);
-  // A replay stops at what is left of the day.
+  // A replay stops at the day's remaining limit.
   if (act === 'replay') expect(last.body.events).toBe(1);
   await end(id, 'failed');
   expectError(await ask(), 'LIMIT_REACHED');

@@ -1,4 +1,4 @@
-// What becomes of events that a receiver refuses, and of an endpoint that fails: how often each is tried, and when it ends.
+// Refused events and failing endpoints: retries and their end.
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
@@ -30,7 +30,7 @@ it('repeats a failed event by its own schedule, and holds up no other by it', as
   await scene.world.happen(customer);
   const sender = await scene.openSender();
   await sender.run(async () => (await scene.rowsOf(id)).every(({ attempts }) => attempts === 1));
-  // Sent side by side, so that either may be the one that came first.
+  // Sent in parallel, so either may arrive first.
   const rows = await scene.rowsOf(id);
   const [failed, other] = [
     rows.find(({ attempts, fault }) => attempts > 0 && fault !== null),
@@ -120,7 +120,7 @@ async function stateOf(id: string): Promise<State> {
   return state!;
 }
 
-/** As if so much time had passed since everything that is known of the endpoint's answers. */
+/** Dates all times of the endpoint's answers back. */
 const age = (id: string, time: string): Promise<unknown> =>
   scene.database.query(
     `UPDATE webhook_state s SET failing_since = s.failing_since - $2::interval, taken_at = s.taken_at - $2::interval,
@@ -129,7 +129,7 @@ const age = (id: string, time: string): Promise<unknown> =>
     [id, time],
   );
 
-/** Refuses events of the types named. */
+/** Refuses events of the given types. */
 const refuse =
   (status: number, ...types: readonly string[]): Answer =>
   (taken, response) => {
@@ -198,14 +198,14 @@ it('an endpoint that refuses one type for ever while it takes another does not f
     await scene.world.happen(customer);
     await sender.run(async () => (await scene.rowsOf(id)).every(({ attempts }) => attempts > 0));
     await age(id, '20 hours');
-    // Only what it refuses comes again, hours after it last took anything.
+    // Only the refused event is retried, hours after the endpoint last accepted one.
     await scene.hurry(id);
     const tried = scene.at('/one-type').length;
     await sender.run(async () => (await scene.heldBy(id)) === null && scene.at('/one-type').length > tried);
     await watch.look();
     await age(id, '4 hours');
     await watch.look();
-    // The first day shows only that it refuses: from the next success on it is known to take others.
+    // The first day shows only refusals. From the next success on, the endpoint is known to accept other types.
     if (day > 0) expect((await stateOf(id)).is_failing).toBe(false);
   }
   const { body } = await customer.get(`/v1/webhooks/${id}`);
@@ -354,7 +354,7 @@ it('what waits where no sender runs shows at the workers, until nothing is to be
     [id],
   );
   expect(await lateSec()).toBeGreaterThan(39);
-  // As a sender leaves it that saw them and is gone.
+  // The state that a sender leaves after it saw the deliveries and ended.
   await scene.database.query(
     `WITH d AS (UPDATE webhook_delivery SET is_fresh = false WHERE endpoint_id = $1)
      UPDATE webhook_state SET due_at = clock_timestamp() - interval '50 seconds' WHERE endpoint_id = $1`,

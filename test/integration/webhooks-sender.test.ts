@@ -1,4 +1,5 @@
-// The sender on a real database, against receivers of the test's own: nothing lost, nothing reversed, nobody held up.
+// The sender on a real database, against local receivers: no event lost or out of order, no endpoint delayed by
+// another.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../packages/local/src/wait.js';
@@ -58,7 +59,10 @@ it('sends in order of position, ten at once at most', async () => {
   expect(most).toBeLessThanOrEqual(10);
 });
 
-/** Turns at hosts are given by `give`: the place of who asks, from 1, and the turn that would be given. In ms; undefined: busy. */
+/**
+ * Controls the turns at hosts. `give` gets the caller's place from 1 and the real turn; it returns ms, or undefined for
+ * busy.
+ */
 function giveTurns(
   { app }: TestSender,
   give: (place: number, take: () => Promise<number | undefined>) => Promise<number | undefined>,
@@ -77,7 +81,7 @@ it('an event whose host is busy is not overtaken by the next one', async () => {
   const { customer, id } = await scene.setUp('/postponed');
   await scene.world.happen(customer);
   const sender = await scene.openSender();
-  // The first to ask finds its host busy, when the next one has both of its turns.
+  // The first caller finds its host busy, after the next one has both of its turns.
   const turns = giveTurns(sender, async (place, take) => {
     if (place > 1) return take();
     await until(() => (turns.asked >= 3 ? true : undefined), 20_000, 'the turns of the next one', 5);
@@ -97,10 +101,10 @@ it('events whose host is busy are not overtaken by those behind one that waits f
   await scene.world.freeze(customer);
   await scene.world.numberAll();
   const sender = await scene.openSender();
-  // Of three the second alone gets a turn at its host, and that one late.
+  // Only the second of three gets a turn at its host, and a late one.
   const turns = giveTurns(sender, async (place, take) => (place > 3 ? take() : place === 2 ? 1500 : undefined));
   await sender.run(() => turns.asked >= 3);
-  // By then the endpoint rests no longer.
+  // The endpoint's rest is over by then.
   await sleep(600);
   await scene.world.freeze(customer, false);
   await scene.world.numberAll();
@@ -131,11 +135,11 @@ it('an endpoint whose deliveries cannot be read holds up no other, and rests', a
     (await Promise.all(others.map(({ id }) => scene.areAll(id, 'delivered')))).every(Boolean);
   await until(async () => (await step(), (await areDelivered()) ? true : undefined), 20_000, 'the others', 20);
   expect(scene.at('/unread-0')).toEqual([]);
-  // Once with the others and once alone: what is new does not end its rest.
+  // Read once with the others and once alone: a new event does not end the rest.
   await scene.world.happen(slow!.customer);
   for (let look = 0; look < 3; look += 1) await sender.loop.step();
   expect(asked).toBe(2);
-  // It is free for a sender that can.
+  // A sender that can read it may claim it.
   const next = await scene.openSender();
   await scene.hurry(slow!.id);
   await next.run(() => scene.areAll(slow!.id, 'delivered'));
@@ -176,7 +180,7 @@ it('signs by both secrets during a rotation, and by the new one alone when the o
   ]);
   expect(during[0]!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
   await scene.database.transaction(async (tx) => {
-    // Only its time passes: a trigger would take it for another rotation.
+    // With triggers off: a trigger would treat this as another rotation.
     await tx.query('SET LOCAL session_replication_role = replica');
     await tx.query(`UPDATE webhook_endpoint SET previous_until = now() - interval '1 second' WHERE id = $1`, [id]);
   });
@@ -238,9 +242,9 @@ it('goes on with what another sender held when that one is gone, and what the ot
   await claims.takeFresh();
   const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
   const [delivery] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
-  // It holds the endpoint: nobody else sends.
+  // The first sender holds the endpoint, so the other one sends nothing.
   await other.loop.step();
-  // Also when something new comes meanwhile.
+  // Also when a new event arrives meanwhile.
   await scene.world.happen(customer);
   await other.loop.step();
   await other.loop.step();
@@ -318,7 +322,7 @@ it('sends twenty a second at most to one host, over all projects', async () => {
   const sender = await scene.openSender();
   await sender.run(async () => (await Promise.all(all.map(({ id }) => scene.areAll(id, 'delivered')))).every(Boolean));
   expect(times).toHaveLength(30);
-  // Each took a turn of 50 ms at its host, whoever it was for.
+  // Each attempt took a turn of 50 ms at its host, across projects.
   const [turn] = await scene.database.query<{ sum: number }>(
     `SELECT count(*)::int AS sum FROM webhook_destination WHERE name IN ('host 127.1.1.1', 'address 127.1.1.1')`,
   );

@@ -1,4 +1,4 @@
-// The rule that what is due to a webhook is attempted: what breaks it, and what only looks like it.
+// The check that due webhook deliveries are attempted: violations, and states that only resemble one.
 import type { Database } from '../../src/store/database.js';
 import { DELIVERIES_ATTEMPTED } from '../../src/verify/delivery-checks.js';
 import { runRecordCheck } from '../../src/verify/record-check.js';
@@ -41,7 +41,7 @@ it('`verify` names an endpoint whose delivery is due and in nobody’s hands, an
       delivery.id,
       minutes,
     ]);
-  // No sender has ever looked.
+  // No sender has claimed the endpoint yet.
   expect(await verified(id)).toEqual([]);
   await dueFor(second!, 16);
   expect(await verified(id)).toEqual([second!.position.toString()]);
@@ -52,14 +52,14 @@ it('`verify` names an endpoint whose delivery is due and in nobody’s hands, an
   expect(byReports.findings).toMatchObject([{ subject: `webhook ${id}` }]);
   await change(`lease_until = now() + interval '1 minute', due_at = now() + interval '1 minute'`);
   expect(await verified(id)).toEqual([]);
-  // Its turn was a moment ago; long ago; or comes when it should have come already.
+  // Due a moment ago; long ago; or scheduled later than its deliveries are due.
   await change(`lease_until = now() - interval '1 second', due_at = now() - interval '1 second'`);
   expect(await verified(id)).toEqual([]);
   for (const due of [`now() - interval '16 minutes'`, `now() + interval '1 hour'`, 'NULL']) {
     await change(`due_at = ${due}`);
     expect(await verified(id)).toEqual([second!.position.toString()]);
   }
-  // One that fails is probed all the same.
+  // A failing endpoint is still probed.
   await change('failures = 3');
   expect(await verified(id)).toEqual([second!.position.toString()]);
   await dueFor(first!, 17);

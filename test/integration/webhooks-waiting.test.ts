@@ -1,4 +1,4 @@
-// Endpoints for which very much waits, or which have a long past: what is asked of them reads what it is about, and no more.
+// Endpoints with very many waiting or past deliveries: statements read only the rows they need.
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { Sealers } from '../../src/base/sealers.js';
 import { Config } from '../../src/config/config.js';
@@ -15,7 +15,7 @@ import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
 import type { TestSender } from '../webhook-sender.js';
 
 const MANY = 4000;
-/** Of what is asked for, of what is found in the indexes and of the pages around it. */
+/** Room for the wanted rows, the index entries that find them, and the pages around them. */
 const FEW = 200;
 
 let scene: WebhookScene;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => scene.endAll());
 afterAll(() => scene.close());
 
-/** Rows and index entries of a table that `work` reads, by the counts of the one session it runs in. */
+/** Returns the rows and index entries of a table that `work` reads, counted in its single session. */
 async function readBy(database: Database, table: string, work: (on: Database) => Promise<unknown>): Promise<number> {
   return database.transaction(async (tx) => {
     const read = async (): Promise<bigint> => {
@@ -49,9 +49,9 @@ interface Kept {
   readonly cause?: 'event' | 'replay';
   readonly status?: 'pending' | 'delivered' | 'failed';
   readonly attempts?: number;
-  /** Of the first of them; those behind it follow. */
+  /** Position of the first one; the others follow. */
   readonly position?: number;
-  /** When the pending ones are due, from now. */
+  /** Seconds until the pending ones are due. */
   readonly dueSec?: number;
   readonly ageDays?: number;
 }
@@ -72,7 +72,7 @@ async function keep(id: string, kept: Kept): Promise<void> {
 
 const HOURS_SEC = 36_000;
 
-/** An endpoint that has refused very many, each of which comes again in hours. */
+/** Returns an endpoint with very many refused deliveries, each of which is retried hours later. */
 async function refusing(
   path: string,
 ): Promise<{ sender: TestSender; claims: DeliveryClaims; held: Claimed; id: string }> {

@@ -1,4 +1,4 @@
-// Webhooks as their owner configures them: what is taken and refused, what is shown once, and what becomes a delivery.
+// Webhooks as their owner configures them: validation, secrets shown once, and the deliveries made.
 import { Redis } from 'ioredis';
 import { Sealers } from '../../src/base/sealers.js';
 import { Numberer } from '../../src/events/numberer.js';
@@ -25,7 +25,7 @@ afterAll(() => world.close());
 const post = (customer: HmacCustomer, path: string, body: object = {}): Promise<Answer> =>
   customer.post(`/v1/webhooks${path}`, body);
 
-/** As a Redis that lost what it had, but for since when it remembers. */
+/** Removes the nonces as if Redis had lost its data, but keeps the time since when it remembers them. */
 async function forgetNonces(): Promise<void> {
   const client = new Redis(world.redis.url);
   const keys = await client.keys('*:nonce:*');
@@ -86,7 +86,7 @@ describe('a webhook', () => {
     ]);
     expect(events[0]!.data.webhook).toEqual({
       id,
-      // The path and the query hold the token of many receivers.
+      // Many receivers put a token into path or query.
       url: 'https://shop.example.com/…',
       types: ['order.delivered'],
       description: 'orders',
@@ -323,7 +323,7 @@ describe('what is to be sent', () => {
     expect(next).not.toHaveProperty('next_cursor');
     expect(await deliveriesOf(customer, id, '?status=delivered')).toEqual([]);
     expectError(await customer.get(`/v1/webhooks/${id}/deliveries?cursor=zz`), 'INVALID_REQUEST');
-    // Nor is a place in another list one in this.
+    // A cursor of another list is refused too.
     const ofDeposits = Buffer.from('d1').toString('base64url');
     expect((await customer.get(`/v1/deposits?cursor=${ofDeposits}`)).status).toBe(200);
     expectError(await customer.get(`/v1/webhooks/${id}/deliveries?cursor=${ofDeposits}`), 'INVALID_REQUEST');

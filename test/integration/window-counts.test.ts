@@ -1,4 +1,4 @@
-// Counts that all processes share: everything counted within one turn of the event loop travels in one command.
+// Counters shared by all processes: increments within one turn of the event loop travel in one command.
 import { once } from 'node:events';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';

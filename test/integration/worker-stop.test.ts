@@ -1,4 +1,4 @@
-// A worker that is told to stop claims nothing more, whatever its work in progress waits for.
+// A worker that is told to stop claims nothing more, however long its work in progress waits.
 import { NestFactory } from '@nestjs/core';
 import pg from 'pg';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
@@ -20,7 +20,7 @@ import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { envAs } from '../setup/roles.js';
 
 const LIMIT_MS = 60_000;
-/** One claim of each kind of work that goes on while there is none. */
+/** One claim statement of each kind of work that polls while idle. */
 const CLAIMS = [
   'claim_due',
   'claim_ending',
@@ -76,7 +76,7 @@ test('stops every kind of claim before it waits for the work of any', async () =
       LIMIT_MS,
       'a claim of each kind',
     );
-    // The work in progress waits: the pool's turn for its row, and the stop for the pool.
+    // The work in progress waits: the pool sync for its row, and the stop for the pool sync.
     await holder.query('BEGIN; LOCK TABLE pool_wallet, pool_wallet_day IN ACCESS EXCLUSIVE MODE');
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     await until(
@@ -85,10 +85,10 @@ test('stops every kind of claim before it waits for the work of any', async () =
       'work that waits',
     );
     const closing = app.close();
-    // Hooks that only end claims run to their end before anything else does.
+    // The shutdown hooks that only end claims run completely before anything else.
     await new Promise((turn) => setImmediate(turn));
     const atStop = new Map(claimed);
-    // Until the work that waits has failed by its own limit, and then to the end.
+    // Waits until the blocked work has hit its own limit, then for the end.
     await until(async () => ((await holder.query(waiting)).rowCount ?? 0) === 0 || undefined, LIMIT_MS, 'its limit');
     await holder.query('ROLLBACK');
     await closing;
