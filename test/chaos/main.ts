@@ -82,7 +82,14 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   const metrics = await MetricsWatch.open();
   let log: RoundLog | undefined;
   const write = (who: string, line: string): void => log?.write(who, line);
-  const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: [] };
+  const totals: Totals = {
+    planned: new Map(),
+    fired: new Map(),
+    byKind: new Map(),
+    answers: new Map(),
+    failed: [],
+    comparisons: [],
+  };
   let played = 0;
   try {
     let arena: Arena | undefined;
@@ -129,13 +136,14 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   // An owner who takes a rental back ends it early.
   const excused = (totals.fired.get('an owner’s hand') ?? 0) > 0 ? ['early_reclaims_total'] : [];
   const unseen = writeMetrics(metrics.verdict(totals.failed.length === 0, new Set(excused)));
+  const compared = writeComparisons(totals.comparisons);
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.length.toString()} with violations`);
   // Once more at the end, where the tail of a long output still has them.
   for (const { round, violations } of totals.failed.slice(0, REPEATED)) {
     console.log(`round ${round.toString()}: ${violations[0]?.slice(0, 300) ?? ''}`);
   }
-  return totals.failed.length === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
+  return totals.failed.length === 0 && quiet === 0 && unseen === 0 && compared ? 0 : 1;
 }
 
 interface Planned {
@@ -178,6 +186,8 @@ interface Totals {
   readonly byKind: Map<string, number>;
   readonly answers: Map<string, number>;
   readonly failed: { readonly round: number; readonly violations: readonly string[] }[];
+  /** How often usable energy was compared, for each round in which it was judged. */
+  readonly comparisons: number[];
 }
 
 function add<K>(map: Map<K, number>, key: K, count: number): void {
@@ -188,7 +198,8 @@ function count(totals: Totals, round: number, outcome: RoundOutcome): void {
   for (const [name, times] of outcome.fired) add(totals.fired, name, times);
   for (const [name, times] of outcome.byKind) add(totals.byKind, name, times);
   for (const [name, times] of outcome.answers) add(totals.answers, name, times);
-  const { violations } = outcome;
+  const { violations, comparisons } = outcome;
+  if (comparisons !== undefined) totals.comparisons.push(comparisons);
   if (violations.length > 0) totals.failed.push({ round, violations });
 }
 
@@ -216,6 +227,16 @@ function writeTotals(totals: Totals): number {
   console.log('\nanswer to a purchase                       count');
   for (const [name, n] of [...totals.answers].sort()) console.log(`${name.padEnd(40)} ${n.toString().padStart(8)}`);
   return silentOf(totals).length;
+}
+
+/** Prints how often usable energy was compared; returns false if it was judged and never compared. */
+function writeComparisons(comparisons: readonly number[]): boolean {
+  const total = comparisons.reduce((sum, count) => sum + count, 0);
+  const rounds = comparisons.filter((count) => count > 0).length;
+  console.log(`\nusable energy was compared ${total.toString()} times in ${rounds.toString()} rounds`);
+  if (total > 0 || comparisons.length === 0) return true;
+  console.log('USABLE ENERGY was never compared: the run proves nothing about it');
+  return false;
 }
 
 /** Prints which metrics of the table were seen; returns how many faults there are. */

@@ -94,6 +94,11 @@ export class Overlapping {
     return this.customers.map(({ account }) => account.address);
   }
 
+  /** How often usable energy was compared in this round; undefined when it was not judged. */
+  get comparisons(): number | undefined {
+    return this.isExcused ? undefined : this.judged;
+  }
+
   get summary(): string {
     return (
       `usable energy was compared ${this.judged.toString()} times` +

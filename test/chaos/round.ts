@@ -48,6 +48,8 @@ export interface RoundOutcome {
   readonly orders: Readonly<Record<string, number>>;
   readonly answers: ReadonlyMap<string, number>;
   readonly healedMs: number;
+  /** How often usable energy was compared; undefined when it was not judged. */
+  readonly comparisons?: number | undefined;
 }
 
 const UNFINISHED_MAX = 40;
@@ -148,6 +150,7 @@ class Round {
       orders,
       answers: this.customers.counts,
       healedMs,
+      ...(options.hasOverlaps === true ? { comparisons: arena.overlapping.comparisons } : {}),
     };
   }
 
