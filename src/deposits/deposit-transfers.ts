@@ -3,6 +3,7 @@
  * on the machine that holds the account's private key, which is never this one.
  */
 import { Injectable } from '@nestjs/common';
+import type { EnergyNeed } from '../chain/dynamic-energy.js';
 import { buildTransfer, type TransferTerms, type UnsignedTransfer } from '../chain/transfer-transaction.js';
 import type { TransferPrices } from '../chain/transfer-prices.js';
 import { solidHeadOf, TronClient } from '../chain/tron.client.js';
@@ -14,7 +15,6 @@ import {
   feeLimitOf,
   payTokenTransfer,
   payTrxTransfer,
-  type EnergyNeed,
   type Purse,
 } from './transfer-costs.js';
 import type { Receiver, WorkingTrial } from './transfer-trials.js';

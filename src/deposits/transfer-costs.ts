@@ -3,6 +3,7 @@
  *
  * TRON takes bandwidth from stake, else from the free points, else burns TRX, each time for the whole transaction.
  */
+import { energyAfterNextStep, type EnergyNeed } from '../chain/dynamic-energy.js';
 import type { TransferPrices } from '../chain/transfer-prices.js';
 import { divCeil } from '../domain/units.js';
 
@@ -43,23 +44,6 @@ function payBandwidth(purse: Purse, bandwidth: bigint, createsAccount: boolean, 
   if (createsAccount) return { ...paid, bandwidthSun: prices.createAccountFeeSun, after: purse };
   if (bandwidth <= purse.freeNet) return { ...paid, after: { ...purse, freeNet: purse.freeNet - bandwidth } };
   return { ...paid, bandwidthSun: bandwidth * prices.transactionFeeSunPerByte, after: purse };
-}
-
-/** Energy of a simulated call. */
-export interface EnergyNeed {
-  readonly energy: bigint;
-  /** The part of `energy` that is the dynamic surcharge of a busy contract. */
-  readonly penalty: bigint;
-}
-
-const ONE = 10_000n;
-
-/** Returns the most energy that the call can take after one more maintenance period. */
-export function energyAfterNextStep({ energy, penalty }: EnergyNeed, prices: TransferPrices): bigint {
-  const stepped = divCeil(energy * (ONE + prices.dynamicStep), ONE);
-  const highest = divCeil((energy - penalty) * (ONE + prices.dynamicMax), ONE);
-  const bound = stepped < highest ? stepped : highest;
-  return bound > energy ? bound : energy;
 }
 
 /** Minimum of the fee limit, in percent of the simulated energy: the receiver may have sent its tokens away by then. */

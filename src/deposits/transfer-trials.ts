@@ -8,7 +8,8 @@ import { readTransferPrices, type TransferPrices } from '../chain/transfer-price
 import { accountOf, resourcesOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { addressWord, firstWord, TRANSFER, TRANSFER_EVENT, uintWord, type EventLog } from '../domain/sizing.js';
-import { newPurse, type EnergyNeed, type Purse } from './transfer-costs.js';
+import type { EnergyNeed } from '../chain/dynamic-energy.js';
+import { newPurse, type Purse } from './transfer-costs.js';
 
 export const FAILURES = {
   paused: 'The token is paused: no transfer of it succeeds.',

@@ -1,16 +1,22 @@
 /**
- * Measures the present energy of a transfer of the reference token by simulating one from a holder. Every size then
- * includes the token's dynamic energy (docs/interface.md §7). Signs and sends nothing.
+ * Measures the energy of a transfer of the reference token by simulating one from a holder. Every size includes the token's
+ * dynamic energy and the most that the next maintenance period can add (docs/interface.md §7). Signs and sends nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
 import type { CallOutcome } from '../chain/contract-call.js';
 import { sharingOf, type ContractSharing } from '../chain/energy-sharing.js';
+import {
+  energyAfterNextStep,
+  readContractDynamics,
+  type ContractDynamics,
+  type EnergyNeed,
+} from '../chain/dynamic-energy.js';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import { NotRunError, TokenReads, assertRun } from '../chain/token-reads.js';
 import type { TronClient } from '../chain/tron.client.js';
 import { NO_SHARING, callerPart } from '../domain/energy-share.js';
-import type { Energy } from '../domain/units.js';
+import { energy } from '../domain/units.js';
 import { TRANSFER, addressWord, showsTransfer, uintWord, type SizingFigures } from '../domain/sizing.js';
 import type { SizingObstacle } from './sizing-obstacles.js';
 
@@ -37,7 +43,12 @@ interface Holder {
 }
 
 /** Result of a simulated transfer: its energy, or the reason for having none. */
-type Transfer = Energy | 'refused' | 'no-event';
+type Transfer = EnergyNeed | 'refused' | 'no-event';
+
+interface TransferNeeds {
+  readonly warm: EnergyNeed;
+  readonly cold: EnergyNeed;
+}
 
 export class SizingProbe {
   /** Receivers that were seen to hold the token, the latest last. */
@@ -74,12 +85,14 @@ export class SizingProbe {
   }
 
   /**
-   * Returns the caller's energy for a warm and a cold transfer, or the obstacle. `others` are addresses that may hold
-   * the token. Throws ChainUnavailableError, and NotRunError if nodes gave up on the calls.
+   * Returns the most energy that a caller needs for a warm and a cold transfer until the next maintenance period ends, or
+   * the obstacle. `others` are addresses that may hold the token. Throws ChainUnavailableError, and NotRunError if nodes
+   * gave up on the calls.
    */
   async measure(others: readonly string[]): Promise<Measurement> {
     this.hasNews = false;
     const sharing = await this.sharing();
+    const dynamics = await readContractDynamics(this.chain, this.token);
     const least = await this.reads.leastAmountWithFee();
     const candidates = this.candidates(others);
     const holders = await this.holdersAmong(candidates, least);
@@ -88,9 +101,9 @@ export class SizingProbe {
     let trouble: NotRunError | undefined;
     for (const sender of senders) {
       try {
-        const figures = await this.measureFrom(sender, holders, least);
-        if (typeof figures === 'string') failures.push(figures);
-        else return { ...shared(figures, sharing), holder: sender.address };
+        const needs = await this.measureFrom(sender, holders, least);
+        if (typeof needs === 'string') failures.push(needs);
+        else return { ...shared(figuresOf(needs, dynamics), sharing), holder: sender.address };
       } catch (error) {
         if (!(error instanceof NotRunError)) throw error;
         trouble = error;
@@ -125,7 +138,7 @@ export class SizingProbe {
     sender: Holder,
     holders: readonly Holder[],
     least: bigint,
-  ): Promise<SizingFigures | 'refused' | 'no-event'> {
+  ): Promise<TransferNeeds | 'refused' | 'no-event'> {
     const other = holders.find(({ address }) => address !== sender.address) ?? sender;
     const unused = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
     const amount = amountOf(sender.balance, least);
@@ -133,7 +146,7 @@ export class SizingProbe {
     if (typeof warm === 'string') return warm;
     const cold = await this.transfer(sender.address, unused, amount);
     if (typeof cold === 'string') return cold;
-    return { warmEnergy: warm, coldEnergy: cold > warm ? cold : warm };
+    return { warm, cold: cold.energy > warm.energy ? cold : warm };
   }
 
   private async transfer(from: string, to: string, amount: bigint): Promise<Transfer> {
@@ -149,7 +162,7 @@ export class SizingProbe {
     // A node that omits events would hide the proof, so a second node is queried.
     const outcome = assertRun(await this.chain.simulate(call, (each) => each.kind !== 'success' || isProven(each)));
     if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return 'refused';
-    return isProven(outcome) ? outcome.energyUsed : 'no-event';
+    return isProven(outcome) ? { energy: outcome.energyUsed, penalty: outcome.energyPenalty } : 'no-event';
   }
 
   /** Returns the reason why no sender's transfer was measured, as far as the token reveals it. */
@@ -189,7 +202,15 @@ function amountOf(balance: bigint, least: bigint): bigint {
   return most > least ? most : least;
 }
 
-/** Returns the caller's part of the two transfers. */
+/** Returns the energy of the transfers at the highest factor that the token can have in the next maintenance period. */
+function figuresOf({ warm, cold }: TransferNeeds, dynamics: ContractDynamics): SizingFigures {
+  const { factor } = dynamics;
+  const highest = (need: EnergyNeed) =>
+    energy(energyAfterNextStep(factor === undefined ? need : { ...need, factor }, dynamics));
+  return { warmEnergy: highest(warm), coldEnergy: highest(cold) };
+}
+
+/** What callers pay of the two transfers. */
 function shared(figures: SizingFigures, sharing: ContractSharing | undefined): SizingFigures {
   const terms = sharing ?? NO_SHARING;
   return { warmEnergy: callerPart(figures.warmEnergy, terms), coldEnergy: callerPart(figures.coldEnergy, terms) };

@@ -1,6 +1,7 @@
 // Planted bugs of sizes and simulations, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
+const DYNAMICS = 'chain/dynamic-energy.ts';
 const PROBE = 'quotes/sizing-probe.ts';
 
 const SIMULATION = 'simulation/simulation.service.ts';
@@ -48,6 +49,30 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
     name: 'a holder of less than pays a fee is measured',
     changes: one(PROBE, 'holders.filter(({ balance }) => balance >= least);', 'holders.filter(() => true);'),
     test: sizing('is not measured from a holder of less than pays a fee'),
+  },
+  {
+    name: 'a size has no room for the next maintenance period',
+    changes: one(
+      PROBE,
+      'energy(energyAfterNextStep(factor === undefined ? need : { ...need, factor }, dynamics))',
+      'energy(need.energy)',
+    ),
+    test: sizing('covers the surcharge that the next maintenance period can add, and little more'),
+  },
+  {
+    name: 'a busy token without a surcharge is sized as a quiet one',
+    changes: one(DYNAMICS, 'state.factor === 0n && state.usage * 2n < rules.threshold', 'state.factor === 0n'),
+    test: sizing('covers the first step once the token has used half of the threshold'),
+  },
+  {
+    name: 'a quiet token is sized as a busy one',
+    changes: one(DYNAMICS, 'state.factor === 0n && state.usage * 2n < rules.threshold', 'false'),
+    test: sizing('is measured as soon as a holder is learned'),
+  },
+  {
+    name: 'a surcharge rises without end',
+    changes: one(DYNAMICS, 'stepped < highest ? stepped : highest', 'stepped'),
+    test: sizing('covers the highest surcharge and nothing beyond it'),
   },
   {
     name: 'a node that leaves events out is believed alone',

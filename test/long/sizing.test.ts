@@ -84,19 +84,22 @@ describe('the energy of a token transfer', () => {
   });
 
   test('is that of a transfer which pays the fee of the token', async () => {
-    const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
-    const free = await openMarket({ TOKEN_CONTRACT: TOKENS.strict }, true);
-    const [withFee, without] = [market.current().sizing, free.market.current().sizing];
+    const withFee = (await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true)).market.current().sizing;
+    await opened.pop()?.();
+    const without = (await openMarket({ TOKEN_CONTRACT: TOKENS.strict }, true)).market.current().sizing;
     // The slot that takes the fees is empty as yet.
     expect(withFee.warmEnergy - without.warmEnergy).toBeGreaterThan(20_000n);
     expect(withFee.coldEnergy - without.coldEnergy).toBeGreaterThan(20_000n);
   });
 
   test('is not measured from a holder of less than pays a fee', async () => {
+    const { market: right } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
+    const { coldEnergy } = right.current().sizing;
+    // Processes share what they measure, so one ends before the other begins.
+    await opened.pop()?.();
     const holders = { SIZING_HOLDER: `${WHO.carol},${WHO.bob}` };
     const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed, ...holders }, true);
-    const { market: right } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
-    expect(market.current().sizing.coldEnergy).toBe(right.current().sizing.coldEnergy);
+    expect(market.current().sizing.coldEnergy).toBe(coldEnergy);
   });
 
   test.each([
@@ -131,6 +134,57 @@ describe('the energy of a token transfer', () => {
         (obstacle) => obstacle === undefined,
       ),
     ).toBeUndefined();
+  });
+
+  describe('while the token has a surcharge', () => {
+    afterEach(async () => {
+      await world.chain.setEnergyFactor(0);
+      await world.chain.setParameters({ getDynamicEnergyThreshold: 5_000_000_000 });
+    });
+
+    /** The energy that a node measures of a transfer with this surcharge. */
+    const measuredAt = async (factor: number, to: string): Promise<bigint> => {
+      await world.chain.setEnergyFactor(factor);
+      const call = { contract_address: WHO.token, function_selector: 'transfer(address,uint256)' };
+      const asked = { ...call, owner_address: WHO.bob, parameter: transferArgs(to, 1), visible: true };
+      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
+      return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
+    };
+
+    test('covers the surcharge that the next maintenance period can add, and little more', async () => {
+      await world.chain.setEnergyFactor(2000);
+      const { warmEnergy, coldEnergy } = (await openMarket({}, true)).market.current().sizing;
+      // One step of 20 %: 1.2 × 1.2 = 1.44.
+      const [warm, cold] = [await measuredAt(4400, WHO.bob), await measuredAt(4400, newAddress())];
+      expect(warmEnergy).toBeGreaterThanOrEqual(warm);
+      expect(coldEnergy).toBeGreaterThanOrEqual(cold);
+      expect(warmEnergy - warm).toBeLessThan(warm / 100n);
+      expect(coldEnergy - cold).toBeLessThan(cold / 100n);
+    });
+
+    test('covers the highest surcharge and nothing beyond it', async () => {
+      await world.chain.setEnergyFactor(33_000);
+      const { warmEnergy } = (await openMarket({}, true)).market.current().sizing;
+      const warm = await measuredAt(34_000, WHO.bob);
+      expect(warmEnergy).toBeGreaterThanOrEqual(warm);
+      expect(warmEnergy - warm).toBeLessThan(warm / 100n);
+      await opened.pop()?.();
+      await world.chain.setEnergyFactor(34_000);
+      const highest = (await openMarket({}, true)).market.current().sizing;
+      expect(highest.warmEnergy - warm).toBeLessThan(warm / 100n);
+    });
+
+    test('covers the first step once the token has used half of the threshold', async () => {
+      await world.chain.shareEnergy(100, 10_000_000);
+      await world.chain.giveShared(WHO.bob);
+      const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: world.chain.deployer };
+      const quiet = (await openMarket(env, true)).market.current().sizing;
+      await opened.pop()?.();
+      await world.chain.setParameters({ getDynamicEnergyThreshold: Number(quiet.warmEnergy) });
+      const busy = (await openMarket(env, true)).market.current().sizing;
+      expect(busy.warmEnergy).toBe((quiet.warmEnergy * 12n + 9n) / 10n);
+      expect(busy.coldEnergy).toBe((quiet.coldEnergy * 12n + 9n) / 10n);
+    });
   });
 
   test('is what callers pay of a token whose deployer pays a part', async () => {

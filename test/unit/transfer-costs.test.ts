@@ -1,12 +1,12 @@
 // What a transfer takes: its bandwidth, its energy, and the TRX burnt for what is missing of them.
 import {
   bandwidthOf,
-  energyAfterNextStep,
   feeLimitOf,
   payTokenTransfer,
   payTrxTransfer,
   type Purse,
 } from '../../src/deposits/transfer-costs.js';
+import { energyAfterNextStep } from '../../src/chain/dynamic-energy.js';
 import type { TransferPrices } from '../../src/chain/transfer-prices.js';
 
 const PRICES: TransferPrices = {
