@@ -198,7 +198,11 @@ describe('the token takes fees:', () => {
       from.deposit,
     ]);
     const again = () => operator.get(DepositReturns).give(from.deposit, customer, AUTHOR);
-    await expect(again()).rejects.toThrow('is neither a sweep nor a return on record');
+    const refusal = await again().catch((error: unknown) => String(error));
+    expect(refusal).toContain('is neither a sweep nor a return on record');
+    const [, fingerprint = ''] = /verify explain (\w+)/.exec(String(refusal)) ?? [];
+    await commandLine('verify', 'explain', fingerprint, '--reason', 'a test');
+    await expect(again()).rejects.toThrow(`As much went from ${from.address} to ${customer}`);
     await byHand(`INSERT INTO deposit_return SELECT * FROM jsonb_populate_record(NULL::deposit_return, $1)`, [
       (lost as { row: object }).row,
     ]);
