@@ -10,13 +10,7 @@ import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { DepositPlace } from './holdings.js';
-import {
-  bandwidthOf,
-  feeLimitOf,
-  payTokenTransfer,
-  payTrxTransfer,
-  type Purse,
-} from './transfer-costs.js';
+import { bandwidthOf, feeLimitOf, payTokenTransfer, payTrxTransfer, type Purse } from './transfer-costs.js';
 import type { Receiver, WorkingTrial } from './transfer-trials.js';
 
 /** The receiver, asset and amount of a transfer. */
