@@ -169,7 +169,11 @@ describe('a project with many small payments', () => {
       `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $2, credits = 12000000 WHERE id = $1`,
       [first!.id, first!.key],
     );
-    await payTrx(to, 5_000_000);
+    await payTrx(to, 1_000_000);
+    await taken();
+    // Only 6 TRX are left in the sum.
+    expect(await creditedTo(to)).toBe(12_000_000n);
+    await payTrx(to, 4_000_000);
     await taken();
     // 4 TRX by the version before, 10 by this one.
     expect(await creditedTo(to)).toBe(12_000_000n + 30_000_000n);
