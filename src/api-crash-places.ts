@@ -1,4 +1,7 @@
-/** Where each crash point of the API lies: around the statements that take an order or extend one, the wake-up and the answer. */
+/**
+ * Maps each crash point of the API to its place: around the statements that accept or extend an order, the wake-up and
+ * the answer.
+ */
 import { ActivationService } from './accounts/activation.service.js';
 import type { CrashPoint } from './base/crash-point.js';
 import { ExtensionsService } from './orders/extensions.service.js';

@@ -1,4 +1,4 @@
-/** What the API knows of prices and how old it is, as gauges. */
+/** Registers gauges for the age and state of rates, market and sizing. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { Gauge, type Registry } from 'prom-client';
 import { Rates } from './billing/rates.js';

@@ -19,7 +19,7 @@ import { SimulationModule } from './simulation/simulation.module.js';
 
 @Module({})
 export class ApiModule {
-  /** `config` is read from the environment unless given, `log` writes to stdout. */
+  /** `config` defaults to the environment, `log` to stdout. */
   static for(config?: Config, log?: Log): DynamicModule {
     const platform = PlatformModule.for('api', config, log);
     return {

@@ -1,4 +1,4 @@
-/** Wires the one follower of solid blocks with all that takes something from them. */
+/** Wires the one follower of solid blocks with all of its consumers. */
 import { Module } from '@nestjs/common';
 import { AutoDelegationsWorkerModule } from './auto-delegations/auto-delegations-worker.module.js';
 import { UseObserver } from './auto-delegations/use-observer.js';
@@ -19,7 +19,7 @@ import { UnrecordedSearch } from './reconciliation/unrecorded-search.js';
     { provide: BLOCK_SEARCH, useExisting: UnrecordedSearch },
     {
       provide: BLOCK_CONSUMERS,
-      // Balances are locked last: deposits come after costs.
+      // Balances must be locked last, so deposits come after costs.
       useFactory: (...consumers: readonly BlockConsumer[]) => consumers,
       inject: [CostRecorder, UseObserver, DepositReader],
     },

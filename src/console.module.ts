@@ -1,6 +1,6 @@
 /**
- * The console process of one audience: people signing in, and what their roles let them see and do. It signs and sends
- * nothing, holds no key but that of second factors, and reads the database as its audience's role.
+ * The console process of one audience: sign-in, and the reads and acts that roles allow. It signs and sends nothing,
+ * and holds only the key of second factors. It reads the database as its audience's role.
  */
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
@@ -38,7 +38,7 @@ import { ProjectDatabase } from './store/project-scope.js';
 import { PublicSealers } from './store/public-sealers.js';
 import { Replica } from './store/replica.js';
 
-/** The connections of a console, made once and closed last. */
+/** The connections of a console, opened once and closed last. */
 @Global()
 @Module({})
 class ConsolePlatformModule {
@@ -54,7 +54,7 @@ class ConsolePlatformModule {
       ],
       providers: [
         { provide: ConsoleConfig, useValue: config },
-        // The services of the commands ask for their sections of it, which a console has too.
+        // Services of the commands inject Config, and use only sections that a console also has.
         { provide: Config, useExisting: ConsoleConfig },
         {
           provide: Database,
@@ -91,7 +91,7 @@ export class ConsoleModule {
           useFactory: (database: Database) => new Guesses(database, keyOf(config)),
           inject: [Database],
         },
-        // No request of a console is judged by what is on sale.
+        // No request of a console depends on the durations on sale.
         { provide: SaleBounds, useValue: { longestSec: undefined } },
         AddressProofs,
         GuessPruning,

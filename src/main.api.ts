@@ -1,7 +1,7 @@
 /**
- * The API process. Starts while Redis or the chain are away; refuses to start on a wrong setting, without the
- * database, or with a schema older than the code. On SIGTERM: says that it is not ready, serves on until the load
- * balancer has noticed, then stops accepting, finishes what is in flight, closes.
+ * The API process. Starts without Redis or the chain; refuses to start with a wrong setting, without the database, or
+ * with a schema older than the code. On SIGTERM it reports not ready, serves until the load balancer has noticed, stops
+ * accepting, finishes requests in progress, and closes.
  */
 import 'reflect-metadata';
 import { API_PLACES } from './api-crash-places.js';
@@ -26,7 +26,7 @@ import { Replica } from './store/replica.js';
 import { watchReplica } from './store/replica-gauges.js';
 import { setTrap } from './store/crash-places.js';
 
-/** How long requests in flight may take to finish after SIGTERM. */
+/** Time for requests in progress to finish after SIGTERM. */
 const DRAIN_MS = 20_000;
 
 async function start(): Promise<void> {
@@ -40,17 +40,17 @@ async function start(): Promise<void> {
   metrics.collectDefaults();
   const server = serverOf(app);
   stopping.onSignal(async () => {
-    // Callers who asked to wait get their answer now, so that none of them is cut off.
+    // Callers that wait get their answer now, so that none of them is cut off.
     app.get(OrderWaits).releaseAll();
     app.get(HeldReads).releaseAll();
     leave(server);
-    // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
+    // The admin port answers until the end, so that probes see a stopping process instead of a missing one.
     await sleep(config.http.drainDelaySec * 1000);
     await drain(server, DRAIN_MS);
     await app.close();
   });
   await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
-  // From here on: what fails before is logged once, by whoever started.
+  // Set only now: errors before this point are logged once, by `failStart`.
   app.useLogger(new NestLog(log));
   const database = app.get(Database);
   const { held } = app.get(Sealers);
@@ -61,7 +61,7 @@ async function start(): Promise<void> {
     host: config.http.adminHost,
     port: config.http.adminPort ?? ADMIN_PORTS.api,
     metrics,
-    // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
+    // Checks neither Redis nor the chain: without them, orders are still accepted and quotes priced from cached state.
     checks: { database: () => checkUsable(database, held), serving: stopping.check },
     about: () => aboutDatabase(database),
     log,

@@ -19,7 +19,7 @@ function interrupted(): AbortSignal {
   return stop.signal;
 }
 
-// Whoever reads may stop, as `head` does; what the command is to do is done all the same.
+// A reader may close the pipe, as `head` does; the command still completes.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

@@ -1,6 +1,6 @@
 /**
- * The console process, for merchants or for operators. Refuses to start on a wrong setting, without its pages or the
- * database. On SIGTERM: ends what is held open, finishes what is in flight, closes.
+ * The console process, for merchants or for operators. Refuses to start with a wrong setting, without its pages or the
+ * database. On SIGTERM it ends open streams, finishes requests in progress, and closes.
  */
 import 'reflect-metadata';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ import { watchDatabase } from './store/database-gauges.js';
 import { Replica } from './store/replica.js';
 import { watchReplica } from './store/replica-gauges.js';
 
-/** Where the build puts them, from the bundle of this program. */
+/** The pages in the build output, relative to this program's bundle. */
 const PAGES_FOLDER = fileURLToPath(new URL('../../packages/console/dist', import.meta.url));
 
 async function start(): Promise<void> {
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   metrics.collectDefaults();
   const server = serverOf(app);
   stopping.onSignal(async () => {
-    // Pages connect anew, to another process or to the next one here.
+    // Pages reconnect, to another process or to this one's successor.
     app.get(SessionStreams).endAll();
     leave(server);
     await drain(server, config.stopSec * 1000);

@@ -1,6 +1,6 @@
 /**
- * The sender process: brings events to webhooks. It speaks to other people's hosts, so it holds the key of their secrets
- * and a login that reads events and endpoints, and nothing else. May be killed at any moment; another goes on where it was.
+ * The sender process: delivers events to webhooks. Because it connects to foreign hosts, it holds only the key of their
+ * secrets, and a login that reads events and endpoints. It may be killed at any moment; another continues its work.
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
@@ -22,7 +22,7 @@ import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { setTrap } from './store/crash-places.js';
 
-/** A look older than this means that the sender is stuck, whatever it says of itself. */
+/** An older pass means that the sender is stuck, regardless of its own reports. */
 const LOOK_AGE_MAX_SEC = 10;
 
 async function start(): Promise<void> {

@@ -1,4 +1,5 @@
-// The signer process: alone holds the pool's keys and signs only what their roles allow. `node dist/bundle/main.signer.js`.
+// The signer process: the only holder of the pool's keys, signs only operations that their roles allow. `node
+// dist/bundle/main.signer.js`.
 import { failStart } from './base/fatal.js';
 import { SignerServer } from './signer/server.js';
 import { readSignerSettings } from './signer/settings.js';

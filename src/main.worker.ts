@@ -1,6 +1,6 @@
 /**
- * The worker process: delegates, settles and reclaims what Postgres says is due. May be killed at any moment; another
- * one, or the next one, goes on where it was.
+ * The worker process: delegates, settles and reclaims due orders from Postgres. It may be killed at any moment; another
+ * worker continues its work.
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
@@ -34,7 +34,7 @@ import { WorkerModule } from './worker.module.js';
 import { setTrap } from './store/crash-places.js';
 import { WebhookGauges } from './webhooks/webhook-gauges.js';
 
-/** A sweep older than this means that the worker is stuck, whatever it says of itself. */
+/** An older sweep means that the worker is stuck, regardless of its own reports. */
 const SWEEP_AGE_MAX_SEC = 10;
 
 const PLACES = {
@@ -78,7 +78,7 @@ async function start(): Promise<void> {
     about: () => aboutDatabase(database),
     log,
   });
-  // Before anything is sent the chain is searched for what the records may lack.
+  // The chain is searched for acts that the records may lack before anything is sent.
   app.get(BlockFollower).start();
   await app.get(WorkerLoops).start();
   app.get(Refills).start();
@@ -88,7 +88,7 @@ async function start(): Promise<void> {
   app.get(StatementClosing).start();
   app.get(TestOrders).start();
   log.info({ admin: admin.address() }, 'working');
-  // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.
+  // Work that does not finish in time is cut off by the process's end, as in a crash.
   stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));
 }
 

@@ -1,6 +1,6 @@
 /**
- * The global providers: what every root needs of the outside, made once per process and closed in order. Knows no
- * feature.
+ * Global providers: the connections and infrastructure of every root, made once per process and closed in order. Knows
+ * no feature.
  */
 import {
   Global,
@@ -30,7 +30,7 @@ import { Database } from './store/database.js';
 import { openDatabase } from './store/open-database.js';
 import { Replica } from './store/replica.js';
 
-/** One key that opens everything, in a process that needs less: used where the chain keeps the time of the clock. */
+/** Warns of a master key in a process that needs fewer keys. Skipped for a chain with its own time, as in tests. */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
   if (role === 'cli' || !secrets.isMaster || chain.headAgeMaxSec === 0) return;
   log.warn(
@@ -39,15 +39,15 @@ function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void
   );
 }
 
-/** The worker comes back to whatever it could not have; while it waits, others wait for it. */
+/** The worker retries each row that it could not lock; while it waits, others wait for it. */
 const WORKER_LOCK_TIMEOUT_MS = 2000;
 
-/** What an API asks nodes for callers alone: whether a receiver is on chain, and what a call would use. */
+/** Node requests that an API makes only for callers: is a receiver on chain, and how much energy a call uses. */
 const CALLERS_PATHS: ReadonlySet<string> = new Set([ACCOUNT_PATH, CONSTANT_CALL_PATH]);
-/** What heads are asked by. */
+/** Node requests for heads. */
 const HEAD_PATHS: ReadonlySet<string> = new Set(['wallet/getblock', 'walletsolidity/getblock']);
 
-/** Broadcasts and heads come before everything else: by them orders are delivered and rentals end. */
+/** Broadcasts and heads have priority: order delivery and the end of rentals depend on them. */
 function urgencyOf(path: string): Urgency {
   if (path === BROADCAST_PATH) return 'broadcast';
   return HEAD_PATHS.has(path) ? 'head' : 'other';
@@ -65,7 +65,7 @@ function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redi
         role === 'api' && CALLERS_PATHS.has(path) ? budget.admitCaller() : budget.admit(urgencyOf(path)),
       admitSpare: () => budget.admitSpare(),
       onThrottled: (path: string) => {
-        // A node may limit broadcasts alone, as java-tron does by request; what limits everything is seen in the reads too.
+        // A node may limit broadcasts alone, as java-tron does per request type; a general limit also shows in reads.
         const learned = path === BROADCAST_PATH ? undefined : budget.learn();
         if (learned === undefined && requestsPerSec === 0) return;
         log.warn(
@@ -79,7 +79,7 @@ function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redi
   return new TronClient(new NodePool(nodes, chain.pollMs, chain.witnessAwaySec * 1000));
 }
 
-/** Connects in the background: a process starts, and serves, while Redis is away. */
+/** Connects in the background: a process starts and serves while Redis is unavailable. */
 function openRedis(config: Config, role: Role, log: Log): Redis {
   let isAway = false;
   const redis = createProducerConnection(config.redis, role, (error) => {
@@ -107,8 +107,8 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
   ) {}
 
   /**
-   * Everything of it for one process. A CLI connects to neither Redis nor the chain before it asks them
-   * something. `config` is read from the environment unless given, `log` writes to stdout.
+   * Wires everything for one process. A CLI connects to Redis and the chain only at the first request to them. `config`
+   * defaults to the environment, `log` to stdout.
    */
   static for(role: Role, config: Config = readConfig(undefined, role), log: Log = createLogger(config)): DynamicModule {
     warnOfMasterKey(config, role, log);
@@ -117,7 +117,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
       module: PlatformModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          // A start that cannot succeed fails at once; whoever started the process starts it again.
+          // No retries: a start that cannot succeed fails immediately, and the supervisor restarts the process.
           useFactory: () => ({ retryAttempts: 0 }),
           dataSourceFactory: () =>
             openDatabase(config.database, {

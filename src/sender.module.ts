@@ -1,4 +1,4 @@
-/** The sender process: what is due to webhooks, and nothing else. No Redis, no chain, no key but that of their secrets. */
+/** The sender process: webhook deliveries only. No Redis, no chain, no key except that of webhook secrets. */
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Sealers } from './base/sealers.js';

@@ -1,4 +1,4 @@
-/** The worker process: fulfilment and the pool on the platform. Serves no HTTP but its probes. */
+/** The worker process: fulfilment and the pool on the platform. Serves no HTTP except its probes. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { BlockFollowingModule } from './block-following.module.js';
 import type { Config } from './config/config.js';

@@ -1,6 +1,6 @@
 /**
- * How a process reaches Redis. A producer fails fast, because nothing it asks of Redis is worth waiting for; a worker
- * is patient. Redis may be empty, lying or gone at any time: nothing decides by it.
+ * Connections to Redis. A producer fails fast, because no Redis answer is worth a wait; a worker waits. Redis may be
+ * empty, wrong or unavailable at any time: nothing relies on it.
  */
 import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
@@ -16,18 +16,18 @@ const SHARED: RedisOptions = {
   lazyConnect: true,
   connectTimeout: CONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
-  // For ever, at most 2 s apart: a process outlives any outage of Redis.
+  // Retries for ever, at most 2 s apart: a process outlives any outage of Redis.
   retryStrategy: (times) => Math.min(times * 100, RETRY_MS_MAX),
 };
 
-/** What CLIENT LIST shows, so that an operator sees which process a connection belongs to. */
+/** Name in CLIENT LIST, so that an operator can attribute a connection to a process. */
 function nameOf(config: RedisConfig, user: string): string {
   return `${config.prefix}:${user}:${process.pid.toString()}`;
 }
 
 /**
- * For limits, cached keys and wake-up jobs: a command is refused at once while Redis is away, and after 1 s when it hangs.
- * `user` is what the connection is named by.
+ * Connection for limits, cached keys and wake-up jobs. A command fails immediately while Redis is unavailable, and
+ * after 1 s without an answer. `user` is part of the connection's name.
  */
 export function createProducerConnection(config: RedisConfig, user: string, onFault: (error: Error) => void): Redis {
   const redis = new Redis(config.url, {
@@ -43,8 +43,8 @@ export function createProducerConnection(config: RedisConfig, user: string, onFa
 }
 
 /**
- * Lets all commands of one turn of the event loop leave in one system call. Our choice: not ioredis's auto-pipelining,
- * whose custom commands (BullMQ's and the rate limiter's are such) neither resolve nor reject when the connection goes.
+ * Sends all commands of one event loop turn in one system call. ioredis's auto-pipelining was rejected: its custom
+ * commands, which BullMQ and the rate limiter use, neither resolve nor reject after a lost connection.
  */
 function writeTogether(redis: Redis): void {
   const { stream } = redis as unknown as { readonly stream: Socket };
@@ -63,7 +63,7 @@ function writeTogether(redis: Redis): void {
   };
 }
 
-/** For a BullMQ worker: its blocking reads wait through an outage, as BullMQ demands. */
+/** Connection for a BullMQ worker: its blocking reads wait through an outage, as BullMQ requires. */
 export function createWorkerConnection(config: RedisConfig, onFault: (error: Error) => void): Redis {
   const redis = new Redis(config.url, {
     ...SHARED,

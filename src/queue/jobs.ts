@@ -1,6 +1,6 @@
 /**
- * The queue's names and payloads, and the one place that adds to it. A job asks for a look at an order that may be due;
- * the due work itself lies in Postgres, so any job may be lost, late or doubled.
+ * The queue's names and payloads, and the only place that adds jobs. A job asks a worker to check an order that may be
+ * due. The due work is in Postgres, so any job may be lost, late or duplicated.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
@@ -16,25 +16,25 @@ export const ORDER_DUE_JOB = 'order-due';
 export const JOB_NAMES = [ORDER_DUE_JOB] as const;
 export type JobName = (typeof JOB_NAMES)[number];
 
-/** Only the id: a job is clear text, and a forged one can do no more than wake. */
+/** Holds only the id: jobs are plain text, and a forged one can only cause a wake-up. */
 export interface OrderDueJob {
   readonly orderId: string;
 }
 
-/** Finished jobs that are kept, of each kind. Ids are BullMQ's own, so none is in a later one's way. */
+/** Finished jobs to keep, of each kind. BullMQ assigns the ids, so that an old job cannot block a later one. */
 export const KEPT_JOBS = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
-/** One attempt: what failed comes again by its order's row, and no sooner. */
+/** One attempt: a failed order is due again by its row, and no sooner. */
 const JOB_OPTIONS = { ...KEPT_JOBS, attempts: 1 } as const;
-/** Jobs that wait for a worker; while there are more, none works, and the first one to come claims whatever is due. */
+/** Limit of waiting jobs. More mean that no worker runs, and the next worker claims everything that is due anyway. */
 const WAITING_MAX = 1000;
 
-/** Beyond this the order is left to the sweeper. */
+/** After this time the order is left to the sweeper. */
 const WAKE_DEADLINE_MS = 250;
-/** Wake-ups in flight at once; more are left to the sweeper, so that a hanging Redis cannot pile them up. */
+/** Concurrent wake-ups; further ones are left to the sweeper, so that a hanging Redis cannot accumulate them. */
 const WAKE_UPS_MAX = 50;
 /**
- * At most one job per process in this time: a woken worker claims everything that is due, and a job costs Redis many
- * times what an order's own cached key does (4 ms of CPU on the embedded one).
+ * At most one job per process in this time: a woken worker claims everything that is due. A job costs Redis many times
+ * the cost of an order's cached key (4 ms of CPU on the embedded server).
  */
 const WAKE_EVERY_MS = 10;
 
@@ -48,7 +48,7 @@ export class WakeUps implements BeforeApplicationShutdown {
   private queue: Queue<OrderDueJob> | undefined;
   private inFlight = 0;
   private pause: NodeJS.Timeout | undefined;
-  /** The newest order that came in the pause; its job stands for those before it. */
+  /** The newest order that arrived in the pause; its job also covers those before it. */
   private waiting: bigint | undefined;
   private readonly failed: Counter;
 
@@ -64,7 +64,7 @@ export class WakeUps implements BeforeApplicationShutdown {
     });
   }
 
-  /** Sends a wake-up for an order, best effort, now or within 10 ms: returns at once and never throws. */
+  /** Sends a wake-up for an order, best effort, now or within 10 ms. Returns immediately and never throws. */
   wake(orderId: bigint): void {
     if (this.pause !== undefined) {
       this.waiting = orderId;
@@ -98,7 +98,7 @@ export class WakeUps implements BeforeApplicationShutdown {
   }
 
   private async add(orderId: bigint): Promise<void> {
-    // Made at the first use with Redis there: BullMQ waits for ever when it is constructed without.
+    // Created at the first use while Redis is ready: BullMQ waits for ever if constructed without a connection.
     if (this.queue === undefined) {
       this.queue = new Queue<OrderDueJob>(ORDERS_QUEUE, {
         connection: this.redis,

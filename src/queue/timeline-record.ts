@@ -1,7 +1,7 @@
 /**
- * The highest timeline of the database that any process has seen, in Redis: the one place beside Postgres that all of them
- * know, which an old primary cannot contradict. Losing it loses no order, as with all in Redis: each process still knows
- * what it has seen itself, and writes it here again.
+ * The highest database timeline that any process has seen, in Redis. All processes share it outside Postgres, so an old
+ * primary cannot contradict it. Losing it loses no order: each process remembers the highest it has seen, and writes
+ * that again.
  */
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../base/clock.js';
@@ -11,11 +11,11 @@ import { createProducerConnection } from './connections.js';
 
 const CONNECT_LIMIT_MS = 400;
 
-/** Never lower than it was. KEYS[1] the hash; ARGV the system's identifier and the timeline. */
+/** Only raises the value. KEYS[1] the hash; ARGV the system's identifier and the timeline. */
 const RAISE = `if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') then
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end`;
 
-/** A connection of its own, made when it is first needed: the hosts are asked before a process has another one. */
+/** Opens a separate connection at the first use: hosts are chosen before the process has another connection. */
 export function timelineRecord(config: Config['redis']): TimelineRecord {
   let redis: Redis | undefined;
   const key = `${config.prefix}:timelines`;

@@ -1,9 +1,9 @@
-/** The figures of a report by the names they are published with, and the report as CSV. Pure. */
+/** Renders a report as CSV, and its figures under their published names. Pure. */
 import { csvLine, type CsvCell } from '../base/csv.js';
 import { decimal } from '../domain/conversion.js';
 import { marginSun, marginUsdE14, netCreditsOf, type Figures, type Report } from './report-service.js';
 
-/** One record for each row, amounts exact; ends of lines are CRLF. */
+/** Returns one record per row, with exact amounts and CRLF line ends. */
 export function reportCsv({ by, rows }: Report): string {
   const heading = ['name', ...Object.keys(plainOf(NO_FIGURES))];
   const lines = rows.map((row) => [
@@ -15,7 +15,7 @@ export function reportCsv({ by, rows }: Report): string {
   return [[by, ...heading], ...lines].map(csvLine).join('');
 }
 
-/** By the names they are published with; what is no whole number is a text. */
+/** Returns the figures under their published names; figures with a fraction are text. */
 export function plainOf(figures: Figures): Record<string, bigint | string> {
   return {
     revenue_credits: figures.revenueCredits,

@@ -1,7 +1,7 @@
 /**
- * What was earned and burnt over some days, in UTC: by day, project or wallet. Entries of the ledger count by when they
- * were entered, costs and stake by the chain's or the reading's own time. One snapshot, read only; added up by the
- * database, so that a year of orders costs no more memory than a day.
+ * Reports of revenue and costs over UTC days: by day, project or wallet. Ledger entries count by their entry time,
+ * costs and stake by chain time or reading time. Reads one snapshot, and Postgres does the sums, so a year needs no
+ * more memory than a day.
  */
 import { Injectable } from '@nestjs/common';
 import type { Queryable } from '../store/database.js';
@@ -10,47 +10,47 @@ import * as sql from './report-sql.js';
 
 export type { ReportBy } from './report-sql.js';
 
-/** Exact: credits, sun, energy times seconds or milliseconds, and dollars with fourteen digits. */
+/** Exact figures: credits, sun, energy times seconds or milliseconds, and dollars with fourteen digits. */
 export interface Figures {
   readonly revenueCredits: bigint;
   readonly refundsCredits: bigint;
   readonly compensationsCredits: bigint;
   readonly topupsCredits: bigint;
   readonly adjustmentsCredits: bigint;
-  /** Revenue without refunds and compensations, in TRX by the price and rate of each order. */
+  /** Revenue without refunds and compensations, in sun by the price and rate of each order. */
   readonly netSun: bigint;
   readonly chainCostSun: bigint;
-  /** Of it, what no rate is known for: what reclaims orphans was never sold. */
+  /** Part of the chain cost without a rate: reclaims of orphans were never sold. */
   readonly unratedCostSun: bigint;
   readonly chainCostUsdE14: bigint;
   readonly transactions: bigint;
-  /** Final ones whose cost is not recorded yet. */
+  /** Final transactions whose cost is not recorded yet. */
   readonly transactionsWithoutCost: bigint;
   readonly energySec: bigint;
-  /** Of legs that made up for what running rentals would have lost. */
+  /** Energy of legs that topped up running rentals at our cost. */
   readonly freeTopUpEnergy: bigint;
-  /** Of the chain cost, what those legs burnt. */
+  /** The part of the chain cost that these legs burnt. */
   readonly freeTopUpCostSun: bigint;
   readonly idleEnergyMs: bigint;
   readonly recoveringEnergyMs: bigint;
-  /** Of all wallets together, how long they were read. */
+  /** Measured time, summed over all wallets. */
   readonly measuredMs: bigint;
 }
 
 export interface ReportRow {
-  /** A day, a project's id or a wallet's address; null of what is of none. */
+  /** A day, a project's id or a wallet's address; null for figures that belong to none. */
   readonly key: string | null;
-  /** Of a project. */
+  /** Name of a project. */
   readonly name: string | undefined;
   readonly figures: Figures;
 }
 
-/** As it was at the end of the last day, or now where that is to come. */
+/** State at the end of the last day, or now if that is in the future. */
 export interface Standing {
   readonly owedCredits: bigint;
-  /** What postpaid projects owe. */
+  /** Debts of postpaid projects. */
   readonly debtsCredits: bigint;
-  /** At deposit addresses, by the records, with the newest rate that was known. */
+  /** Holdings of deposit addresses by the records, at the newest rate known then. */
   readonly held: readonly {
     readonly asset: 'TRX' | 'USDT';
     readonly amount: bigint;
@@ -66,7 +66,7 @@ export interface Report {
 }
 
 export interface ReportTerms {
-  /** From the beginning of this UTC day on, and before the beginning of that one. */
+  /** From the start of this UTC day, until the start of the other, exclusive. */
   readonly from: Date;
   readonly before: Date;
   readonly by: sql.ReportBy;
@@ -74,7 +74,7 @@ export interface ReportTerms {
 
 type Mutable = { -readonly [K in keyof Figures]: bigint };
 
-/** A year of millions of orders is read in seconds to minutes; the connection's own limit is for requests. */
+/** A year of millions of orders takes seconds to minutes; the connection's usual limit is for requests. */
 const LIMIT_MS = 300_000;
 const SNAPSHOT = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
@@ -185,13 +185,13 @@ async function namesOf(tx: Queryable, keys: readonly (string | null)[]): Promise
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** By what they are called; what is of none comes last. */
+/** Sorts by key; null comes last. */
 function order(a: string | null, b: string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   return a < b ? -1 : 1;
 }
 
-/** What is left of revenue, in dollars of fourteen digits; costs without a rate are not in it. */
+/** Returns the margin in dollars of fourteen digits, without costs that have no rate. */
 export function marginUsdE14(figures: Figures): bigint {
   return netCreditsOf(figures) * CREDIT_E14 - figures.chainCostUsdE14;
 }

@@ -1,9 +1,9 @@
-// The statements of reports, each one aggregate over a time, and the shapes of their rows. $1 and $2: from and before
-// when. Sums come as texts: they have no bound.
+// Queries of reports, each one aggregate over a time range, and their row types. $1 is the inclusive start, $2 the
+// exclusive end. Sums are text, because they have no bound.
 import { EVERY_MOVEMENT } from '../deposits/deposit-sql.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 
-/** What the rows of a report are of. */
+/** Grouping of a report's rows. */
 export type ReportBy = 'day' | 'project' | 'wallet';
 
 export interface EntriesRow {
@@ -50,7 +50,7 @@ export interface HeldRow {
   readonly rate_e8: bigint | null;
 }
 
-/** Postpaid and prepaid alike: what was charged in the time, whenever it is paid. */
+/** Charges count when they are made, for postpaid and prepaid projects alike. */
 const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::text AS revenue,
     coalesce(sum(x.credits) FILTER (WHERE x.kind = 'refund'), 0)::text AS refunds,
     coalesce(sum(x.credits) FILTER (WHERE x.kind = 'compensation'), 0)::text AS compensations,
@@ -59,8 +59,9 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
     coalesce(sum(x.sun), 0)::text AS net_sun, coalesce(sum(x.energy_sec), 0)::text AS energy_sec`;
 
 /**
- * Entries with what they are worth in TRX by the price and rate of their order, or of its extension (a compensation has no price: its credits
- * at the rate of the order, cut to whole sun), and the energy times seconds that they sold or gave back. None of test projects.
+ * Entries with their worth in sun, and the energy times seconds that they sold or returned. The worth is the price of
+ * the order or extension. A compensation has no price: its credits count at the order's rate, truncated to whole sun.
+ * Excludes test projects.
  */
 const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
       CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun) WHEN 'refund' THEN -o.price_sun
@@ -75,8 +76,9 @@ const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;
 const BLOCK_DAY = `(x.block_at AT TIME ZONE 'UTC')::date::text`;
 
 /**
- * Each entry of an order in parts, by the sun of the legs that bear it: those that were not given up, or all where none
- * is left; top-ups bear nothing. What a division leaves over is the first leg's, so that parts add up to the entry.
+ * Splits each entry of an order over the legs that bear it, in proportion to their sun. These are the legs that were
+ * not released, or all if every leg was; top-ups bear nothing. The first leg takes the remainder, so that the parts sum
+ * to the entry.
  */
 const PARTS = `SELECT p.wallet_id, p.kind,
       p.credits_part + CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits,
@@ -103,7 +105,7 @@ export const ENTRIES_BY: Readonly<Record<ReportBy, string>> = {
   wallet: `SELECT ${WALLET} AS key, ${SUMS} FROM (${PARTS}) x GROUP BY x.wallet_id`,
 };
 
-/** What burnt is worth by the rate that its order was sold at; what reclaims an orphan was never sold. */
+/** Costs have the rate of their order. Reclaims of orphans were never sold and have none. */
 const COSTS = `SELECT t.block_at, t.wallet_id, o.project_id, t.fee_sun::numeric AS fee_sun,
       CASE WHEN o.project_id <> '${RECOVERY_PROJECT}' THEN o.trx_usd_e8 END AS rate_e8
     FROM chain_tx t JOIN orders o ON o.id = t.order_id
@@ -121,8 +123,8 @@ export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
 };
 
 /**
- * Legs that were delivered without a charge: their energy by the block that delivered it, and what their transactions
- * burnt. OFFSET 0 keeps Postgres from reading every leg of all times for a report of one day.
+ * Legs delivered without a charge: their energy, by the block that delivered it, and the cost of their transactions.
+ * OFFSET 0 keeps Postgres from reading all legs ever for a report of one day.
  */
 const FREE_TOP_UPS = `SELECT t.block_at, t.wallet_id, t.fee_sun::numeric AS fee_sun, o.project_id,
       CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy
@@ -144,14 +146,17 @@ const CAPACITY_SUMS = `coalesce(sum(x.measured_ms), 0)::text AS measured_ms,
 const CAPACITY = `FROM pool_wallet_day x WHERE x.day >= ($1::timestamptz AT TIME ZONE 'UTC')::date
     AND x.day < ($2::timestamptz AT TIME ZONE 'UTC')::date`;
 
-/** Stake that stands idle is nobody's: of projects there is but the whole. */
+/** Idle stake belongs to no project, so a report by project has only the total. */
 export const CAPACITY_BY: Readonly<Record<ReportBy, string>> = {
   day: `SELECT x.day::text AS key, ${CAPACITY_SUMS} ${CAPACITY} GROUP BY 1`,
   project: `SELECT NULL AS key, ${CAPACITY_SUMS} ${CAPACITY}`,
   wallet: `SELECT ${WALLET} AS key, ${CAPACITY_SUMS} ${CAPACITY} GROUP BY x.wallet_id`,
 };
 
-/** Balances as they were before $1: those of now without what was entered since. Nobody is owed what a test project has. */
+/**
+ * Balances before $1: the present ones minus later entries. Test projects are excluded, because their credits are no
+ * debt.
+ */
 export const OWED = `SELECT coalesce(sum(b.credits) FILTER (WHERE b.credits > 0), 0)::text AS owed,
     coalesce(-sum(b.credits) FILTER (WHERE b.credits < 0), 0)::text AS debts
   FROM (SELECT a.balance_credits - coalesce(since.credits, 0) AS credits FROM credit_account a
@@ -159,7 +164,7 @@ export const OWED = `SELECT coalesce(sum(b.credits) FILTER (WHERE b.credits > 0)
       ON since.project_id = a.project_id
    WHERE NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) b`;
 
-/** What deposit addresses held before $1, at the newest rates that were known then. */
+/** Holdings of deposit addresses before $1, at the newest rates known then. */
 export const HELD = `SELECT m.asset, sum(m.amount)::text AS amount,
     (SELECT r.rate_e8 FROM asset_rate r WHERE r.asset = m.asset AND r.minute < $1 ORDER BY r.minute DESC LIMIT 1) AS rate_e8
   FROM (${EVERY_MOVEMENT}) m WHERE m.block_at < $1 GROUP BY m.asset ORDER BY m.asset`;

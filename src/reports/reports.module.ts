@@ -1,4 +1,4 @@
-/** Wires reports for whoever shows them. */
+/** Wires the reports. */
 import { Module } from '@nestjs/common';
 import { Reports } from './report-service.js';
 

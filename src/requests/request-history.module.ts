@@ -1,4 +1,4 @@
-/** Wires the reading of the request log, for the API and for operators. */
+/** Wires reads of the request log, for the API and for operators. */
 import { Module } from '@nestjs/common';
 import { RequestHistory } from './request-history.js';
 

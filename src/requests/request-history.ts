@@ -1,4 +1,4 @@
-/** Reads the request log of a project: what was refused in the last days, and why. */
+/** Reads the request log of a project: refused requests of the last days, with reasons. */
 import { Injectable } from '@nestjs/common';
 import { cursorAt, idIn } from '../domain/cursor.js';
 import { Replica } from '../store/replica.js';
@@ -14,7 +14,7 @@ export interface RefusedRequestView {
   readonly error: string;
   readonly reason: string;
   readonly source_address: string;
-  /** Null when it is not known which one signed. */
+  /** Null if the signing key is unknown. */
   readonly key: string | null;
   readonly omitted: number;
 }
@@ -39,7 +39,7 @@ const LIST = {
 export class RequestHistory {
   constructor(private readonly replica: Replica) {}
 
-  /** The newest first, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  /** Returns the newest refusals after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
   async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
     return this.replica.page(cursor, async (on, after) => {
       const params = [projectId, after === undefined ? ID_MAX : idIn('r', after, 'requests'), limit + 1];

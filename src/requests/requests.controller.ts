@@ -1,4 +1,4 @@
-/** GET /v1/requests: what was refused to a project, and why. */
+/** GET /v1/requests: the requests of a project that were refused. */
 import { Controller, Get, Query } from '@nestjs/common';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { Describe } from '../http/openapi/openapi.js';

@@ -1,4 +1,4 @@
-/** The request log as the interface has it. */
+/** Requests and answers of GET /v1/requests. */
 import { PageQuery } from '../http/body/page-query.js';
 import type { RefusedPage } from './request-history.js';
 

@@ -1,4 +1,4 @@
-/** Wires the path of the request log. */
+/** Wires the route of the request log. */
 import { Module } from '@nestjs/common';
 import { RequestHistoryModule } from './request-history.module.js';
 import { RequestsController } from './requests.controller.js';

@@ -1,4 +1,4 @@
-/** The request log as GET /openapi.json describes it. */
+/** OpenAPI description of GET /v1/requests. */
 import {
   always,
   answerSchema,

@@ -1,11 +1,11 @@
-/** Ends the request log at its oldest, a little at a time. */
+/** Prunes the request log from its oldest rows, in bounded steps. */
 import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
 /** How long a refused request can be read. */
 export const REQUESTS_KEPT_DAYS = 7;
 
-/** Only the oldest rows are read: an index on the time would cost every write for this alone. */
+/** Scans only the oldest rows: an index on the time would cost every write for this purpose alone. */
 const PRUNE_REQUESTS = {
   name: 'prune_requests',
   text: `DELETE FROM refused_request
@@ -13,7 +13,10 @@ const PRUNE_REQUESTS = {
     RETURNING id`,
 };
 
-/** One bounded step; returns how many rows it deleted. Deletes none while the database's clock is not confirmed. */
+/**
+ * Makes one bounded step and returns the number of deleted rows. Deletes none while the database's clock is not
+ * confirmed.
+ */
 export async function pruneRequests(database: Database, rowsMax: number): Promise<number> {
   const now = await confirmedNow(database);
   return now === undefined ? 0 : (await database.query(PRUNE_REQUESTS, [REQUESTS_KEPT_DAYS, rowsMax, now])).length;

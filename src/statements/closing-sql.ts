@@ -1,20 +1,24 @@
-// The statements that close months, and the shapes of their rows.
+// Statements that close months, and their row types.
 
-/** One of the service's advisory locks; that of numbering events has another. */
+/** Key of an advisory lock, distinct from that of the event numberer. */
 const CLOSING = 4_202_002;
 
-/** Whether this transaction closes; one does at a time. Statements after it see whatever the one before it has committed. */
+/**
+ * Tries to take the closing lock, so that one transaction closes at a time. Later statements of the transaction see all
+ * that the previous holder committed.
+ */
 export const HOLD = {
   name: 'hold_statement_closing',
   text: `SELECT pg_try_advisory_xact_lock(${CLOSING.toString()}) AS held`,
 };
 
-/** A month is over when nothing that was begun in it is likely to be on its way still: less is to be waited for. */
+/** Wait after a month's end. By then few transactions of the month are open, so the cut waits for fewer of them. */
 const MARGIN = `interval '10 minutes'`;
 
 /**
- * The oldest month after $1 (null: of all) that is over at $2 and not closed, and for how long that could have been done by now.
- * Cut off, or, when `entries_to` is null, the one after the last that was, or that of the first entry there is.
+ * Finds the oldest month after $1 (null: of all) that has ended by $2 and is not closed, and how long it has been
+ * overdue. The month is already cut off, or, with a null `entries_to`, follows the last cut one. Without any cut month
+ * it is the month of the first entry.
  */
 export const OPEN_MONTH = {
   name: 'open_statement_month',
@@ -33,15 +37,15 @@ export interface OpenMonthRow {
   readonly overdue_sec: number;
 }
 
-/** The last entry there is, and of which server; asked before WRITERS. */
+/** Reads the last entry's id and the server's mark; must run before WRITERS. */
 export const LAST_ENTRY = {
   name: 'last_ledger_entry',
   text: `SELECT coalesce((SELECT max(id) FROM credit_entry), 0)::bigint AS id, server_mark() AS mark`,
 };
 
 /**
- * Transactions that may have an entry which is not committed. An entry's id is drawn under its table's lock: whoever does
- * not hold that by now draws a higher one than there is.
+ * Lists transactions that may hold an uncommitted entry. An entry's id is drawn under its table's lock, so a
+ * transaction without that lock now will draw a higher id.
  */
 export const WRITERS = {
   name: 'ledger_writers',
@@ -51,7 +55,7 @@ export const WRITERS = {
       AND mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
 };
 
-/** Not on a server that may have lost the entries that were waited for: it draws their ids again. */
+/** Writes nothing on a server that may have lost the awaited entries, because it draws their ids again. */
 export const CUT = {
   name: 'cut_statement_month',
   text: `INSERT INTO statement_month (month, ends_at, entries_to)
@@ -59,8 +63,9 @@ export const CUT = {
 };
 
 /**
- * The first live project, in the order of their ids, with entries for this month; with the statement before, or zeros. It
- * waits while an earlier month has entries of it: what is closed now would take them, and that month could never be.
+ * Finds the first live project, by id, with entries for this month, and its previous statement, or zeros. The project
+ * must wait while an earlier open month has entries of it: closing now would include them, and that month could never
+ * be closed.
  */
 export const NEXT_PROJECT = {
   name: 'next_project_to_close',
@@ -85,7 +90,7 @@ export interface NextProjectRow {
   readonly ends_at: Date;
   readonly entries_to: bigint;
   readonly skipped: boolean;
-  /** Null when there is none. */
+  /** Null if there is none. */
   readonly id: string | null;
   readonly number: number;
   readonly closing_credits: bigint;
@@ -97,9 +102,11 @@ export interface NextProjectRow {
 }
 
 /**
- * Closes one project's month, $2, up to $3 and $4, behind the statement before: $5 its number, $6 what it closed with, $7 and $8 what it
- * went up to, $9 from where on entries may be in none. One statement, and so one moment: with what the entries that are
- * in no statement come to (`rest`) and with the balance, which is the sum of all.
+ * Closes one project's month, $2, up to $3 and $4. The previous statement supplies $5 its number, $6 its closing
+ * balance, $7 and $8 its limits, and $9 the id from which entries may be in no statement.
+ *
+ * One statement gives one snapshot. It also returns the sum of the entries in no statement (`rest`) and the balance,
+ * which must equal the sum of all entries.
  */
 export const CLOSE = {
   name: 'close_statement',
@@ -136,11 +143,11 @@ export interface ClosedRow {
   readonly closing_credits: bigint;
   readonly rest: bigint;
   readonly balance_credits: bigint;
-  /** By how much the operator knows the balance to be more than its entries, or less. */
+  /** Accepted difference between the balance and its entries, if the operator explained one. */
   readonly explained_credits: bigint | null;
 }
 
-/** $2 the project that was closed; $3 whether it was not, and is to be come back to. */
+/** $2: the last project; $3: true if it was not closed and must be tried again. */
 export const PASS_PROJECT = {
   name: 'pass_statement_project',
   text: `UPDATE statement_month SET projects_after = $2, skipped = skipped OR $3 WHERE month = $1::date AND closed_at IS NULL`,
@@ -151,7 +158,7 @@ export const BEGIN_AGAIN = {
   text: `UPDATE statement_month SET projects_after = NULL, skipped = false WHERE month = $1::date AND closed_at IS NULL`,
 };
 
-/** Not before an earlier one: of what is closed none before is open. */
+/** Refuses while an earlier month is open, so that no open month precedes a closed one. */
 export const END_MONTH = {
   name: 'end_statement_month',
   text: `UPDATE statement_month SET closed_at = clock_timestamp() WHERE month = $1::date AND closed_at IS NULL

@@ -1,4 +1,4 @@
-/** Where each crash point of closing months lies: around its statements. */
+/** Maps each crash point of closing months to the statement around which it is placed. */
 import type { StatementPoint } from '../base/crash-point.js';
 import { statement, type Place } from '../store/crash-places.js';
 

@@ -1,11 +1,11 @@
-/** Entries of the ledger as the interface has them (docs/interface.md §29). */
+/** Ledger entries in API answers (docs/interface.md §29). */
 import { rateText, trxOf } from '../domain/conversion.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { rateE8, toJsonInteger } from '../domain/units.js';
 import { PageQuery, timeParameter } from '../http/body/page-query.js';
 import type { EntryRow } from './entry-rows.js';
 
-/** What an entry may be, with what it is in a plain sentence. */
+/** Kinds of entries, each with a plain description. */
 export const ENTRY_KINDS = {
   charge: 'An order or an extension of one was paid for.',
   refund: 'An order that could not be fulfilled was given back, all of it.',
@@ -24,7 +24,7 @@ export class LedgerQuery extends PageQuery {
   declare readonly to?: string;
 }
 
-/** What does not apply is absent, never null. */
+/** Members that do not apply are absent, never null. */
 export interface EntryBody {
   readonly id: string;
   readonly kind: EntryKind;
@@ -69,7 +69,7 @@ function kindOf({ kind, deposit_id: depositId }: EntryRow): EntryKind {
   return depositId === null ? kind : 'deposit';
 }
 
-/** What the operator booked it under; of what has a name of its own there is none. */
+/** Returns the reference that the operator booked the entry under; undefined for deposits and their returns. */
 function referenceOf({ kind, entry_key: key, deposit_id: deposit, returned_id: returned }: EntryRow) {
   const isBooked = (kind === 'topup' && deposit === null) || (kind === 'adjustment' && returned === null);
   return isBooked ? key.slice(kind.length + 1) : undefined;

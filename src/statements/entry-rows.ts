@@ -1,4 +1,4 @@
-// The statement that reads entries of the ledger with what they are about, and the shape of its rows.
+// The query for ledger entries with their subjects, and its row type.
 import type { DepositAsset } from '../domain/deposit-state.js';
 
 export interface EntryRow {
@@ -6,13 +6,13 @@ export interface EntryRow {
   readonly kind: 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
   readonly entry_key: string;
   readonly credits: bigint;
-  /** To the microsecond: what is read next begins behind it. */
+  /** With microseconds, because the next read starts after it. */
   readonly at: string;
   readonly order_key: string | null;
   readonly order_kind: 'rental' | 'activation' | null;
   readonly receive_address: string | null;
   readonly energy: bigint | null;
-  /** Of an extension the time that it added. */
+  /** For an extension, the time that it added. */
   readonly duration_sec: number | null;
   readonly is_extension: boolean;
   readonly trx_usd_e8: bigint | null;
@@ -21,14 +21,14 @@ export interface EntryRow {
   readonly amount: string | null;
   readonly rate_e8: bigint | null;
   readonly returned_id: bigint | null;
-  /** Of the delegations or the activation that were paid for, once they are final; of a deposit its own. */
+  /** Transactions of the delegations or the activation paid for, once final; for a deposit, its own. */
   readonly txids: readonly string[] | null;
 }
 
 /**
- * What is wanted of each row of credit_entry, and what its key names: a deposit's place on chain, or an order's extension.
- * The key is taken apart here, before anything is joined: behind row-level security a function may only be asked of other
- * tables' rows that are allowed already, so that all of a project's deposits would be read first.
+ * Columns of credit_entry, and the parts of its key: a deposit's place on chain, or an order's extension. The key is
+ * parsed before the joins. Under row-level security Postgres may apply a function only to rows that the policy has
+ * allowed, so parsing in the join would read all of a project's deposits first.
  */
 export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
     CASE WHEN entry_key LIKE 'deposit:%' THEN decode(split_part(entry_key, ':', 2), 'hex') END AS deposit_txid,
@@ -36,7 +36,10 @@ export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
     CASE WHEN entry_key LIKE 'deposit:%' THEN split_part(entry_key, ':', 4)::integer END AS deposit_place,
     CASE WHEN kind = 'charge' AND entry_key LIKE 'charge:%:ext:%' THEN split_part(entry_key, ':', 4)::smallint END AS extension`;
 
-/** Before a query for rows of credit_entry, in brackets and with a LIMIT, by which it stays apart; behind it OF_WHAT. */
+/**
+ * Start of the query. It is followed by a subquery of credit_entry in brackets, with a LIMIT that keeps it separate,
+ * and then by OF_WHAT.
+ */
 export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
     to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
     o.key AS order_key, o.kind AS order_kind, o.receive_address, o.energy,
@@ -50,7 +53,7 @@ export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
             WHERE l.order_id = e.order_id) END AS txids
   FROM`;
 
-/** A deposit is found by its place on chain, which is the key of its entry. */
+/** Finds a deposit by its place on chain, which is in its entry's key. */
 export const OF_WHAT = `e
   LEFT JOIN orders o ON o.id = e.order_id
   LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = e.extension

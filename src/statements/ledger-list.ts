@@ -1,4 +1,4 @@
-/** The ledger of one project, newest first, page by page; what a page costs depends on its length alone. */
+/** Lists a project's ledger, newest first, in pages. The cost of a page depends only on its length. */
 import { Injectable } from '@nestjs/common';
 import { cursorAt, placeIn, unknownCursor } from '../domain/cursor.js';
 import { Replica } from '../store/replica.js';
@@ -6,7 +6,7 @@ import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { momentOf } from '../domain/moment.js';
 
 export interface LedgerFilter {
-  /** Moments of `momentOf`; from the first on, before the second. */
+  /** Times in the format of `momentOf`: from the first inclusive, to the second exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
@@ -17,7 +17,7 @@ export interface EntryPage {
   readonly nextCursor: string | undefined;
 }
 
-/** Behind which entry a page begins. */
+/** The entry after which a page begins. */
 interface Place {
   readonly at: string;
   readonly id: bigint;
@@ -37,7 +37,7 @@ export const LEDGER_PAGE = {
 export class LedgerList {
   constructor(private readonly replica: Replica) {}
 
-  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  /** Returns the project's newest entries after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
   async page(
     projectId: string,
     { from, to }: LedgerFilter,
@@ -60,7 +60,7 @@ export class LedgerList {
   }
 }
 
-/** No digit comes after a letter: any moment is before `infinity`. */
+/** Compares as text: digits sort before letters, so every moment is before `infinity`. */
 function earlier(one: Place, other: Place): Place {
   return one.at < other.at ? one : other;
 }

@@ -1,4 +1,3 @@
-/** The path of the ledger. No logic: reads the request, asks, shows. */
 import { Controller, Get, Query } from '@nestjs/common';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { Describe } from '../http/openapi/openapi.js';

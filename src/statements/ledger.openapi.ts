@@ -1,4 +1,4 @@
-/** The ledger as GET /openapi.json describes it. */
+/** OpenAPI description of the ledger. */
 import { DEPOSIT_ASSETS } from '../domain/deposit-state.js';
 import {
   always,

@@ -1,8 +1,10 @@
 /**
- * Closes the ledger's months, each when it is over: first the month is cut off at an entry behind which nothing of
- * it can appear any more, then one project after the other gets its statement, each in a transaction of its own. An entry is in
- * the first statement that is closed behind it and whose month it is not after, and in no other. A project that cannot be closed
- * holds up its own months alone: the others' next ones are closed meanwhile. The only writer of statements.
+ * Closes the months of the ledger after their end. First the month is cut off at an entry id below which none of its
+ * entries can still appear. Then each project gets its statement, in its own transaction. An entry belongs to the first
+ * statement closed after it whose month ends after it, and to no other.
+ *
+ * A project that cannot be closed delays only its own months; other projects' later months are closed meanwhile. The
+ * only writer of statements.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -14,21 +16,21 @@ import { confirmedNow } from '../store/confirmed-clock.js';
 import { Database, isRowFault, type Queryable } from '../store/database.js';
 import * as sql from './closing-sql.js';
 
-/** How long a look that found nothing to do is good for. */
+/** Pause after a step that found no work. */
 const IDLE_MS = 60_000;
-/** How often it is checked whether those who were writing are done. */
+/** Interval of checks for open writers. */
 const WAIT_MS = 1000;
 /**
- * Half a million entries of one project take a third of a second; the connection's own limit is for requests. And plans made
- * while a table was small are kept while it grows: by its indexes each step costs what it reads.
+ * Half a million entries of one project take a third of a second; the connection's usual limit is for requests.
+ * Sequential scans are disabled, because plans made for a small table stay cached while it grows.
  */
 const SETTINGS = `SELECT set_config('statement_timeout', '300s', true), set_config('enable_seqscan', 'off', true)`;
 const LIMIT_MS = 310_000;
 
-/** What came of one step: more is to be done, or is waited for, or nothing is to be done. */
+/** Result of a step: more work is due, the cut waits for writers, or there is no work. */
 export type ClosingStep = 'more' | 'waits' | 'idle';
 
-/** A month that is to be cut off once nobody is writing any more who was when its last entry was read. */
+/** A month to cut off once all transactions that were writing at the read of its last entry have ended. */
 interface Cut {
   readonly month: string;
   readonly entriesTo: bigint;
@@ -36,7 +38,7 @@ interface Cut {
   readonly writers: ReadonlySet<string>;
 }
 
-/** A project's month cannot be closed as its entries are. */
+/** Thrown if a project's month cannot be closed with its present entries. */
 class NotClosedError extends Error {
   override readonly name = 'NotClosedError';
   constructor(
@@ -54,9 +56,9 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
   private readonly overdue: Gauge;
   private readonly repeater: Repeater;
   private cut: Cut | undefined;
-  /** Of the months that are open, the newest that was gone through in this round; after the last one it begins again. */
+  /** The newest open month processed in this round; a new round starts after the last one. */
   private passed: string | undefined;
-  /** In this round. */
+  /** Projects skipped in this round. */
   private skipped = 0;
 
   constructor(
@@ -93,7 +95,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
   onModuleDestroy(): void {
     this.repeater.end();
   }
@@ -102,7 +104,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     await this.repeater.stop();
   }
 
-  /** Cuts a month off, or closes it for one project; does neither while the database's clock is not confirmed. */
+  /** Cuts off a month, or closes it for one project. Does neither while the database's clock is not confirmed. */
   async step(): Promise<ClosingStep> {
     const now = await confirmedNow(this.database);
     if (now === undefined) return 'idle';
@@ -127,7 +129,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     return { month, entriesTo: last.id, serverMark: last.mark, writers: await this.writers() };
   }
 
-  /** Who writes and did so when the last entry was read. */
+  /** Keeps only the writers that are still active. */
   private async withoutEnded(cut: Cut): Promise<Cut> {
     if (cut.writers.size === 0) return cut;
     const now = await this.writers();
@@ -156,7 +158,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
       this.closed.inc();
     } catch (error) {
       if (!(error instanceof NotClosedError)) throw error;
-      // Others do not wait for it.
+      // Other projects continue.
       this.log.error({ project: error.projectId, month, fault: error.message }, 'a statement could not be closed');
       this.skipped += 1;
       await this.database.query(sql.PASS_PROJECT, [month, error.projectId, true]);
@@ -164,7 +166,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     return 'more';
   }
 
-  /** All projects were gone through: the month is closed, unless there are some to come back to. */
+  /** Ends a pass over all projects: closes the month unless projects were skipped. */
   private async endPass(tx: Queryable, month: string, hasSkipped: boolean): Promise<ClosingStep> {
     this.unproven.set(this.skipped);
     const ended = hasSkipped ? [] : await tx.query(sql.END_MONTH, [month]);
@@ -183,7 +185,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
   }
 }
 
-/** Throws NotClosedError when its statements and the entries after them do not come to its balance. */
+/** Throws NotClosedError if the statements and the entries after them don't sum to the balance. */
 async function closeProject(tx: Queryable, month: string, id: string, next: sql.NextProjectRow): Promise<void> {
   const before = next.before_ends_at instanceof Date ? next.before_ends_at : '-infinity';
   const params = [

@@ -1,4 +1,4 @@
-/** The lines of a statement as CSV, read and written page by page: no more than one of them is in memory. */
+/** Writes the lines of a statement as CSV, page by page, with one page in memory. */
 import { Injectable } from '@nestjs/common';
 import { csvLine, type CsvCell } from '../base/csv.js';
 import { decimal } from '../domain/conversion.js';
@@ -17,7 +17,9 @@ export const CSV_COLUMNS = [
   ...['order_key', 'deposit', 'reference', 'txids'],
 ] as const;
 
-/** $2 and $3: behind which line; $4 and $5 how far it goes, and $6 and $7 how far the statement before went. */
+/**
+ * $2 and $3: the line to start after; $4 and $5: the statement's limits; $6 and $7: those of the previous statement.
+ */
 const LINES = {
   name: 'statement_lines',
   text: `${ENTRIES} (
@@ -28,7 +30,7 @@ const LINES = {
     ORDER BY e.created_at, e.id`,
 };
 
-/** Runs a read of one page in its turn among others. */
+/** Runs the read of one page in a fair queue. */
 export type PageTurn = <T>(read: () => Promise<T>) => Promise<T>;
 
 @Injectable()
@@ -38,7 +40,7 @@ export class StatementCsv {
     private readonly statements: StatementList,
   ) {}
 
-  /** The heading with the first lines, then the next ones, in the order of time. */
+  /** Yields the heading with the first lines, then the following pages, in order of time. */
   async *pages(statement: LedgerStatement, inTurn: PageTurn): AsyncGenerator<string, void, undefined> {
     const before = await this.statements.before(statement);
     const mark = await this.replica.mark();
@@ -48,7 +50,7 @@ export class StatementCsv {
     ];
     let text = csvLine(CSV_COLUMNS);
     let balance = statement.openingCredits;
-    // Nothing has the id 0. A moment of the database has more digits than a Date.
+    // No entry has id 0. `at` may be text, because a database time has more digits than a Date.
     let last: { readonly at: string | Date; readonly id: bigint } = { at: statement.firstAt, id: 0n };
     for (;;) {
       const params = [statement.projectId, last.at, last.id, ...range, PAGE_LINES];

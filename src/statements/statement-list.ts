@@ -1,4 +1,4 @@
-/** Statements of a project as they are listed, newest first, and one of them. */
+/** Reads statements of a project. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
@@ -12,7 +12,7 @@ export interface StatementPage {
   readonly nextCursor: string | undefined;
 }
 
-/** Of a statement’s number, which is an integer of Postgres. */
+/** Digits of a statement's number, a Postgres integer. */
 const NUMBER_DIGITS = 9;
 
 @Injectable()
@@ -22,13 +22,13 @@ export class StatementList {
     private readonly replica: Replica,
   ) {}
 
-  /** The newest closed, of one project or of all. */
+  /** Returns the most recently closed statements, of one project or of all. */
   async newest(projectId: string | undefined, limit: number): Promise<LedgerStatement[]> {
     const where = projectId === undefined ? {} : { projectId };
     return this.statements.find({ where, order: { closedAt: 'DESC', projectId: 'ASC', number: 'DESC' }, take: limit });
   }
 
-  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  /** Returns the project's newest statements after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
   async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
     return this.replica.page(cursor, async (on, after) => {
       const before =
@@ -44,13 +44,13 @@ export class StatementList {
     });
   }
 
-  /** `number`: as a path has it. */
+  /** `number` is text from a path. */
   async find(projectId: string, number: string): Promise<LedgerStatement | undefined> {
     if (!/^[1-9]\d{0,8}$/.test(number)) return undefined;
     return (await this.statements.findOneBy({ projectId, number: Number(number) })) ?? undefined;
   }
 
-  /** The one before it; undefined of the first. */
+  /** Returns the previous statement; undefined for the first. */
   async before({ projectId, number }: LedgerStatement): Promise<LedgerStatement | undefined> {
     return (await this.statements.findOneBy({ projectId, number: number - 1 })) ?? undefined;
   }

@@ -1,4 +1,4 @@
-/** Wires the paths of the ledger and of its statements. */
+/** Wires the routes of the ledger and its statements. */
 import { Module } from '@nestjs/common';
 import { LedgerController } from './ledger.controller.js';
 import { StatementsController } from './statements.controller.js';

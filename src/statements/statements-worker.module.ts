@@ -1,4 +1,4 @@
-/** Wires what closes months, for workers. */
+/** Wires the closing of months, for workers. */
 import { Module } from '@nestjs/common';
 import { StatementClosing } from './statement-closing.js';
 

@@ -1,4 +1,3 @@
-/** The paths of statements. No logic: reads the request, asks, shows. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../config/config.js';
@@ -53,7 +52,7 @@ export class StatementsController {
     return statementBody(jsonOf(await this.find(project.id, number)));
   }
 
-  /** By a path of its own: no signature covers the header `Accept`. */
+  /** A separate path, because no signature covers the header `Accept`. */
   @Get(':number/lines.csv')
   @RouteOptionsOf({ scope: 'read', budget: 'general' })
   @Describe(describeStatementLines)

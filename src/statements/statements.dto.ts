@@ -1,4 +1,4 @@
-/** Statements as they are answered and shown by events (docs/interface.md §29). */
+/** Statements in API answers and events (docs/interface.md §29). */
 import { toJsonInteger } from '../domain/units.js';
 import { PageQuery } from '../http/body/page-query.js';
 import type { LedgerStatement } from '../store/entities/statement.entity.js';
@@ -7,10 +7,10 @@ import type { StatementPage } from './statement-list.js';
 
 export class StatementListQuery extends PageQuery {}
 
-/** A statement as the database writes it as JSON; amounts are below 2^53 (docs/interface.md §1). */
+/** A statement in the database's JSON form; amounts are below 2^53 (docs/interface.md §1). */
 export interface StatementJson {
   readonly number: number;
-  /** Its first day. */
+  /** First day of the month. */
   readonly month: string;
   readonly ends_at: string;
   readonly lines: number;
@@ -71,7 +71,7 @@ export function statementPageBody({ items, nextCursor }: StatementPage): Stateme
   };
 }
 
-/** A row as an event has it. */
+/** Returns a row in the form that events use. */
 export function jsonOf(row: LedgerStatement): StatementJson {
   return {
     number: row.number,

@@ -1,4 +1,4 @@
-/** Wires the reading of the ledger and of its statements. */
+/** Wires the reads of the ledger and its statements. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { LedgerStatement } from '../store/entities/statement.entity.js';

@@ -1,4 +1,4 @@
-/** Statements as GET /openapi.json describes them. */
+/** OpenAPI descriptions of the statement routes. */
 import {
   always,
   answerSchema,

@@ -1,4 +1,4 @@
-/** Where each crash point of playing test orders lies: around its statements. */
+/** Maps each crash point of test orders to the statement around which it is placed. */
 import type { TestOrderPoint } from '../base/crash-point.js';
 import { statement, type Place } from '../store/crash-places.js';
 

@@ -1,7 +1,7 @@
 /**
- * Plays the orders of test projects: claims those whose next move is due, under lease and fence, and makes it in one
- * transaction that names the fence. A worker that dies leaves a lease that ends; one that comes late changes nothing.
- * By the database's clock alone: a test order has neither chain nor block.
+ * Simulates the orders of test projects. Claims orders whose next move is due, under lease and fence, and makes each
+ * move in one transaction that checks the fence. If a worker dies, its lease expires; a late worker changes nothing.
+ * Uses the database's clock only: a test order has no chain and no block.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Repeater } from '../base/repeat.js';
@@ -15,10 +15,10 @@ import { leaseIsFree } from '../store/lease-sql.js';
 import { nextMove, type TestMove } from './test-play.js';
 
 const BATCH = 100;
-/** How late a move may be at most on an idle worker. */
+/** The most that a move can be late on an idle worker. */
 const IDLE_MS = 250;
 const RETRY_MS = 1000;
-/** A move takes milliseconds. */
+/** Ample: a move takes milliseconds. */
 const LEASE_SEC = 15;
 
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$1', 'statement_timestamp()');
@@ -33,7 +33,10 @@ const CLAIM = {
     RETURNING o.id, o.project_id, o.kind, o.status, o.settled, o.receive_address, o.credits, o.fence`,
 };
 
-/** $1 order, $2 fence of the claim, $3 seconds until the move after it; null: there is none by then, or at its end. */
+/**
+ * $1 order, $2 fence of the claim, $3 seconds until the next move; null if there is none, or if it is due at the
+ * rental's end.
+ */
 const LATER = `statement_timestamp() + $3::integer * interval '1 second'`;
 const BY_CLAIM = `lease_until = NULL WHERE id = $1 AND fence = $2 RETURNING id`;
 
@@ -60,7 +63,7 @@ const MOVES: Readonly<Record<TestMove, { readonly name: string; readonly text: s
       error = 'It could not be delivered, as this test address plays it; the charge was returned.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
-  // A rental goes on until its end, which an extension moves.
+  // A rental's next move is at its end, which an extension moves.
   settle: {
     name: 'settle_test_order',
     text: `UPDATE open_orders SET settled = true, play_at = coalesce(${LATER}, ends_at), ${BY_CLAIM}`,
@@ -104,7 +107,7 @@ export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
     void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
   onModuleDestroy(): void {
     this.repeater.end();
   }
@@ -113,11 +116,11 @@ export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
     await this.repeater.stop();
   }
 
-  /** Makes the next move of each order of which it is due; how many were claimed. */
+  /** Makes the next move of each due order. Returns the number of claimed orders. */
   async playDue(): Promise<number> {
     const claimed = await this.database.query<ClaimedRow>(CLAIM, [LEASE_SEC, BATCH]);
     for (const order of claimed) {
-      // One that fails is claimed anew when its lease ends, and holds up no other.
+      // A failed order is claimed again when its lease ends, and delays no other.
       await this.play(order).catch((error: unknown) => {
         this.log.error({ orderId: order.id.toString(), err: error }, 'a test order could not be played');
       });

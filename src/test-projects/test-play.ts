@@ -1,9 +1,9 @@
-/** What an order of a test project becomes next, and when: decided from its recorded state and its receiver alone. Pure. */
+/** Decides the next move of a test order, and the delay after it, from its recorded state and receiver alone. Pure. */
 import { InvariantError } from '../domain/errors.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import { testAddressName } from '../domain/test-addresses.js';
 
-/** The steps of a played order, each one update of its row. */
+/** The moves of a simulated order, each one update of its row. */
 export type TestMove = 'place' | 'deliver' | 'set aside' | 'refund' | 'settle' | 'end';
 
 export interface PlayedOrder {
@@ -15,21 +15,21 @@ export interface PlayedOrder {
 
 export interface NextMove {
   readonly move: TestMove;
-  /** Until the move after it, in seconds; undefined: a rental's end, or nothing. */
+  /** Seconds until the move after it; undefined for the rental's end, or if there is none. */
   readonly thenSec: number | undefined;
 }
 
-/** From placed on: about a block, as on a healthy chain. */
+/** Seconds after `placed`: about a block, as on a healthy chain. */
 const DELIVERED_SEC = 3;
 /** Longer than `POST /v1/energy/rent` holds its answer, and than most clients wait. */
 const LATE_SEC = 60;
-/** A real order is set aside after ten minutes, for which nobody waits in a rehearsal. */
+/** A real order becomes unresolved after ten minutes; that is too long for a test. */
 const UNRESOLVED_SEC = 5;
 const RESOLVED_SEC = 20;
-/** A real block is solid after about a minute. */
+/** Shorter than on chain, where a block is solid after about a minute. */
 const SETTLED_SEC = 10;
 
-/** The next move of an order that is not over. Throws InvariantError for one that is. */
+/** Returns the next move of an order. Throws InvariantError if the order has ended. */
 export function nextMove({ kind, status, isSettled, receiver }: PlayedOrder): NextMove {
   const name = testAddressName(receiver);
   switch (status) {

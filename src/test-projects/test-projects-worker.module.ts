@@ -1,4 +1,4 @@
-/** Wires what plays the orders of test projects, for workers. */
+/** Wires the simulation of test orders, for workers. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { TestOrders } from './test-orders.js';
