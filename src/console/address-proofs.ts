@@ -1,4 +1,4 @@
-/** A person's proof that they read the mailbox of their address: a link that is mailed there and opened while signed in. */
+/** Proof that a person reads the mailbox of their address: a mailed link that they open while signed in. */
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -21,7 +21,7 @@ export class AddressProofs {
     private readonly security: Security,
   ) {}
 
-  /** Mails the link. Throws 409 when the mail cannot go out, 422 without a mail server, and 429. */
+  /** Mails the link. Throws 409 if the mail cannot be sent, 422 without a mail server, and 429. */
   async send({ person_id: personId, email, now }: SessionRow): Promise<void> {
     if (this.config.mail === undefined) {
       throw new ConsoleError('NOT_ALLOWED_HERE', 'E-mail is not set up here, so no address can be confirmed by it.');
@@ -36,7 +36,7 @@ export class AddressProofs {
     }
   }
 
-  /** Keeps the proof. Throws 404 for a link that is too old, or was mailed to another person. */
+  /** Records the proof. Throws 404 for a link that is too old or was mailed to another person. */
   async prove(session: SessionRow, token: string): Promise<void> {
     if (!this.tokens.isProof(token, session.person_id, session.email, session.now.getTime())) {
       throw new ApiError('NOT_FOUND', 'This link is too old, or was sent to another person. Ask for another one.');

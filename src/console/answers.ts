@@ -1,4 +1,4 @@
-/** How the console answers: money in credits and dollars, times as texts, and nothing that is null. */
+/** Parts of the console's answers: money in credits and dollars, times as text, and no null. */
 import { usdOfCredits } from '../domain/conversion.js';
 import { ApiError } from '../domain/errors.js';
 import { toJsonInteger, type Credits } from '../domain/units.js';
@@ -10,7 +10,7 @@ export function money(amount: bigint): Money {
 
 type Given<T> = { readonly [K in keyof T]: T[K] | null | undefined };
 
-/** The members that are there. */
+/** Removes members that are null or undefined. */
 export function given<T extends object>(members: Given<T>): T {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),

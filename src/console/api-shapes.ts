@@ -1,6 +1,6 @@
 /**
- * What the console's own routes take and answer: signing in, people, teams, security. Types alone, so that the pages
- * can import them. A member that does not apply is absent, never null; moments are ISO 8601 in UTC.
+ * Requests and answers of the console's own routes: sign-in, people, teams, security. Types only, so that the pages can
+ * import them. Members that do not apply are absent, never null; times are ISO 8601 in UTC.
  *
  *   GET  /api/session                                           → SessionAnswer; 401 SIGN_IN
  *   GET  /api/session/stream                                    → text/event-stream of SessionEvent
@@ -36,9 +36,9 @@
  *   POST /api/people/:person_id/end-sessions {}                 → Done
  *   POST /api/people/:person_id/reset-second-factor {}          → Done
  *
- * Every POST has a JSON body, `{}` where nothing is said. Of what asks for it, a session whose password was given more
- * than ten minutes ago is answered 403 SIGN_IN_AGAIN: re-authenticate and repeat. A request that a page makes by
- * itself (polling) carries `X-Background: 1` and keeps no session alive.
+ * Every POST has a JSON body, `{}` if there are no members. Some routes need a password given within the last ten minutes.
+ * They answer an older session with 403 SIGN_IN_AGAIN: re-authenticate and repeat. A request that a page makes by itself
+ * (polling) carries `X-Background: 1` and does not prolong the session.
  */
 
 import type { Audience, OperatorRole, PersonRole, ProjectRole } from '../domain/audience.js';
@@ -46,7 +46,7 @@ import type { NotificationKind } from '../domain/notification-kinds.js';
 
 export type { Audience, OperatorRole, PersonRole, ProjectRole };
 
-/** Done, and nothing more to say. */
+/** The act succeeded; there is no further content. */
 export interface Done {
   readonly done: true;
 }
@@ -56,14 +56,14 @@ export interface SignInRequest {
   readonly password: string;
 }
 
-/** One of the two. */
+/** Exactly one of the two. */
 export interface SecondFactorRequest {
   /** Six digits. */
   readonly code?: string;
   readonly recovery_code?: string;
 }
 
-/** `code` where the person has a second factor. */
+/** `code` is required if the person has a second factor. */
 export interface ReauthenticateRequest {
   readonly password: string;
   readonly code?: string;
@@ -78,8 +78,9 @@ export interface ProjectMembership {
 }
 
 /**
- * What comes next: `second_factor` asks for a code (POST /api/sign-in/second-factor), `enrol` for a second factor to be
- * set up (begin, confirm), since a role of this person needs one. Until `signed_in` every other route answers 403 SECOND_FACTOR.
+ * The next step of a sign-in. `second_factor` needs a code (POST /api/sign-in/second-factor). `enrol` needs the setup
+ * of a second factor (begin, confirm), because a role of this person requires one. Until `signed_in` every other route
+ * answers 403 SECOND_FACTOR.
  */
 export type SessionStage = 'second_factor' | 'enrol' | 'signed_in';
 
@@ -87,25 +88,25 @@ export interface SessionAnswer {
   readonly stage: SessionStage;
   readonly audience: Audience;
   readonly person: { readonly id: string; readonly email: string };
-  /** Of operators. */
+  /** For operators. */
   readonly operator_role?: OperatorRole;
-  /** Of merchants, once signed in. */
+  /** For merchants, once signed in. */
   readonly projects?: readonly ProjectMembership[];
-  /** When the session ends if nothing more is asked for, and when at the latest. */
+  /** When the session ends without further use, and when it ends at the latest. */
   readonly idle_until: string;
   readonly expires_at: string;
-  /** Until then what asks for a fresh sign-in is taken without one. */
+  /** Until then, routes that need a fresh sign-in work without another one. */
   readonly reauthenticated_until?: string;
-  /** The server's clock as it answered. */
+  /** The server's time of the answer. */
   readonly now: string;
 }
 
-/** `ended`: the session is over, sign in again. */
+/** `ended`: the session is over; sign in again. */
 export interface SessionEvent {
   readonly type: 'open' | 'ended';
 }
 
-/** The token stands in the link's fragment (`/invitation#<token>`), which no server sees. */
+/** The token is in the link's fragment (`/invitation#<token>`), which no server receives. */
 export interface InvitationToken {
   readonly token: string;
 }
@@ -117,13 +118,13 @@ export interface InvitationAnswer {
   readonly project?: { readonly id: string; readonly name: string };
   readonly expires_at: string;
   /**
-   * Ask for the password of the account, else for a new one. Always false for a link that its inviter saw: who has an
-   * account is answered to nobody else.
+   * True: ask for the account's password; false: ask for a new one. Always false for a link that its inviter saw,
+   * because only the invited person may learn of an account.
    */
   readonly has_account: boolean;
 }
 
-/** `password`: a new one of at least 12 characters, or the present one of who has an account. */
+/** `password`: a new one of at least 12 characters, or the present one of an existing account. */
 export interface AcceptRequest extends InvitationToken {
   readonly password: string;
 }
@@ -138,13 +139,13 @@ export interface CodeRequest {
 }
 
 export interface SecondFactorSecret {
-  /** Base32, as it is typed into an authenticator. */
+  /** Base32, to type into an authenticator. */
   readonly secret: string;
   /** otpauth://totp/…, for a QR code drawn in the page. */
   readonly url: string;
 }
 
-/** Ten, shown once; they replace all before. */
+/** Ten codes, shown once; they replace all earlier ones. */
 export interface RecoveryCodesAnswer {
   readonly recovery_codes: readonly string[];
   readonly session: SessionAnswer;
@@ -164,7 +165,7 @@ export interface SecurityAnswer {
   readonly password_changed_at: string;
   readonly second_factor: {
     readonly is_on: boolean;
-    /** A role of this person needs it, so it cannot be removed. */
+    /** True if a role of this person requires the second factor; it then cannot be removed. */
     readonly is_required: boolean;
     readonly since?: string;
     readonly recovery_codes_left: number;
@@ -193,7 +194,7 @@ export interface InvitationItem {
 
 export interface TeamAnswer {
   readonly members: readonly TeamMember[];
-  /** Open ones. */
+  /** Only open ones. */
   readonly invitations: readonly InvitationItem[];
 }
 
@@ -205,13 +206,13 @@ export interface InviteRequest {
 /** The link works for 24 hours, for one person. */
 export interface InvitedAnswer {
   readonly invitation: InvitationItem;
-  /** It went to the invited address, and to nobody else. */
+  /** True if the link was mailed, to the invited address only. */
   readonly mailed: boolean;
-  /** Shown once, where there is no mail server. */
+  /** Shown once, if there is no mail server. */
   readonly link?: string;
 }
 
-/** What stands behind the # of the link in the mail. */
+/** The part after the # of the link in the mail. */
 export interface AddressProof {
   readonly token: string;
 }
@@ -221,31 +222,31 @@ export interface RoleRequest {
 }
 
 export interface LooksAnswer {
-  /** Newest first, the last 200: who looked, at what. */
+  /** The last 200 looks, newest first, with operator and subject. */
   readonly looks: readonly { readonly at: string; readonly by: string; readonly what: string }[];
 }
 
-/** Of one project that the person is in, or of the service for an operator. */
+/** Choices for one project of the person, or for the service if an operator. */
 export interface NotificationChoice {
   readonly project_id?: string;
   readonly kinds: readonly NotificationKind[];
   readonly last_mail_at?: string;
-  /** Mails are not taken just now; they are tried again. */
+  /** Mails are failing at present and will be retried. */
   readonly failing?: { readonly since: string; readonly fault: string };
-  /** So many things were in no mail, since none was taken for a day, or the address was refused. */
+  /** Number of notifications that were never mailed, because mails failed for a day or the address was refused. */
   readonly given_up?: { readonly at: string; readonly count: number; readonly fault: string };
 }
 
-/** Replaces what was chosen for one project, or by an operator, who names none. */
+/** Replaces the choices for one project, or those of an operator, who names no project. */
 export interface NotificationsRequest {
   readonly project_id?: string;
   readonly kinds: readonly NotificationKind[];
 }
 
 export interface NotificationsAnswer {
-  /** Where mails go: the person's own address. */
+  /** The person's own address, which receives the mails. */
   readonly email: string;
-  /** Nothing is mailed before the address is proven: POST /api/security/address/send. */
+  /** Nothing is mailed until the address is proven: POST /api/security/address/send. */
   readonly must_prove_address?: true;
   readonly is_mail_set_up: boolean;
   readonly mails_per_hour: number;

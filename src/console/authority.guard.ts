@@ -1,7 +1,7 @@
 /**
- * The guard before every route of a console: what the route declares (authority.ts) against who is signed in. In this
- * order: declaration, audience, session, stage, role, project, fresh sign-in, the person's budget, body. What is not
- * declared answers nobody.
+ * The guard of every console route. Compares the route's declaration (authority.ts) with the signed-in person. It
+ * checks, in this order: declaration, audience, session, stage, role, project, fresh sign-in, the person's budget,
+ * body. Refuses routes without a declaration.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -63,7 +63,7 @@ export class AuthorityGuard implements CanActivate {
     const body = await receiveBody(request, limits);
     if (body !== undefined) {
       request.body = plainOf(body.root);
-      // A body may be long on its way: who was signed out or removed meanwhile does nothing any more.
+      // A body may take long to arrive, so a person who was signed out or removed meanwhile is refused.
       admitted = await this.admit(request, terms, requestId);
     }
     const { session, caller } = admitted;
@@ -73,7 +73,7 @@ export class AuthorityGuard implements CanActivate {
     return true;
   }
 
-  /** Whose request it is, as of now. Throws 401, 403 and 404. */
+  /** Returns the present session and caller of the request. Throws 401, 403 and 404. */
   private async admit(
     request: Request,
     terms: AuthorityTerms,
@@ -106,12 +106,15 @@ export class AuthorityGuard implements CanActivate {
   private async sessionOf(request: Request): Promise<SessionRow> {
     const token = sessionCookie(request, this.config);
     const session = token === undefined ? undefined : await this.sessions.find(token, this.config.audience);
-    // Who is in nothing any more has no business here, whatever is left of the sessions.
+    // A person without memberships cannot use the console, even with a remaining session.
     if (session === undefined || session.memberships.length === 0) throw signInFirst();
     return session;
   }
 
-  /** Throws 404 for a project that a merchant is not in, as for one that is not there; 403 for a lesser role. */
+  /**
+   * Throws 404 for a project that the merchant is not a member of, as for one that does not exist; 403 if the role does
+   * not suffice.
+   */
   private callerOf(session: SessionRow, terms: RoleAuthority, request: Request, requestId: string): ConsoleCaller {
     const { audience } = this.config;
     const allowed: readonly string[] = terms[audience] ?? [];
@@ -145,14 +148,14 @@ function projectOf(request: Request): string {
   return id;
 }
 
-/** The one project that a request reads of all; what is no id of one, its handler refuses. */
+/** Returns the one project that a request of the whole service reads. The handler refuses an invalid id. */
 function projectSeen(terms: AuthorityTerms, { params, query }: Request): string | undefined {
   if (!('looksAt' in terms)) return undefined;
   const id: unknown = { ...query, ...params }[terms.looksAt];
   return typeof id === 'string' && UUID.test(id) ? id : undefined;
 }
 
-/** Throws 403 SECOND_FACTOR while the session waits for a code, or for a second factor to be set up. */
+/** Throws 403 SECOND_FACTOR while the session waits for a code, or for the setup of a second factor. */
 function requireStage({ stage }: SessionRow, terms: AuthorityTerms): void {
   const open = 'open' in terms ? terms.open : 'whole';
   if (open === 'any_stage' || stage === open || (stage === 'signed_in' && open !== 'second_factor')) return;

@@ -1,6 +1,6 @@
 /**
- * What each route of the console declares about who may call it. The guard judges by nothing else, and a test walks
- * every route: one without a declaration answers nobody.
+ * Declares the permitted callers of each console route. The guard uses nothing else and refuses a route without a
+ * declaration; a test checks every route.
  *
  *   @Controller('api/projects/:project_id/keys')
  *   class KeysController {
@@ -13,27 +13,28 @@ import type { Audience, OperatorRole, PersonRole, ProjectRole } from '../domain/
 
 export const AUTHORITY = 'console:authority';
 
-/** A route that takes who is signed in, by role. At least one of `merchant` and `operator`. */
+/** A route for signed-in people, by role. At least one of `merchant` and `operator` is set. */
 export interface RoleAuthority {
-  /** Who of merchants; a console of the other audience has no such route. */
+  /** Roles of merchants; if absent, a merchants' console does not have this route. */
   readonly merchant?: readonly ProjectRole[];
   readonly operator?: readonly OperatorRole[];
   /**
    * `project`: the path names one as `:project_id`; a merchant must be its member with one of the roles, and an
-   * operator's look is audited. `service`: no project (operators alone). `self`: the person's own; any role will do.
+   * operator's look is audited. `service`: no project (operators only). `self`: the person's own data; any role
+   * suffices.
    */
   readonly scope: 'project' | 'service' | 'self';
-  /** The parameter of a `service` route’s path or query that names one project: a look at that one is audited as well. */
+  /** Parameter of a `service` route's path or query that names one project; a look at it is audited too. */
   readonly looksAt?: 'id' | 'project';
-  /** Wants the password (and code) given within the last ten minutes. */
+  /** Requires that the password (and code) was given within the last ten minutes. */
   readonly again?: true;
 }
 
-/** A route without a session, or with one that is not whole yet. */
+/** A route without a session, or for a session that is not complete yet. */
 export interface OpenAuthority {
   /**
-   * `anyone`: nobody needs to be signed in. `any_stage`: any living session, whatever it waits for. `second_factor`: one
-   * that waits for its code. `enrol`: one that has still to set up a second factor, or is whole.
+   * `anyone`: no session is needed. `any_stage`: any active session, regardless of its stage. `second_factor`: one that
+   * waits for its code. `enrol`: one that must set up a second factor, or is complete.
    */
   readonly open: 'anyone' | 'any_stage' | 'second_factor' | 'enrol';
   readonly again?: true;
@@ -43,15 +44,15 @@ export type AuthorityTerms = RoleAuthority | OpenAuthority;
 
 export const Authority = (terms: AuthorityTerms) => SetMetadata(AUTHORITY, terms);
 
-/** Who calls, as the guard found them; handlers get it by `@Person()`. */
+/** The caller that the guard identified; handlers receive it by `@Person()`. */
 export interface ConsoleCaller {
   readonly audience: Audience;
   readonly personId: string;
   readonly email: string;
   readonly sessionId: string;
-  /** In the project of the path, or of the operator. */
+  /** Role in the project of the path, or as an operator. */
   readonly role: PersonRole | undefined;
-  /** Of the path, where the route's scope is a project. */
+  /** Id from the path, if the route's scope is a project. */
   readonly projectId: string | undefined;
   readonly sourceAddress: string;
   readonly requestId: string;

@@ -1,4 +1,4 @@
-/** Auto-delegations as the pages show them: what each waits for, which key pays, and what it costs. Reads only. */
+/** Renders auto-delegations for the pages: next event, paying key, and costs. Reads only. */
 import { Injectable } from '@nestjs/common';
 import {
   autoDelegationBody,
@@ -47,7 +47,7 @@ export class AutoDelegationAnswers {
     };
   }
 
-  /** What these terms would mean for the project. Throws as `costs`. */
+  /** Returns the effect of these terms on the project. Throws as `costs`. */
   async preview(projectId: string, terms: AutoDelegationTerms): Promise<KeepingPreview> {
     const costs = await this.costs(terms);
     const { balance, available } = await this.topUp.balance(projectId);
@@ -90,7 +90,7 @@ export function autoDelegationShape(row: AutoDelegationJson, shown: Shown): Auto
   });
 }
 
-/** What it waits for. */
+/** Returns the event that the auto-delegation waits for. */
 function nextOf(row: AutoDelegationJson, status: AutoDelegationShape['status']): AutoDelegationShape['next'] {
   const at = (time: string | null) => (time === null ? {} : { at: new Date(time).toISOString() });
   switch (status) {

@@ -1,4 +1,4 @@
-/** The addresses that a project keeps supplied. Owners change them; what each act does is the service's of API and CLI. */
+/** Routes for a project's auto-delegations. Only owners change them. The services of API and CLI perform each act. */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import {
   AUTO_DELEGATION_STATUSES,
@@ -26,7 +26,7 @@ import { limitOf, OneOf } from './lists.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], scope: 'project', again: true } as const;
-/** Says what it would cost: nothing changes. */
+/** For previews of costs, which change nothing. */
 const ASKS = { merchant: ['owner'], scope: 'project' } as const;
 
 class AutoQuery extends PageQuery {
@@ -133,7 +133,7 @@ export class AutoDelegationPagesController {
     return termsOf(request, longestDurationSec(await this.prices.list()));
   }
 
-  /** The key that pays already, as long as it may order, or else the primary one. Throws 409 when that is revoked. */
+  /** Returns the key that pays at present, if it may order, or else the primary key. Throws 409 if that is revoked. */
   private async payingKey(projectId: string, address: string): Promise<string> {
     const keys = (await this.keys.list(projectId)).filter(({ scopes }) => scopes.includes('order'));
     const present = await this.present(projectId, address);

@@ -1,4 +1,4 @@
-/** Who calls, as the guard found them, on the request itself. */
+/** Stores the caller that the guard identified on the request. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { invariant } from '../domain/errors.js';
@@ -7,12 +7,12 @@ import type { SessionRow } from '../people/sessions.js';
 import type { Visitor } from '../people/sign-in.js';
 import type { ConsoleCaller } from './authority.js';
 
-/** What the guard puts on a request that it admits. */
+/** Set by the guard on each admitted request. */
 export interface Admitted {
   readonly visitor: Visitor;
   /** Undefined on a route that anyone may call. */
   readonly session: SessionRow | undefined;
-  /** Undefined until the session is whole. */
+  /** Undefined until the session is complete. */
   readonly caller: ConsoleCaller | undefined;
 }
 
@@ -31,14 +31,14 @@ function admitted(context: ExecutionContext): Admitted {
   return found;
 }
 
-/** Who is signed in, of a route that declares roles. */
+/** The signed-in caller, on a route that declares roles. */
 export const Person = createParamDecorator((_data: unknown, context: ExecutionContext): ConsoleCaller => {
   const { caller } = admitted(context);
   invariant(caller !== undefined, 'a route without roles has no caller');
   return caller;
 });
 
-/** The session, of a route that wants one. */
+/** The session, on a route that requires one. */
 export const Session = createParamDecorator((_data: unknown, context: ExecutionContext): SessionRow => {
   const { session } = admitted(context);
   invariant(session !== undefined, 'a route for anyone has no session');
@@ -50,7 +50,7 @@ export const From = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Visitor => admitted(context).visitor,
 );
 
-/** Who acts, for the audit log; `reason`: what a person gave, or what the act says by itself. */
+/** Returns the author for the audit log. `reason` is the person's own text, or a default. */
 export const authorOf = ({ email, audience }: ConsoleCaller, reason = `in the ${audience}s’ console`): Author => ({
   actor: email,
   reason,

@@ -1,18 +1,23 @@
-/** The chain's clock as the records have it. */
+/** The chain's time according to the records. */
 
-/** TRON: a block is solid once 19 of the 27 witnesses built on it, one each 3 s. A chain of few witnesses is quicker. */
+/**
+ * TRON: a block is solid once 19 of the 27 witnesses built on it, one every 3 s. A chain with fewer witnesses is
+ * faster.
+ */
 const SOLID_LAG_MAX = `interval '${(19 * 3).toString()} seconds'`;
 
 /**
- * SQL: the head's time: that of the newest solid block that was read, how far it was behind the database's clock by then,
- * and what has gone by since; null when none was read for five minutes. Rentals end by it.
+ * SQL: estimated time of the head, by which rentals end. It is the time of the newest solid block read, plus its lag
+ * behind the database's clock at the reading, plus the time since. Null if no block was read for five minutes.
  */
 const CHAIN_AT = `(SELECT c.block_at + least(greatest(c.read_at - c.block_at, interval '0'), ${SOLID_LAG_MAX})
         + (clock_timestamp() - c.read_at) FROM deposit_cursor c
       WHERE c.read_at > clock_timestamp() - interval '5 minutes')`;
 
-/** SQL: `CHAIN_AT`, or the database's clock where nothing better is known. */
+/** SQL: `CHAIN_AT`, or the database's clock if that is null. */
 export const CHAIN_NOW = `coalesce(${CHAIN_AT}, clock_timestamp())`;
 
-/** SQL: the clock that an order `o` ends by: `CHAIN_AT`; of a test order, which is on no chain, the database's. */
+/**
+ * SQL: the clock that ends an order `o`: `CHAIN_AT`, or the database's clock for a test order, which is on no chain.
+ */
 export const END_CLOCK = `CASE WHEN o.test THEN clock_timestamp() ELSE ${CHAIN_AT} END`;

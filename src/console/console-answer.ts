@@ -1,4 +1,4 @@
-/** Every refusal of a console in one form: `{ error, msg, details? }`. What went wrong underneath stays out of it. */
+/** Renders every refusal of a console as `{ error, msg, details? }`, without the underlying error. */
 import type { ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { ConsoleError } from '../domain/console-error.js';
@@ -28,7 +28,7 @@ function refusalOf(thrown: unknown): Refusal {
     const headers = retryAfterSec === undefined ? JSON_TYPE : { ...JSON_TYPE, 'Retry-After': retryAfterSec.toString() };
     return { status, code, msg, details, headers, cause: undefined };
   }
-  // What a command is refused with, the services of the commands refuse a page with too.
+  // The services of the commands refuse pages with the errors that they refuse commands with.
   if (thrown instanceof OperatorError) {
     const { code, message: msg } = thrown;
     if (isErrorCode(code)) {
@@ -45,7 +45,7 @@ function refusalOf(thrown: unknown): Refusal {
   return { status, code, msg, details, headers: errorHeaders(error), cause };
 }
 
-/** Answers `thrown`, unless the answer has already begun or nobody is there any more. */
+/** Answers `thrown`, unless the answer has begun or the client is gone. */
 export function answerConsoleError(thrown: unknown, request: Request, response: ServerResponse, log: Log): void {
   const context = requestContextOf(request);
   if (thrown instanceof ClientGoneError) {

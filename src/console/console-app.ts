@@ -1,4 +1,4 @@
-/** The HTTP side of a console: who may ask at all, its pages, and the routes under /api. */
+/** The HTTP application of a console: host and origin checks, its pages, and the routes under /api. */
 import type { DynamicModule } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
@@ -15,7 +15,7 @@ import { UNSUBSCRIBE_PATH, Unsubscriptions } from './unsubscriptions.js';
 
 const YEAR_SEC = 365 * 24 * 3600;
 
-/** On every answer, JSON and files alike; a page brings a policy of its own. */
+/** Headers of every answer, JSON and files alike; a page sets its own policy. */
 function headersOf({ isSecure }: ConsoleConfig): ReadonlyMap<string, string> {
   return new Map([
     ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -29,14 +29,17 @@ function headersOf({ isSecure }: ConsoleConfig): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Makes the console's application, not listening yet. `pagesFolder`: what was built of packages/console. Throws StartError. */
+/**
+ * Creates the console's application, not listening yet. `pagesFolder` is the build output of packages/console. Throws
+ * StartError.
+ */
 export async function createConsoleApp(
   module: DynamicModule,
   config: ConsoleConfig,
   pagesFolder: string,
 ): Promise<NestExpressApplication> {
   const pages = new Pages(pagesFolder, config.audience);
-  // It needs the application's metrics, which are made below.
+  // Set later, because they need the application's services.
   const later: { reports?: CspReports; unsubscriptions?: Unsubscriptions } = {};
   const before = (request: Request, response: Response): boolean => {
     requireOwnHost(request, config.url);

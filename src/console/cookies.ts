@@ -1,4 +1,4 @@
-/** The two cookies of a console: the session's token, and what the browser is known by once a person signed in with it. */
+/** The two cookies of a console: the session's token, and a device token for browsers that have signed in before. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleConfig } from '../config/console-config.js';
 import type { SignedIn } from '../people/sign-in.js';
@@ -8,11 +8,13 @@ const VALUE = /^[A-Za-z0-9._-]{1,200}$/;
 
 type Terms = Pick<ConsoleConfig, 'audience' | 'isSecure'>;
 
-/** `__Host-` wants https; without it the console is on this machine, where the two audiences share a host. */
+/**
+ * The prefix `__Host-` requires https. Without https the console is on this machine, where both audiences share a host.
+ */
 const nameOf = ({ audience, isSecure }: Terms, what: 'session' | 'device'): string =>
   `${isSecure ? '__Host-' : ''}${audience}-${what}`;
 
-/** One that was sent twice is none: nobody says which of them counts. */
+/** A cookie that was sent twice counts as absent, because either value could be forged. */
 function cookieOf(request: IncomingMessage, name: string): string | undefined {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
   const values = pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
@@ -30,14 +32,14 @@ function lineOf(terms: Terms, what: 'session' | 'device', value: string, more: s
   return `${nameOf(terms, what)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${more}`;
 }
 
-/** Gives the browser its session, and after a sign-in what it is known by. The session's cookie ends with the browser. */
+/** Sets the session cookie, and after a sign-in also the device cookie. The session cookie ends with the browser. */
 export function giveCookies(response: ServerResponse, terms: Terms, { token, deviceCookie: device }: SignedIn): void {
   response.appendHeader('Set-Cookie', lineOf(terms, 'session', token, ''));
   if (device === undefined) return;
   response.appendHeader('Set-Cookie', lineOf(terms, 'device', device, `; Max-Age=${DEVICE_LIFE_SEC.toString()}`));
 }
 
-/** Takes the session away; the browser stays known. */
+/** Removes the session cookie; the device cookie remains. */
 export function takeCookie(response: ServerResponse, terms: Terms): void {
   response.appendHeader('Set-Cookie', lineOf(terms, 'session', '', '; Max-Age=0'));
 }

@@ -1,4 +1,4 @@
-/** Credits that operators book: at once up to a limit, above it once another admin approves. */
+/** Routes for booking credits. Up to a limit they are booked immediately, above it after another admin's approval. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
 import { CreditRequests, type Admin } from '../billing/credit-requests.js';
 import { Ledger, type Booked } from '../billing/ledger.js';

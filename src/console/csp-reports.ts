@@ -1,4 +1,7 @@
-/** What browsers report of the policy that a page broke: counted, and one in a while logged. Anybody can send such reports. */
+/**
+ * Counts the browsers' reports of violated content security policies, and logs one every 10 s. Anyone can send such
+ * reports.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
@@ -28,7 +31,7 @@ export class CspReports {
     });
   }
 
-  /** Always 204: who reports learns nothing. */
+  /** Always answers 204, so that the sender learns nothing. */
   take(request: IncomingMessage, response: ServerResponse): void {
     this.reports.inc();
     const answer = (): void => {
@@ -49,7 +52,7 @@ export class CspReports {
   }
 }
 
-/** What broke what; the page's address stays out, since paths hold keys of orders. */
+/** Returns directive and blocked URI. The page's address is omitted, because paths contain keys of orders. */
 function partsOf(bytes: Buffer): Record<string, string> | undefined {
   try {
     const body = JSON.parse(bytes.toString('utf8')) as { readonly 'csp-report'?: Readonly<Record<string, unknown>> };

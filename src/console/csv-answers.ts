@@ -1,4 +1,4 @@
-/** Writes exactly the rows of a filter as CSV, as fast as the browser takes them. */
+/** Streams the rows of a filter as CSV, at the browser's pace. */
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { forPeople, type CsvCell } from '../base/csv.js';
@@ -8,7 +8,7 @@ import { Replica } from '../store/replica.js';
 import { csvHeaders, csvPages, type Numbered, type ReadOn } from './lists.js';
 
 interface CsvAnswer<Row extends Numbered> {
-  /** Of the file, without its ending. */
+  /** File name without extension. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly read: ReadOn<Row>;

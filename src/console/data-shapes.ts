@@ -1,27 +1,29 @@
 /**
- * What the browser asks of a project's data and what it is answered: types only, so that the pages build against them.
- * What does not apply is absent, never null; times are ISO 8601 in UTC; amounts of TRX and USDT are decimal texts; names,
- * reasons and metadata are data and come as they were given. Every path begins with `/api/projects/{project}`; a caller
- * without a membership gets 404. Operators read the same paths, and each of their looks is audited.
+ * Requests and answers of the routes for a project's data. Types only, so that the pages can import them. Members that
+ * do not apply are absent, never null; times are ISO 8601 in UTC; amounts of TRX and USDT are decimal text. Names,
+ * reasons and metadata are unescaped user data.
+ *
+ * Every path begins with `/api/projects/{project}`; a caller without a membership gets 404. Operators read the same
+ * paths, and each of their looks is audited.
  */
 
 /** 10 000 000 credits are one dollar. */
 export interface Money {
   readonly credits: number;
-  /** As a decimal text, with its sign. */
+  /** Decimal text with its sign. */
   readonly usd: string;
 }
 
-/** Lists: `?limit=1–100&cursor=`; nothing counts a whole table. */
+/** Lists take `?limit=1–100&cursor=`. No list counts a whole table. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** Absent on the last page. */
   readonly next_cursor?: string;
-  /** Of the first page: what `GET …/new?since=` counts from. */
+  /** On the first page: the mark from which `GET …/new?since=` counts. */
   readonly newest?: string;
 }
 
-/** `GET {list}/new?since=` with the same filters: how many came since, at most 100. */
+/** `GET {list}/new?since=` with the same filters: the number of newer items, at most 100. */
 export interface NewCount {
   readonly count: number;
 }
@@ -30,14 +32,14 @@ export interface NewCount {
 
 export type KeyScope = 'read' | 'quote' | 'order' | 'manage';
 
-/** `GET /keys` → `{ items: ApiKeyShape[] }`, the primary first; `?all=true`: the revoked ones too. */
+/** `GET /keys` → `{ items: ApiKeyShape[] }`, the primary first; `?all=true` includes revoked ones. */
 export interface ApiKeyShape {
   readonly id: string;
   readonly name: string;
-  /** It alone verifies MD5, and has all scopes. */
+  /** The primary key has all scopes, and only it verifies MD5. */
   readonly is_primary: boolean;
   readonly scopes: readonly KeyScope[];
-  /** Addresses and CIDR ranges; empty: any. */
+  /** Addresses and CIDR ranges; empty means any. */
   readonly allowed_sources: readonly string[];
   readonly daily_cap?: Money;
   readonly spent_today: Money;
@@ -56,22 +58,24 @@ export interface MakeKey {
   readonly daily_cap_credits?: number;
 }
 
-/** `POST /keys/{id}` → `ApiKeyShape`. What is absent stays. */
+/** `POST /keys/{id}` → `ApiKeyShape`. Absent members are not changed. */
 export interface ChangeKey {
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];
   readonly allowed_sources?: readonly string[];
-  /** 0 lets it spend nothing; to lift it, `no_daily_cap`. */
+  /** 0 allows no spending; `no_daily_cap` removes the cap. */
   readonly daily_cap_credits?: number;
   readonly no_daily_cap?: boolean;
 }
 
-/** `GET /sources`; also of `POST /sources`. A caller must be allowed by the project's list and by its key's. */
+/**
+ * `GET /sources`; also the answer of `POST /sources`. A caller must be allowed by the project's list and by its key's.
+ */
 export interface SourcesShape {
-  /** Of the whole project; empty: any. */
+  /** For the whole project; empty means any. */
   readonly allowed_sources: readonly string[];
   readonly keys: readonly { readonly id: string; readonly name: string; readonly allowed_sources: readonly string[] }[];
-  /** Whose requests were taken lately, the newest first: at most twenty of a key, to the minute. */
+  /** Recent sources of accepted requests, newest first: at most twenty per key, with one-minute precision. */
   readonly callers: readonly RecentCaller[];
 }
 
@@ -79,33 +83,33 @@ export interface RecentCaller {
   readonly address: string;
   readonly key: { readonly id: string; readonly name: string };
   readonly at: string;
-  /** By the lists as they are now. */
+  /** According to the present lists. */
   readonly allowed: boolean;
 }
 
 /** `POST /sources/check` → `SourcesCheck`, and changes nothing; `POST /sources` → `SourcesShape`. */
 export interface SetSources {
-  /** Empty: any. */
+  /** Empty means any. */
   readonly allowed_sources: readonly string[];
-  /** The key whose list it is; absent: the project's. */
+  /** The key to which the list belongs; absent for the project's list. */
   readonly key_id?: string;
 }
 
 export interface SourcesCheck {
-  /** Who is allowed now and would not be. */
+  /** Callers that are allowed now and would no longer be. */
   readonly locked_out: readonly RecentCaller[];
   readonly still_allowed: number;
 }
 
 /** `POST /keys/{id}/rotate` → `KeySecret`. */
 export interface RotateKey {
-  /** Both secrets verify meanwhile: 0 to 604 800. */
+  /** Seconds for which both secrets verify: 0 to 604 800. */
   readonly overlap_sec: number;
 }
 
-/** `GET /keys/{id}/made`, and in the answers to rotating and revoking: what goes on without a signature. */
+/** `GET /keys/{id}/made`, and in the answers to rotating and revoking: objects that continue without a signature. */
 export interface MadeByKey {
-  /** URLs without their queries, which may hold a token of the receiver's. */
+  /** URLs without their queries, which may hold a token of the receiver. */
   readonly webhooks: readonly { readonly id: string; readonly url: string }[];
   /** Addresses, the newest 100. */
   readonly auto_delegations: readonly string[];
@@ -123,7 +127,7 @@ export interface KeySecret {
 /** `POST /keys/{id}/revoke` → */
 export interface RevokedKey {
   readonly key: ApiKeyShape;
-  /** Auto-delegations among it pause until another key sets them. */
+  /** The auto-delegations in it pause until another key sets them. */
   readonly made: MadeByKey;
 }
 
@@ -132,20 +136,20 @@ export interface RevokedKey {
 /** `GET /balance` */
 export interface BalanceShape {
   readonly balance: Money;
-  /** What may be spent: with the debt that a postpaid project may make. Absent: without a limit. */
+  /** Credits that may be spent, including a postpaid project's allowed debt. Absent means no limit. */
   readonly available?: Money;
   readonly is_postpaid: boolean;
   readonly frozen: boolean;
   readonly low_balance?: Money;
   readonly daily_cap?: Money;
   readonly spent_today: Money;
-  /** Of the last seven whole days, a day. */
+  /** Daily average over the last seven days, or since a younger project's first entry. */
   readonly spent_per_day: Money;
-  /** At that rate; absent while nothing is spent, or nothing ends. */
+  /** Days at that rate, to a tenth; absent if nothing is spent or the credits are unlimited. */
   readonly days_left?: number;
 }
 
-/** `GET /deposit-address`; 404 while deposits are not in use here. */
+/** `GET /deposit-address`; 404 if deposits are not in use here. */
 export interface DepositAddressShape {
   readonly address: string;
   readonly network: string;
@@ -153,10 +157,10 @@ export interface DepositAddressShape {
     readonly asset: 'TRX' | 'USDT';
     readonly contract?: string;
     readonly minimum: string;
-    /** Of TRX: whether what contracts send is seen too. */
+    /** For TRX: true if transfers by contracts are detected too. */
     readonly from_contracts?: boolean;
   }[];
-  /** The account's key gives this very address again; otherwise the answer is a refusal. */
+  /** When the address was derived again from the account's key; a mismatch is refused. */
   readonly checked_at: string;
 }
 
@@ -173,7 +177,7 @@ export interface DepositShape {
   readonly from_address: string;
   readonly status: DepositStatusName;
   readonly reason?: string;
-  /** What the status means and what comes next, in a sentence. */
+  /** A sentence on the status and the next step. */
   readonly says: string;
   readonly usd_rate?: string;
   readonly credited?: Money;
@@ -184,8 +188,8 @@ export interface DepositShape {
 }
 
 /**
- * `GET /arrivals?after=`: what of the project came after a position: deposits, orders' moves, anything that has an event.
- * Cheap, to be asked every few seconds; `after` is the `position` of the answer before, absent: from now.
+ * `GET /arrivals?after=`: events of the project after a position. Cheap enough to poll every few seconds. `after` is
+ * the `position` of the previous answer; absent means from now.
  */
 export interface Arrivals {
   readonly position: number;
@@ -198,7 +202,10 @@ export interface Arrivals {
 export type OrderStatusName = 'reserved' | 'placed' | 'unresolved' | 'delivered' | 'refunded';
 export type OrderKindName = 'rental' | 'activation';
 
-/** `GET /orders?status=&kind=&receiver=&reference=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` of the same filter. */
+/**
+ * `GET /orders?status=&kind=&receiver=&reference=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` with the same
+ * filter.
+ */
 export interface OrderLine {
   readonly id: number;
   readonly key: string;
@@ -213,12 +220,12 @@ export interface OrderLine {
   readonly delivered_at?: string;
   readonly ends_at?: string;
   readonly reclaimed_at?: string;
-  /** From its request to its delivery, by the service's own clock. */
+  /** Time from acceptance to delivery, by the service's clock. */
   readonly delivered_in_ms?: number;
   readonly error_code?: string;
 }
 
-/** One moment of the timeline: by the chain's clock, by ours, or both; the two are never compared. */
+/** One moment of the timeline, by the chain's clock, by ours, or by both; the two are never compared. */
 export interface OrderMoment {
   readonly what: string;
   readonly at?: string;
@@ -238,14 +245,14 @@ export interface OrderProof {
   readonly block_id?: string;
   readonly block_timestamp?: string;
   readonly explorer_url?: string;
-  /** A command that asks a node of one's own choice. */
+  /** A command that queries any node of the reader's choice. */
   readonly check: string;
 }
 
-/** What an address could use of energy, from wherever it has it. */
+/** Usable energy of an address, from all sources. */
 export interface EnergyReading {
   readonly energy: number;
-  /** The newest block that was known as the node was asked: it is of this block, or of a later one. */
+  /** The newest known block when the node was read; the reading is of this block or a later one. */
   readonly block_number: number;
 }
 
@@ -263,7 +270,7 @@ export interface OrderDelivery {
   readonly next_attempt_at?: string;
 }
 
-/** `GET /orders/{key}`: the story of one order with its proof. */
+/** `GET /orders/{key}`: the details of one order with its proof. */
 export interface OrderStory {
   /** `Delivered in 3.4 s; ends in 41 min`, by `read_at` and the chain's head. */
   readonly sentence: string;
@@ -271,7 +278,7 @@ export interface OrderStory {
   readonly order: OrderLine;
   readonly actions: readonly ('extend' | 'resend' | 'top_up' | 'receipt')[];
   readonly timeline: readonly OrderMoment[];
-  /** How many blocks until its own cannot leave the chain any more; absent: it is in none, or that is not known. */
+  /** Blocks until the order's own block is final; absent if there is none, or if the number is unknown. */
   readonly blocks_to_final?: number;
   readonly money: {
     readonly quoted?: Money;
@@ -279,10 +286,10 @@ export interface OrderStory {
     readonly price_sun: number;
     readonly price_trx: string;
     readonly trx_usd: string;
-    /** What burning TRX for the same energy would have cost then; absent while not known. */
+    /** Cost of burning TRX for the same energy, at the fee of `burning_as_of`; absent if unknown. */
     readonly burning_sun?: number;
     readonly burning_trx?: string;
-    /** 'order' where the energy fee of that time is known, 'now' where today's stands in for it. */
+    /** 'order' if the energy fee of that time is known, 'now' if today's fee is used instead. */
     readonly burning_as_of?: 'order' | 'now';
     readonly extensions: readonly {
       readonly key: string;
@@ -295,19 +302,19 @@ export interface OrderStory {
     readonly entries: readonly LedgerLine[];
   };
   readonly proof: readonly OrderProof[];
-  /** Of the receiver, before anything of the order was sent, and once its block was there; each absent where it was not read. */
+  /** The receiver's energy before anything was sent, and after the order's block; each absent if it was not read. */
   readonly receiver_energy?: { readonly before?: EnergyReading; readonly after?: EnergyReading };
   readonly request: {
     readonly key_name?: string;
     readonly key_id?: string;
     readonly idempotency_key: string;
-    /** Chosen by the service: `direct_…`, `nonce_…`, `auto_…`. */
+    /** True if the service chose it: `direct_…`, `nonce_…`, `auto_…`. */
     readonly is_own_key: boolean;
-    /** How often the same request came again and was answered with this order, some seconds late. */
+    /** Number of idempotent replays of this request; some seconds late. */
     readonly replays: number;
     readonly last_replayed_at?: string;
     readonly request_id?: string;
-    /** As the service understood it. */
+    /** The request after parsing. */
     readonly body: Readonly<Record<string, unknown>>;
   };
   readonly events: readonly {
@@ -320,21 +327,21 @@ export interface OrderStory {
   readonly deliveries: readonly OrderDelivery[];
   /** The order as the signed API answers it. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** The request as a command that signs by HMAC with a secret of the environment. */
+  /** The request as a command that signs by HMAC with a secret from the environment. */
   readonly curl: string;
   readonly why_refunded?: RefundReason;
   readonly operator?: OperatorOrder;
 }
 
-/** Why an order was refunded, in words; also `GET /orders/{key}/refund`. */
+/** The reason for a refund, in words; also `GET /orders/{key}/refund`. */
 export interface RefundReason {
   readonly summary: string;
   readonly error_code: string;
   readonly refunded?: Money;
   readonly refunded_at?: string;
-  /** What is known and from where, in order. */
+  /** Known facts with their sources, in order. */
   readonly evidence: readonly { readonly at?: string; readonly chain_at?: string; readonly says: string }[];
-  /** What to do about it. */
+  /** Recommended action. */
   readonly advice: string;
 }
 
@@ -363,7 +370,7 @@ export interface OperatorOrder {
     readonly expires_at: string;
     readonly block_number?: number;
     readonly fee_sun?: number;
-    /** What proved it, or proved that it can never happen. */
+    /** Proof of inclusion, or proof of death. */
     readonly evidence?: Readonly<Record<string, unknown>>;
   }[];
   readonly broadcasts: readonly {

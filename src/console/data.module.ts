@@ -1,6 +1,7 @@
 /**
- * The data of projects for browsers: the services that commands use, under the controllers of the console. Wants of the
- * platform: ConsoleConfig, Config, Sealers and Database, which for a console are PublicSealers and ProjectDatabase.
+ * Wires the routes for projects' data: the services of the commands, and the console's controllers. Needs
+ * ConsoleConfig, Config, Sealers and Database from the platform; in a console these are PublicSealers and
+ * ProjectDatabase.
  */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
@@ -91,7 +92,7 @@ const FOR_OPERATORS = [
   SystemController,
 ];
 
-/** A console asks no node: it knows no head, and goes by the database's clock. */
+/** A console sends no node requests: it has no head and uses the database's clock. */
 const HEAD_EVERY_MS = 60_000;
 
 @Module({})

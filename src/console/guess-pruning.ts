@@ -1,11 +1,11 @@
-/** Deletes guesses that are past their windows. */
+/** Deletes expired guesses. */
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Repeater } from '../base/repeat.js';
 import { Log } from '../observability/logger.js';
 import { Guesses } from '../people/guesses.js';
 
 const EVERY_MS = 600_000;
-/** While there is more. */
+/** Pause while more rows remain. */
 const BUSY_MS = 100;
 const RETRY_MS = 60_000;
 

@@ -1,4 +1,3 @@
-/** The home of a project. */
 import { Controller, Get, Param } from '@nestjs/common';
 import { Authority } from './authority.js';
 import { MerchantHomes } from './home.service.js';

@@ -1,4 +1,4 @@
-/** The home of a project: what it has, what needs a person, what runs, and what was saved. Reads only, in bounded time. */
+/** The home page of a project: balance, problems, running rentals, and savings. Reads only, in bounded time. */
 import { Injectable } from '@nestjs/common';
 import { KeptReadings } from '../base/kept-readings.js';
 import { invariant } from '../domain/errors.js';
@@ -16,18 +16,21 @@ import { TopUp } from './top-up.service.js';
 
 const RUNNING_SHOWN = 20;
 const ORDERS_SHOWN = 10;
-/** The newest delivered orders, among which those are that are not settled: they were delivered within a minute. */
+/** Limits the newest delivered orders. Unsettled ones are among them, because they were delivered within a minute. */
 const ORDERS_MAX = 2_000;
-/** The newest of thirty days; beyond them the figures are of as many, and say since when. */
+/** Limits the newest entries of thirty days. Beyond it the figures cover only these, and state since when. */
 const ENTRIES_MAX = 50_000;
 const DAYS = 30;
-/** What is older than SETTLED_MS, which no transaction that writes entries lasts, is summed for each project and kept. */
+/**
+ * Entries older than SETTLED_MS are summed per project and cached, because no transaction that writes entries lasts
+ * longer.
+ */
 const MONTH_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1000 };
 const SETTLED_MS = 60_000;
 
 /**
- * Settled ones by the index of all rentals that run, whose length is what the pool can bear; the others were delivered a
- * moment ago.
+ * Running rentals. Settled ones come from an index of running rentals, whose size the pool bounds; the others were
+ * delivered a moment ago.
  */
 const RUNNING = {
   name: 'console_running',
@@ -45,9 +48,9 @@ const RUNNING = {
 };
 
 /**
- * By the entries of the ledger from `$3` to `$4`, of each UTC day: what was charged, less what was given back. Each sale of energy is held against burning
- * as much, at its own rate; an extension against what recovers in its time, a whole day's at most. Activations are spent,
- * and burn no energy.
+ * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. Each sale of energy is
+ * compared with burning the same amount at its own rate. An extension is compared with the energy that recovers in its
+ * time, at most a whole day's. Activations count as spent but burn no energy.
  */
 const MONTH = {
   name: 'console_month',
@@ -96,7 +99,7 @@ interface SettledMonth {
   readonly settledAt: Date;
 }
 
-/** A row for each thing that wants a person. */
+/** Returns one row per problem that needs a person. */
 const NEEDS = {
   name: 'console_needs',
   text: `SELECT 'webhook_failing' AS kind, w.url AS subject, s.failing_since AS since FROM webhook_endpoint w
@@ -118,7 +121,7 @@ interface NeedRow {
   readonly since: Date;
 }
 
-/** A ledger has no index by kind: what is a first step is among its oldest entries, or is left out. */
+/** The ledger has no index by kind: the first step is found only among its oldest entries. */
 const STEPS = {
   name: 'console_steps',
   text: `SELECT EXISTS (SELECT FROM (SELECT kind FROM credit_entry WHERE project_id = $1 ORDER BY id LIMIT 1000) oldest
@@ -192,7 +195,10 @@ export class MerchantHomes {
     });
   }
 
-  /** What burning would have cost by today's fee, at each order's own rate: the figures of the month are the sums of its days'. */
+  /**
+   * Returns the month's figures, which are the sums of its days. The cost of burning uses today's fee and each order's
+   * own rate.
+   */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
     const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
     const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity'))];
@@ -203,7 +209,7 @@ export class MerchantHomes {
       burning: fee === undefined ? undefined : total(of, (row) => burningOf(fee, BigInt(row.energy_rate))),
     });
     const { spent, forEnergy, burning: ofAll } = sumOf(rows);
-    // Of a month that begins with refunds of the one before it may be less than nothing.
+    // The sum may be negative if the month begins with refunds of the month before.
     const burning = ofAll === undefined || ofAll > 0n ? ofAll : 0n;
     const days = [...new Set(rows.map(({ day }) => day))].sort();
     return given<MerchantHome['last_30_days']>({
@@ -231,7 +237,7 @@ export class MerchantHomes {
     return { rows, settledAt: moments.settled_at };
   }
 
-  /** Of entries later than `from`, up to `to`. */
+  /** Reads entries later than `from`, up to `to`. */
   private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow[]> {
     const params = [projectId, ENTRIES_MAX, from, to];
     return this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
@@ -248,7 +254,7 @@ function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
   return of.reduce((sum, one) => sum + valueOf(one), 0n);
 }
 
-/** Credits for burning energy at a rate; given back where the energy was. */
+/** Returns the credits for burning energy at a rate; negative if the energy was refunded. */
 function burningOf(feeSun: bigint, energyRate: bigint): bigint {
   const isBack = energyRate < 0n;
   const credits: bigint = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);

@@ -1,6 +1,6 @@
 /**
- * As data-shapes.ts, of what a merchant's programs meet: webhooks, events, refused requests, auto-delegations; and the
- * home of a project. Paths begin with `/api/projects/{project}`.
+ * Like data-shapes.ts, for integrations: webhooks, events, refused requests, auto-delegations; and the home page. Paths
+ * begin with `/api/projects/{project}`.
  */
 import type { DeliveryStatusName, Money, OrderLine } from './data-shapes.js';
 
@@ -8,7 +8,7 @@ import type { DeliveryStatusName, Money, OrderLine } from './data-shapes.js';
 export interface WebhookShape {
   readonly id: string;
   readonly url: string;
-  /** Absent: every type. */
+  /** Absent means every type. */
   readonly types?: readonly string[];
   readonly description: string;
   readonly enabled: boolean;
@@ -34,16 +34,16 @@ export interface ChangeWebhook extends Partial<MakeWebhook> {
   readonly enabled?: boolean;
 }
 
-/** The secret is shown this once; also of `POST /webhooks/{id}/rotate { expire_old_after_sec }`. */
+/** The secret is shown this once; also the answer of `POST /webhooks/{id}/rotate { expire_old_after_sec }`. */
 export interface WebhookSecret {
   readonly webhook: WebhookShape;
   readonly secret: string;
 }
 
 /**
- * `GET /webhooks/{id}/deliveries?status=` → `Page<DeliveryShape>`. `POST /webhooks/{id}/test`,
- * `POST /webhooks/{id}/deliveries/{delivery}/resend` → one. `POST /webhooks/{id}/replay { after }` → `ReplayShape`.
- * `POST /webhooks/{id}/delete` → 204.
+ * `GET /webhooks/{id}/deliveries?status=` → `Page<DeliveryShape>`. `POST /webhooks/{id}/test`, `POST
+ * /webhooks/{id}/deliveries/{delivery}/resend` → one. `POST /webhooks/{id}/replay { after }` → `ReplayShape`. `POST
+ * /webhooks/{id}/delete` → `{ done: true }`.
  */
 export interface DeliveryShape {
   readonly id: number;
@@ -59,7 +59,7 @@ export interface DeliveryShape {
   readonly ended_at?: string;
   readonly last_status?: number;
   readonly last_error?: string;
-  /** Owners alone. */
+  /** Only for owners. */
   readonly last_answer?: string;
   readonly last_duration_ms?: number;
 }
@@ -80,7 +80,7 @@ export interface EventShape {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `GET /requests` → `Page<RefusedShape>`: what was answered with 400 or 401 in the last seven days, and why. */
+/** `GET /requests` → `Page<RefusedShape>`: requests answered with 400 or 401 in the last seven days, with reasons. */
 export interface RefusedShape {
   readonly at: string;
   readonly request_id: string;
@@ -91,11 +91,11 @@ export interface RefusedShape {
   readonly reason: string;
   readonly source_address: string;
   readonly key?: string;
-  /** How many of the same were left out before it. */
+  /** Number of equal refusals that were omitted before it. */
   readonly omitted?: number;
 }
 
-/** `GET /settings`; also of `POST /settings`. */
+/** `GET /settings`; also the answer of `POST /settings`. */
 export interface ProjectSettings {
   readonly id: string;
   readonly name: string;
@@ -111,27 +111,27 @@ export interface ProjectSettings {
   readonly low_balance?: Money;
 }
 
-/** `POST /settings` → `ProjectSettings`. What is absent stays. */
+/** `POST /settings` → `ProjectSettings`. Absent members are not changed. */
 export interface ChangeProject {
   readonly name?: string;
   readonly signature_schemes?: ProjectSettings['signature_schemes'];
   readonly require_idempotency_key?: boolean;
   readonly require_quote?: boolean;
-  /** 0 lets it spend nothing; to lift it, `no_daily_cap`. */
+  /** 0 allows no spending; `no_daily_cap` removes the cap. */
   readonly daily_cap_credits?: number;
   readonly no_daily_cap?: boolean;
   readonly low_balance_credits?: number;
   readonly no_low_balance?: boolean;
 }
 
-/** `POST /playground/quote` → `PlaygroundQuote`, by the records of the moment; nothing is held, and no key is asked for. */
+/** `POST /playground/quote` → `PlaygroundQuote`, by present records; it holds no price and needs no key. */
 export interface TryQuote {
   readonly receive_address: string;
   readonly energy: number;
   readonly duration_sec?: number;
 }
 
-/** `POST /playground/extension` → `PlaygroundExtension`: what more time for a rental that runs would cost. */
+/** `POST /playground/extension` → `PlaygroundExtension`: the price of additional time for a running rental. */
 export interface TryExtension {
   readonly order: string;
   readonly duration_sec: number;
@@ -143,10 +143,10 @@ export interface PlaygroundExtension extends PlaygroundCall {
   readonly price_trx: string;
 }
 
-/** `POST /playground/simulation`, of the members of `POST /v1/simulate`: what the merchant's own server sends. */
+/** `POST /playground/simulation`, with the members of `POST /v1/simulate`: the code for the merchant's own server. */
 export interface PlaygroundCall {
   readonly curl: string;
-  /** With the SDK. */
+  /** Code with the SDK. */
   readonly node: string;
 }
 
@@ -172,7 +172,7 @@ export interface AutoDelegationShape {
   readonly refill_below: number;
   readonly duration_sec: number;
   readonly max_sun_per_energy?: number;
-  /** Of zero credits: an owner has paused it. */
+  /** Zero credits if an owner has paused it. */
   readonly daily_cap: Money;
   readonly spent_today: Money;
   readonly idle_after_sec: number;
@@ -184,32 +184,32 @@ export interface AutoDelegationShape {
   readonly purchases: number;
   readonly open_order?: string;
   /**
-   * `order`: one is on its way; `rental_ends`: by the chain's clock; `tries_again`: by ours; `use`: when less than
-   * `refill_below` is left, or it is used again. Absent of one that has ended.
+   * `order`: a purchase is in progress. `rental_ends`: by the chain's clock. `tries_again`: by ours. `use`: when less
+   * than `refill_below` is left, or the address is used again. Absent if it has ended.
    */
   readonly next?: { readonly what: 'order' | 'rental_ends' | 'tries_again' | 'use'; readonly at?: string };
   readonly created_at: string;
   readonly changed_at: string;
 }
 
-/** What keeping an address supplied costs at today's prices. */
+/** The cost of keeping an address supplied, at today's prices. */
 export interface KeepingCosts {
-  /** Of one that is kept full and never used. */
+  /** For an address that is kept full and never used. */
   readonly idle_per_day: Money;
   readonly per_refill: Money;
 }
 
-/** `GET /auto-delegations/{address}`; also of every act on one but `delete`. */
+/** `GET /auto-delegations/{address}`; also the answer of every act on one except `delete`. */
 export interface OneAutoDelegation extends AutoDelegationShape {
-  /** Whose purchases they are charged as. */
+  /** The key that its purchases are charged to. */
   readonly key: { readonly id: string; readonly name: string; readonly revoked: boolean };
-  /** Absent while prices are not known, or nothing would be sold by them. */
+  /** Absent if prices are unknown, or if nothing would be sold at them. */
   readonly costs?: KeepingCosts;
 }
 
 /**
- * `POST /auto-delegations/{address}` replaces all of it, or makes it; `POST /auto-delegations/preview` → `KeepingPreview`,
- * and changes nothing.
+ * `POST /auto-delegations/{address}` creates it or replaces all its terms. `POST /auto-delegations/preview` →
+ * `KeepingPreview`, and changes nothing.
  */
 export interface SetAutoDelegation {
   readonly keep_energy: number;
@@ -221,23 +221,23 @@ export interface SetAutoDelegation {
   readonly until?: string;
 }
 
-/** With every default resolved. */
+/** The terms with every default resolved. */
 export interface KeepingPreview extends KeepingCosts {
   readonly keep_energy: number;
   readonly refill_below: number;
   readonly duration_sec: number;
   readonly daily_cap: Money;
   readonly balance: Money;
-  /** How long the balance lasts by the cap of every day; absent: for ever. */
+  /** Days that the balance lasts if each day's cap is spent; absent means for ever. */
   readonly days_by_cap?: number;
 }
 
-/** `POST /auto-delegations/{address}/cap`: 0 pauses it. `…/wake` and `…/delete` take nothing. */
+/** `POST /auto-delegations/{address}/cap`: 0 pauses it. `…/wake` and `…/delete` need no members. */
 export interface SetCap {
   readonly daily_cap_credits: number;
 }
 
-/** `GET /audit` → `Page<AuditShape>`: what was done to the project, and who looked at it. */
+/** `GET /audit` → `Page<AuditShape>`: acts on the project, and operators' looks at it. */
 export interface AuditShape {
   readonly id: string;
   readonly at: string;
@@ -262,7 +262,7 @@ export interface MerchantHome {
   readonly checked_at: string;
   readonly balance: Money;
   readonly days_left?: number;
-  /** Empty: all clear. */
+  /** Empty if there is no problem. */
   readonly needs_you: readonly {
     readonly kind: NeedKind;
     readonly says: string;
@@ -274,24 +274,24 @@ export interface MerchantHome {
     readonly receive_address: string;
     readonly energy: number;
     readonly ends_at: string;
-    /** By the chain's clock at `checked_at`, as the service knows it. */
+    /** By the chain's clock at `checked_at`, as the service estimates it. */
     readonly left_sec: number;
   }[];
   readonly running_more: boolean;
-  /** Of the ledger's entries of the last 30 days. */
+  /** Sums of the ledger's entries of the last 30 days. */
   readonly last_30_days: {
-    /** Charges less refunds and compensations: of orders, their extensions and activations. */
+    /** Charges minus refunds and compensations, for orders, extensions and activations. */
     readonly spent: Money;
-    /** Rentals, and the energy of them. */
+    /** Number of rentals, and their energy. */
     readonly orders: number;
     readonly energy: number;
-    /** When there were more entries than are counted: the oldest of those counted. */
+    /** The oldest counted entry, if not all could be counted. */
     readonly since?: string;
-    /** What burning TRX for the same energy would have cost by today's fee; absent while it is not known. */
+    /** Cost of burning TRX for the same energy at today's fee; absent if unknown. */
     readonly burning?: Money;
-    /** Of it, what rentals and their extensions did not cost; activations burn no energy. */
+    /** `burning` minus the cost of rentals and extensions; activations burn no energy. */
     readonly saved?: Money;
-    /** UTC days on which anything was charged or given back, the oldest first; `spent` and `saved` are their sums. */
+    /** UTC days with any charge or refund, oldest first; `spent` and `saved` are the sums of the days. */
     readonly days: readonly { readonly day: string; readonly spent: Money; readonly saved?: Money }[];
   };
   readonly last_orders: readonly OrderLine[];

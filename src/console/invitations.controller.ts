@@ -1,4 +1,4 @@
-/** Invitations from the side of who is invited. The token comes in the body: it is in no path, no log and no Referer. */
+/** Routes for invited people. The token is in the body, and so in no path, log or Referer. */
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ConsoleConfig } from '../config/console-config.js';

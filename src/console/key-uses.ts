@@ -1,4 +1,7 @@
-/** What an API key made that goes on without a signature: shown before its secret changes hands. Reads only. */
+/**
+ * Finds the objects that an API key made and that continue without a signature, for display before a rotation. Reads
+ * only.
+ */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';

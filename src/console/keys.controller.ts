@@ -1,4 +1,7 @@
-/** The API keys of a project. A secret is answered once, by the act that made it; at rest nobody here can open it. */
+/**
+ * Routes for a project's API keys. A secret is returned once, by the act that made it; a console cannot open stored
+ * secrets.
+ */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ConsoleError } from '../domain/console-error.js';
 import { ApiError, invalidField } from '../domain/errors.js';
@@ -114,7 +117,7 @@ export class KeysController {
     return { key: keyShape(key), merchant_id: project, secret, made };
   }
 
-  /** The key, if it is the project's. Throws 404. */
+  /** Returns the key if it belongs to the project. Throws 404. */
   private async find(project: string, id: string): Promise<KeyView> {
     if (!UUID.test(id)) throw notFound('API key');
     const view = await this.keys.get(id);

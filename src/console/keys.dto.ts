@@ -1,4 +1,4 @@
-/** What is asked of API keys, and how one is shown. */
+/** Requests for API keys, and their representation. */
 import { parseIpRange } from '../base/ip-range.js';
 import { nameFault } from '../domain/printable.js';
 import { SCOPES, type Scope } from '../domain/scopes.js';
@@ -83,7 +83,7 @@ export class KeyListQuery extends Query {
   declare readonly all?: string;
 }
 
-/** Nothing is asked for. */
+/** A request without members. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
 export class NothingRequest {}
 

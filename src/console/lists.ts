@@ -1,7 +1,7 @@
 /**
- * Lists in bounded time: a page is found in the newest rows of the project, a stretch of them at a time; where a filter
- * matches seldom, a page has fewer rows and a cursor to go on from. Nothing counts a table. The first page is the primary's,
- * later ones may be a replica's.
+ * Lists in bounded time. A page is searched in a stretch of the newest rows; if a filter matches rarely, the page has
+ * fewer rows and a cursor to continue. No list counts a table. The first page comes from the primary, later ones may
+ * come from a replica.
  */
 import { csvLine, type CsvCell } from '../base/csv.js';
 import { cursorAt, placeIn, unknownCursor } from '../domain/cursor.js';
@@ -13,20 +13,23 @@ import type { ReadMark } from '../store/read-mark.js';
 import type { Reader, Replica } from '../store/replica.js';
 import type { Page } from './data-shapes.js';
 
-/** Rows that one page looks at. */
+/** Rows that one page scans. */
 export const STRETCH = 20_000;
 const NEW_COUNT_MAX = 100;
 const CSV_PAGE = 100;
-/** Beyond it a narrower filter is asked for. */
+/** Rows per export; beyond this the caller must narrow the filter. */
 const CSV_ROWS_MAX = 100_000;
 export const ID_MAX = 9_223_372_036_854_775_807n;
 
-/** Of a row that a page is cut by. */
+/** A row with the number that pages are cut at. */
 export interface Numbered {
   readonly id: bigint;
 }
 
-/** Up to `limit + 1` rows below `before`, newest first, out of a stretch; where the stretch ended, when it was cut. */
+/**
+ * Up to `limit + 1` rows below `before`, newest first, out of a stretch. `endedAt` is the stretch's end, if rows
+ * follow.
+ */
 export interface Stretch<Row extends Numbered> {
   readonly rows: readonly Row[];
   readonly endedAt: bigint | undefined;
@@ -34,12 +37,12 @@ export interface Stretch<Row extends Numbered> {
 
 export type ReadStretch<Row extends Numbered> = (before: bigint, limit: number) => Promise<Stretch<Row>>;
 
-/** By whichever server answers. */
+/** Reads from any server. */
 export type ReadOn<Row extends Numbered> = (on: Reader, before: bigint, limit: number) => Promise<Stretch<Row>>;
 
 export const limitOf = ({ limit }: { readonly limit?: string }): number => Number(limit ?? LIMIT_DEFAULT);
 
-/** Throws 400 for a text that no page returned. */
+/** Throws 400 for a cursor that no page returned. */
 function placeOf(cursor: string | undefined, field = 'cursor'): bigint {
   if (cursor === undefined) return ID_MAX;
   const id = /^(?:0|[1-9]\d{0,18})$/.exec(placeIn('c', cursor) ?? '')?.[0];
@@ -65,7 +68,7 @@ export async function pageOf<Row extends Numbered, Item>(
   };
 }
 
-/** The same, of a list whose later pages may be read at a replica. */
+/** Like `pageOf`, for a list whose later pages may be read from a replica. */
 export async function pageFrom<Row extends Numbered, Item>(
   replica: Replica,
   query: { readonly limit?: string; readonly cursor?: string },
@@ -81,7 +84,7 @@ export async function pageFrom<Row extends Numbered, Item>(
   return { ...page, ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
 }
 
-/** How many came since, a hundred at most. */
+/** Returns the number of newer rows, a hundred at most. */
 export async function newSince<Row extends Numbered>(
   replica: Replica,
   since: string | undefined,
@@ -93,7 +96,7 @@ export async function newSince<Row extends Numbered>(
   return { count: rows.slice(0, NEW_COUNT_MAX).filter(({ id }) => id > after).length };
 }
 
-/** Every row of the filter as CSV, a page at a time. */
+/** Yields every row of the filter as CSV, page by page. */
 export async function* csvPages<Row extends Numbered>(
   replica: Replica,
   columns: readonly string[],
@@ -136,7 +139,7 @@ const ofTime = () =>
     openApi: () => ({ type: 'string' }),
   });
 
-/** One of those known. */
+/** A parameter with one of the known values. */
 export const OneOf = (known: readonly string[]) =>
   Parameter({
     name: 'isOneOf',
@@ -152,13 +155,13 @@ export const AnyText = (maxLength: number) =>
     openApi: () => ({ type: 'string', maxLength }),
   });
 
-/** Of a list, with what a count of new ones is asked by. */
+/** Query of a list that can also count newer rows. */
 export abstract class CountedQuery extends PageQuery {
   @AnyText(40)
   declare readonly since?: string;
 }
 
-/** Of a list by time. */
+/** Query of a list with a time range. */
 export abstract class TimedQuery extends CountedQuery {
   @ofTime()
   declare readonly from?: string;

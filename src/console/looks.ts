@@ -1,4 +1,7 @@
-/** Each look of an operator into a project is in the audit log, for its owners to see: one row for each kind and ten minutes. */
+/**
+ * Records each look of an operator at a project in the audit log, visible to its owners: one row per session, route and
+ * ten minutes.
+ */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { recordAct } from '../store/audit-log.js';
@@ -14,7 +17,7 @@ export class Looks {
 
   constructor(private readonly database: Database) {}
 
-  /** Nothing is shown when it cannot be written down. `what`: the path as the route declares it. */
+  /** Throws if the look cannot be recorded, so that nothing is shown then. `what` is the route's path pattern. */
   async note(caller: ConsoleCaller, projectId: string, what: string): Promise<void> {
     const key = [caller.sessionId, projectId, what].join(' ');
     const notedMs = this.noted.get(key);

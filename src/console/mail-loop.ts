@@ -1,6 +1,7 @@
 /**
- * Mails people what they chose to be notified of, from the console of their audience: it knows its people and no others, and
- * what is in the mails is what they see here. Several processes take turns by leases. Without a mail server it does nothing.
+ * Mails people their chosen notifications, from the console of their audience. That console knows only its own people,
+ * and the mails show only data that they can see there. Several processes take turns by leases. Does nothing without a
+ * mail server.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -28,10 +29,10 @@ import type { InboxItem } from './operator-shapes.js';
 
 const LOOK_MS = 5000;
 const RETRY_MS = 15_000;
-/** Lines of a kind: more than the page shows, so that one is not new for coming back among those shown. */
+/** Lines per kind: more than the page shows, so that an item is not new again when it returns among the shown ones. */
 const INBOX_MAX = 500;
 const AT_ONCE = 4;
-/** After so long without success, or so many refusals in a row that are final, a mail is given up. */
+/** A mail is given up after this time without success, or after this many consecutive final refusals. */
 const GIVEN_UP_SEC = 86_400;
 const REFUSALS_MAX = 3;
 const BACKOFF_SEC_MIN = 60;
@@ -71,7 +72,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     if (this.config.mail !== undefined) void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
   onModuleDestroy(): void {
     this.repeater.end();
   }
@@ -80,13 +81,13 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     await this.repeater.stop();
   }
 
-  /** Mails what is due, a few at a time; returns how long to rest. */
+  /** Mails due notifications, a few in parallel. Returns the ms to rest. */
   private async look(): Promise<number> {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
     const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];
     await forEachConcurrently(claims, AT_ONCE, async (claim) => {
-      // One that fails is claimed again when its lease is over; the others go on.
+      // A failed one is claimed again when its lease ends; the others continue.
       await this.notify(claim, inbox).catch((error: unknown) => {
         this.log.warn({ fault: messageOf(error) }, 'one of them could not be notified');
       });
@@ -129,7 +130,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     };
   }
 
-  /** The same for the same lines to the same person: one that comes twice is known by it. */
+  /** Returns the same id for the same lines to the same person, so that a mail sent twice can be recognized. */
   private idOf({ id, position }: MailClaim, { reached }: Digest): string {
     const parts = [id, position, reached.position, ...reached.noted].join(' ');
     const hash = createHash('sha256').update(parts).digest('hex').slice(0, 32);
@@ -143,7 +144,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       return;
     }
     const { fault, isFinal, isHeard } = outcome;
-    // Those of the other kind begin anew: an hour without a server is no refusal.
+    // A failure of the other kind restarts the count: an hour without a server is no refusal.
     const failures = claim.failures > 0 && isFinal === isRefusal(claim.fault) ? claim.failures + 1 : 1;
     const failingSec = claim.failing_sec ?? 0;
     const isOver = (isFinal && failures >= REFUSALS_MAX) || failingSec > GIVEN_UP_SEC;
@@ -153,20 +154,20 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       await this.claims.givenUp(claim, digest.reached, fault, digest.count);
       return;
     }
-    // Twice as long each time.
+    // Doubles the delay each time.
     const backoff = Math.min(BACKOFF_SEC_MIN + failingSec, BACKOFF_SEC_MAX);
     await this.claims.failed(claim, { fault, failures, againSec: backoff * (0.8 + Math.random() * 0.4), isHeard });
   }
 }
 
-/** A line of the inbox without its figures, which change while it stands. */
+/** Hash of an inbox item without its figures, which change while it exists. */
 const markOf = ({ severity, says, subject }: InboxItem): string =>
   createHash('sha256')
     .update([severity, subject?.kind, subject?.id, says.replaceAll(/\d+/g, '#')].join('\n'))
     .digest('base64url')
     .slice(0, 16);
 
-/** What is new in the inbox, of the severities that were chosen. What is gone from it and comes back is notified again. */
+/** Returns new inbox items of the chosen severities. An item that disappears and returns is notified again. */
 export function digestOf(inbox: readonly InboxItem[], { kinds, noted }: Pick<MailClaim, 'kinds' | 'noted'>): Digest {
   const wanted = inbox.filter(({ severity }) => kinds.includes(severity));
   const known = new Set(noted);

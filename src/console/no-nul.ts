@@ -1,7 +1,10 @@
-/** U+0000 in the target of a request: a character to a browser, and none to Postgres, so that nothing has such a name. */
+/**
+ * Refuses U+0000 in the target of a request. Browsers can send it, but Postgres cannot store it, so no name contains
+ * it.
+ */
 import { ApiError, invalidField } from '../domain/errors.js';
 
-/** Of the target as it was sent: throws 404 for a path that holds it, and 400 for a parameter. Bodies are judged by member. */
+/** Checks the raw target. Throws 404 for a path with U+0000, and 400 for a parameter. Bodies are checked by member. */
 export function refuseNulInTarget(target: string): void {
   const [path = ''] = target.split('?', 1);
   if (path.includes('%00')) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');

@@ -1,4 +1,7 @@
-/** Where people choose what they are notified of; a mail says so. In a merchants' console, below the project's own path. */
+/**
+ * Pages where people choose their notifications, for the links in mails. In a merchants' console, below the project's
+ * path.
+ */
 import type { Audience } from '../domain/audience.js';
 
 export const NOTIFICATIONS_PATH: Readonly<Record<Audience, string>> = {

@@ -1,4 +1,4 @@
-/** What who is signed in is notified of by e-mail: their own choice, for each project they are in or as an operator. */
+/** Routes for e-mail notifications: the signed-in person's choices, per project or as an operator. */
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import { ConsoleError } from '../domain/console-error.js';

@@ -1,4 +1,4 @@
-/** What operators see of the whole service: home, inbox, pool, orders, deposits, reports. Reads alone. */
+/** Operators' views of the whole service: home, inbox, pool, orders, deposits, reports. Reads only. */
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { momentOf } from '../domain/moment.js';
@@ -170,7 +170,7 @@ function projectOf(text: string | undefined): string | undefined {
   return text;
 }
 
-/** Throws 400 for what is no span of days, or too long a one. */
+/** Throws 400 for an invalid or too long range of days. */
 function termsOf({ from: first, to: last, by = 'day' }: ReportQuery): { from: Date; before: Date; by: ReportBy } {
   const [from, to] = [dayOf('from', first), dayOf('to', last)];
   const days = (to.getTime() - from.getTime()) / DAY_MS + 1;

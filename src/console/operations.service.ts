@@ -1,4 +1,4 @@
-/** What an operator meets first: what wants a hand, each with its cure, and how the service stands today. Reads only. */
+/** The operators' inbox, each problem with its remedy, and the state of the service today. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { KeptReadings } from '../base/kept-readings.js';
 import { decimal } from '../domain/conversion.js';
@@ -20,17 +20,17 @@ import type {
 } from './operator-shapes.js';
 
 const DAY_MS = 86_400_000;
-/** Of a kind. */
+/** Lines per kind. */
 const SHOWN = 20;
-/** By the day that is the newest of them. */
+/** Cached by the newest day. */
 const DAYS_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1 };
-/** It is read of all that runs. */
+/** Cached, because it reads all running rentals. */
 const SOLD_OUT_KEPT = { keptMs: 60_000, shownMs: 60_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
-/** What pauses a wallet by itself (trigger pool_wallet_status), beside a stop of all sales, which is a line of its own. */
+/** Faults that pause a wallet automatically (trigger pool_wallet_status). A stop of all sales is a separate line. */
 const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
-/** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
+/** `$1`: lines per kind. Columns: severity, text, command, since, and kind and id of the subject. */
 const INBOX = {
   name: 'console_inbox',
   text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
@@ -92,7 +92,7 @@ interface InboxRow {
   readonly id: string;
 }
 
-/** Times that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be. */
+/** Index conditions read `(SELECT clock_timestamp())`, because Postgres can use only a value that it computes once. */
 const STATE = {
   name: 'console_state',
   text: `SELECT clock_timestamp() AS now,
@@ -131,7 +131,7 @@ export class Operations {
     private readonly reports: Reports,
   ) {}
 
-  /** `most`: lines of a kind. */
+  /** `most`: lines per kind. */
   async inbox(most = SHOWN): Promise<InboxItem[]> {
     const rows = await this.database.query<InboxRow>(INBOX, [most]);
     return rows
@@ -186,7 +186,7 @@ export class Operations {
     });
   }
 
-  /** What was read less than ten minutes ago is shown at once. */
+  /** Answers from a cache of at most ten minutes. */
   async days(): Promise<OperatorDays> {
     const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
     const [today, ...before] = await this.daysUpTo(clock?.now ?? new Date(0));
@@ -248,14 +248,17 @@ export class Operations {
     return clock?.chain_now ?? new Date(0);
   }
 
-  /** At the rate of the last day, by what comes back meanwhile; undefined: not within a day. */
+  /**
+   * Returns the hours until the pool is sold out at the last day's rate, given returning stake; undefined if not within
+   * a day.
+   */
   private async readSoldOut(): Promise<number | undefined> {
     const now = await this.chainNow();
     const [standing, sold] = [await poolStanding(this.database, now), await soldInDay(this.database, now)];
     return soldOutAt(forecast(standing), sold);
   }
 
-  /** Today and the seven days before it, newest first. */
+  /** Returns today and the seven days before it, newest first. */
   private daysUpTo(now: Date): Promise<DayFigures[]> {
     return this.keptDays.get(now.toISOString().slice(0, 10), () => this.readDays(now));
   }
@@ -275,7 +278,7 @@ export class Operations {
   }
 }
 
-/** What one sun of stake gives: the network's energy over all stake, which it counts in TRX. */
+/** Returns energy per stake: the network's energy limit over its total stake, which TRON counts in TRX. */
 function energyPerSun(chain: StateRow['chain']): { readonly limit: bigint; readonly weightSun: bigint } | undefined {
   const [limit, weight] = [chain?.['totalEnergyLimit'], chain?.['totalEnergyWeight']];
   if (typeof limit !== 'string' || typeof weight !== 'string') return undefined;
@@ -296,7 +299,7 @@ function dayOf(day: string, figures: Figures | undefined): DayFigures {
   };
 }
 
-/** Of each figure by itself, the middle one of an odd number of days. */
+/** Returns the median of each figure separately, for an odd number of days. */
 function medianOf(days: readonly DayFigures[]): OperatorDays['median'] {
   const middle = <T>(values: readonly T[], sizeOf: (value: T) => number, none: T): T =>
     [...values].sort((a, b) => sizeOf(a) - sizeOf(b))[Math.floor(values.length / 2)] ?? none;

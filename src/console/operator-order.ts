@@ -1,4 +1,4 @@
-/** What operators see of an order beside what its project does: legs, attempts, broadcasts and the evidence. Pure. */
+/** Renders the parts of an order that only operators see: legs, attempts, broadcasts and evidence. Pure. */
 import { toJsonInteger } from '../domain/units.js';
 import type { OrderDetails } from '../orders/order-history.js';
 import { given, timeOf } from './answers.js';

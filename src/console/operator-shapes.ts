@@ -1,13 +1,13 @@
 /**
- * As data-shapes.ts, of what operators alone see and do. Paths begin with `/api/operator`; a merchant's console has none
- * of them.
+ * Like data-shapes.ts, for routes of operators only. Paths begin with `/api/operator`; a merchants' console has none of
+ * them.
  */
 import type { DepositShape, Money, OrderLine } from './data-shapes.js';
 
 // — Projects ————————————————————————————————————————————————————————————————————————————————————————————————
 
 /**
- * `GET /projects?name=&state=live|test|frozen&limit=&cursor=` → `Page<ProjectLine>`, newest first, of those whose name begins so;
+ * `GET /projects?name=&state=live|test|frozen&limit=&cursor=` → `Page<ProjectLine>`, newest first; `name` is a prefix.
  * `GET /projects/{id}` → `ProjectLine`.
  */
 export interface ProjectLine {
@@ -27,11 +27,11 @@ export interface ProjectLine {
   readonly created_at: string;
 }
 
-/** `POST /projects` → 201 `MadeProject`. The invitation of its owner is an act of its own, by the people's service. */
+/** `POST /projects` → 201 `MadeProject`. Its owner is invited by a separate request (`…/team/invitations`). */
 export interface MakeProject {
   readonly name: string;
   readonly terms: 'prepaid' | 'postpaid';
-  /** Required of a postpaid project. */
+  /** Required for a postpaid project. */
   readonly debt_limit_credits?: number;
   readonly reason: string;
 }
@@ -40,24 +40,25 @@ export interface MadeProject {
   readonly project: ProjectLine;
   /** The primary key, shown this once. */
   readonly secret: string;
-  /** Where deposits are in use. */
+  /** Present if deposits are in use. */
   readonly deposit_address?: string;
 }
 
 // — Credits —————————————————————————————————————————————————————————————————————————————————————————————————
 
 /**
- * `POST /projects/{id}/credits` → `BookedCredits`: booked at once, or a request where the amount is above the limit.
- * `POST /credit-requests/{id}/approve` and `/reject` with a reason → `BookedCredits`, by another admin than who asked.
+ * `POST /projects/{id}/credits` → `BookedCredits`: booked immediately, or a request if the amount is above the limit.
+ * `POST /credit-requests/{id}/approve` and `/reject` with a reason → `BookedCredits`, by an admin other than the
+ * requester.
  */
 export interface BookCredits {
-  /** Chosen by the page: the same one again is the same booking. */
+  /** Idempotency key that the page chooses: the same id is the same booking. */
   readonly id: string;
   readonly kind: 'topup' | 'adjustment';
   readonly credits: number;
-  /** Of an adjustment: off the balance. */
+  /** For an adjustment: true subtracts from the balance. */
   readonly takes_off?: boolean;
-  /** The payment's own, booked once for ever; absent: the id. */
+  /** The payment's reference, booked once for ever; default: the id. */
   readonly reference?: string;
   readonly reason: string;
 }
@@ -67,14 +68,14 @@ export interface DecideCredits {
 }
 
 export interface BookedCredits {
-  /** `is_new` is false for a reference that was booked before: nothing was added. */
+  /** `is_new` is false if the reference was booked before; nothing was added then. */
   readonly booked?: { readonly is_new: boolean; readonly balance: Money };
   readonly request?: CreditRequestLine;
 }
 
-/** `GET /credit-requests`: what waits, oldest first, then what was decided, newest first; at most 100 of each. */
+/** `GET /credit-requests`: pending ones, oldest first, then decided ones, newest first; at most 100 of each. */
 export interface CreditRequestList {
-  /** What is above it waits for another admin. */
+  /** Amounts above it wait for another admin. */
   readonly limit: Money;
   readonly items: readonly CreditRequestLine[];
 }
@@ -84,7 +85,7 @@ export interface CreditRequestLine {
   readonly project: { readonly id: string; readonly name: string };
   readonly kind: 'topup' | 'adjustment';
   readonly amount: Money;
-  /** Of the project, now. */
+  /** The project's present balance. */
   readonly balance: Money;
   readonly reference: string;
   readonly reason: string;
@@ -102,7 +103,7 @@ export interface CreditRequestLine {
 export interface PriceTable {
   readonly rows: readonly PriceLine[];
   readonly energy_fee_sun?: number;
-  /** What delivering anything costs at least. */
+  /** The least cost of any delivery. */
   readonly floor_sun?: number;
   readonly trx_usd?: string;
 }
@@ -110,34 +111,37 @@ export interface PriceTable {
 export interface PriceLine {
   readonly duration_max_sec: number;
   readonly sun_per_energy: number;
-  /** The least energy worth renting by it; absent: none is, or the fee is not known. */
+  /** The least energy worth renting at this price; absent if there is none, or if the fee is unknown. */
   readonly least_energy?: number;
-  /** It is never sold at the present burn price. */
+  /** Present if nothing can be sold at the present burn price. */
   readonly warning?: string;
 }
 
-/** `POST /prices/preview` → `PricePreview`; `POST /prices` with `reason` (and `force` where it has doubts) → `PriceTable`. */
+/**
+ * `POST /prices/preview` → `PricePreview`; `POST /prices` with `reason` (and `force` if the preview has doubts) →
+ * `PriceTable`.
+ */
 export interface PriceChange {
   readonly duration_max_sec: number;
-  /** Absent: the row is removed. */
+  /** Absent removes the row. */
   readonly sun_per_energy?: number;
 }
 
 export interface SavePrice extends PriceChange {
   readonly reason: string;
-  /** Set it although the preview doubts it. */
+  /** Saves the price despite the preview's doubts. */
   readonly force?: boolean;
-  /** The row's price that the preview was of; another one meanwhile: 409. Absent: no row. */
+  /** The row's price in the preview; 409 if it has changed since. Absent means no row. */
   readonly before_sun_per_energy?: number;
 }
 
 export interface PricePreview {
   readonly change: PriceChange;
   readonly before_sun_per_energy?: number;
-  /** What may be a slip, a sentence each. */
+  /** Possible mistakes, one sentence each. */
   readonly doubts: readonly string[];
   readonly table_after: readonly PriceLine[];
-  /** The sales of the last 30 days over again, by how long they were rented. Bounded: see `covered`. */
+  /** The sales of the last 30 days at the new prices, by duration. Bounded: see `covered`. */
   readonly effect: {
     readonly from: string;
     readonly to: string;
@@ -149,17 +153,17 @@ export interface PricePreview {
     readonly not_worth_renting: { readonly orders: number; readonly revenue: Money };
     /** Orders longer than the longest row. */
     readonly too_long: { readonly orders: number; readonly revenue: Money };
-    /** By project, those that the change moves most, at most ten. */
+    /** The projects that the change affects most, at most ten. */
     readonly projects: readonly {
       readonly id: string;
       readonly name: string;
       readonly before: Money;
       readonly after: Money;
     }[];
-    /** Absent: all orders of the time; otherwise the newest of them alone. */
+    /** Absent if all orders of the time are covered; otherwise only the newest are. */
     readonly covered?: { readonly orders: number; readonly since: string };
   };
-  /** Where the change moves the least energy that is worth renting. */
+  /** Durations for which the change moves the least energy worth renting. */
   readonly edges: readonly {
     readonly duration_max_sec: number;
     readonly least_energy_before?: number;
@@ -175,7 +179,7 @@ export type Severity = 'fault' | 'warning' | 'notice';
 export interface InboxItem {
   readonly severity: Severity;
   readonly says: string;
-  /** The command that cures it. */
+  /** The command that remedies it. */
   readonly command?: string;
   readonly since?: string;
   readonly subject?: {
@@ -195,7 +199,7 @@ export interface OperatorHome {
     readonly sold_energy?: number;
     readonly free_energy?: number;
     readonly recovering_energy?: number;
-    /** At the rate of the last day, by what comes back meanwhile; absent: not within a day. */
+    /** Hours until sold out at the last day's rate, given returning stake; absent if not within a day. */
     readonly sold_out_in_hours?: number;
   };
   readonly heads: readonly {
@@ -210,10 +214,10 @@ export interface OperatorHome {
   readonly owed: Money;
 }
 
-/** `GET /days`: read by itself, since what a service earned in a week takes longer than all of its home. */
+/** `GET /days`: separate, because the sums of a week take longer than the whole home page. */
 export interface OperatorDays {
   readonly today: DayFigures;
-  /** The median of each over the seven whole days before. */
+  /** The median of each figure over the seven whole days before. */
   readonly median: Omit<DayFigures, 'day'>;
 }
 
@@ -281,7 +285,7 @@ export interface ReportFigures {
   readonly margin_usd: string;
   readonly transactions: number;
   readonly energy_hours: string;
-  /** Given without charge, so that running rentals keep what they sold; and what it burnt. */
+  /** Energy delivered without charge to top up running rentals, and the TRX burnt for it. */
   readonly free_top_up_energy: string;
   readonly free_top_up_cost_trx: string;
   readonly idle_energy_hours: string;

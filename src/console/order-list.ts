@@ -1,4 +1,4 @@
-/** Orders as they are listed: by project, or all of them for operators. Reads only. */
+/** Lists orders of one project, or of all for operators. Reads only. */
 import type { CsvCell } from '../base/csv.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import { invalidField } from '../domain/errors.js';
@@ -17,7 +17,7 @@ export interface OrderFilter {
   readonly reference?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Operators' alone. */
+  /** Only for operators. */
   readonly needsAttention?: boolean | undefined;
   readonly isDue?: boolean | undefined;
 }
@@ -40,18 +40,21 @@ export interface OrderListRow {
   readonly reclaimed_at: Date | null;
   readonly error_code: string | null;
   readonly reference: string | null;
-  /** By our own clock, from its acceptance. */
+  /** Time from acceptance, by our clock. */
   readonly delivered_in_ms: number | null;
 }
 
 const COLUMNS = `o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
   o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.reference`;
 
-/** When it was first known to be delivered; both moments are the database's. */
+/** Time until the delivery was recorded; both times are the database's. */
 export const DELIVERED_IN = `(SELECT round(extract(epoch FROM e.at - o.created_at) * 1000)::float8 FROM event e
   WHERE e.order_id = o.id AND e.type = 'order.delivered' ORDER BY e.id LIMIT 1) AS delivered_in_ms`;
 
-/** Which row a page goes on behind, in the order of time; `$3` is the time that the list ends at: the earlier of the two. */
+/**
+ * The row after which a page continues, in order of time. `$3` is the end of the list's time range; the earlier of the
+ * two counts.
+ */
 const PLACE = {
   name: 'console_order_place',
   text: `SELECT least(created_at, $3::timestamptz)::text AS at, CASE WHEN created_at < $3::timestamptz THEN id ELSE 0 END AS id
@@ -59,8 +62,8 @@ const PLACE = {
 };
 
 /**
- * The first number of which no order before it is as late as `$1`, by halving. Numbers and times are given out side by
- * side, not in one step: whoever uses it leaves SKEW between.
+ * Binary search for the first order id before which no order is as late as `$1`. Ids and times are not assigned in one
+ * step, so callers leave a margin of SKEW_MS.
  */
 const NUMBER_AT = {
   name: 'console_order_number_at',
@@ -75,15 +78,15 @@ const NUMBER_AT = {
     SELECT max(low) AS id FROM halving`,
 };
 const SKEW_MS = 60_000;
-/** Those that have been due the longest. */
+/** Limits the due orders to the longest overdue ones. */
 const DUE_MAX = 20_000;
 
-/** What a row is held against: up to the operator, and the value after it. */
+/** A condition on a row: SQL up to the operator, and the value after it. */
 type Sought = readonly [condition: string, value: unknown];
 
-/** Which rows an index gives, in the order of the list, and what is looked for among them. */
+/** The rows that an index yields, in list order, and the conditions to filter them by. */
 interface Reading {
-  /** From FROM on, without its limit; `params` are its values. */
+  /** SQL from FROM on, without its limit; `params` are its values. */
   readonly found: string;
   readonly params: readonly unknown[];
   readonly order: string;
@@ -93,7 +96,9 @@ interface Reading {
 const BY_TIME = 'ORDER BY o.created_at DESC, o.id DESC';
 const BY_NUMBER = 'ORDER BY o.id DESC';
 
-/** Of the filter, below `before`, by whichever server answers. Throws 400 for a place that no page of it ended with. */
+/**
+ * Returns orders of the filter below `before`, from any server. Throws 400 for a cursor that no page of it returned.
+ */
 export async function ordersBefore(
   on: Queryable,
   filter: OrderFilter,
@@ -110,7 +115,9 @@ export async function newestOrders(on: Queryable, projectId: string, limit: numb
 class OrderReading {
   constructor(private readonly on: Queryable) {}
 
-  /** By time within a project, or of a receiver or reference; by number, which is nearly the same, of all orders there are. */
+  /**
+   * By time within a project, or for a receiver or reference; by id, which is nearly the same order, over all orders.
+   */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
     if (filter.isDue === true) return this.rowsOf(this.due(filter, before), limit);
     const isNamed = filter.receiver !== undefined || filter.reference !== undefined;
@@ -120,7 +127,7 @@ class OrderReading {
   }
 
   private async rowsOf({ found, params, order, within }: Reading, limit: number): Promise<Stretch<OrderListRow>> {
-    // Where nothing is looked for within them, each row that an index gives is wanted.
+    // Without further conditions, every row of the index matches.
     const isWhole = within.length === 0;
     const all: unknown[] = [...params];
     const numbered = (value: unknown): string => `$${all.push(value).toString()}`;
@@ -141,7 +148,7 @@ class OrderReading {
     return { rows, endedAt: end?.id };
   }
 
-  /** A range of the index of time, of receivers, references or statuses, in one project or in each. */
+  /** Reads a range of an index by time, receiver, reference or status, in one project or in each. */
   private async byTime(filter: OrderFilter, before: bigint, limit: number): Promise<Reading> {
     const { projectId, from, to } = filter;
     const end = (to === undefined ? undefined : momentOf(to)) ?? 'infinity';
@@ -157,7 +164,7 @@ class OrderReading {
     const rows = ['FROM orders o WHERE', range.join(' AND '), 'AND o.project_id ='].join(' ');
     if (projectId !== undefined)
       return { found: [rows, numbered(projectId)].join(' '), params, order: BY_TIME, within };
-    // Each project's own index is asked, and it alone: there is none over all of them.
+    // Reads each project's range of the index separately, because no index covers all projects.
     const most = ['LIMIT', numbered(within.length === 0 ? limit + 1 : STRETCH)].join(' ');
     const each = ['SELECT o.id, o.created_at', rows, 'p.id', BY_TIME, most].join(' ');
     const ids = ['SELECT o.id FROM project p CROSS JOIN LATERAL (', each, ') o', BY_TIME, most].join(' ');
@@ -165,7 +172,7 @@ class OrderReading {
     return { found, params, order: BY_TIME, within };
   }
 
-  /** What waits for a worker is one list for the whole service, and short: what else is asked for is looked for in it. */
+  /** Due orders form one short list for the whole service; other conditions filter it. */
   private due(filter: OrderFilter, before: bigint): Reading {
     const { from, to, kind, projectId } = filter;
     const range = ['o.next_run_at <= (SELECT clock_timestamp())', ...oddOnes(filter)].join(' AND ');
@@ -182,7 +189,7 @@ class OrderReading {
     return { found, params: [before, DUE_MAX], order: BY_NUMBER, within };
   }
 
-  /** All orders there are, or a small set of them that has an index of its own. */
+  /** Reads all orders, or a small set that has a separate index. */
   private async byNumber(filter: OrderFilter, before: bigint): Promise<Reading> {
     const { from, to, kind, status } = filter;
     const params: unknown[] = [before];
@@ -203,7 +210,7 @@ class OrderReading {
     return { found: `FROM orders o WHERE ${range.join(' AND ')}`, params, order: BY_NUMBER, within };
   }
 
-  /** Throws 400 for a place that no page of this list ended with. */
+  /** Throws 400 for a cursor that no page of this list returned. */
   private async placeOf(
     before: bigint,
     projectId: string | undefined,
@@ -222,14 +229,14 @@ class OrderReading {
   }
 }
 
-/** By which of the named members the list is read: the one whose list is likely the shortest. The others are looked for in it. */
+/** Members to choose the index by, likely the most selective first. The others become conditions. */
 const LISTED_BY = [
   { of: 'reference', column: 'reference' },
   { of: 'receiver', column: 'receive_address' },
   { of: 'status', column: 'status' },
 ] as const;
 
-/** A small set of the service's own rows; a merchant's console does not ask for it. */
+/** A small set for operators; a merchants' console never requests it. */
 function oddOnes({ needsAttention }: OrderFilter): string[] {
   return needsAttention === true ? ['o.needs_attention AND NOT o.test'] : [];
 }

@@ -1,4 +1,4 @@
-/** What a customer needs to check an order without us, and to ask for it again: commands for their own machine. Pure. */
+/** Builds commands with which a customer can verify an order without us, or repeat it. Pure. */
 import type { LegRow } from '../orders/order-rows.js';
 import { toJsonInteger } from '../domain/units.js';
 import { given } from './answers.js';
@@ -8,13 +8,13 @@ import { curlOfRequest } from './signed-snippets.js';
 
 const IN_BLOCK = new Set(['included', 'solid']);
 
-/** Where a reader who believes nobody looks. */
+/** Public sources for independent verification. */
 export interface Public {
   readonly explorerUrl: string | undefined;
   readonly checkNodeUrl: string;
 }
 
-/** Each transaction of the order that is in a block, with a link to it where an explorer is set. */
+/** Returns each transaction of the order that is in a block, with a link if an explorer is set. */
 export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, checkNodeUrl }: Public): OrderProof[] {
   const legs = order.legs ?? [];
   return transactions
@@ -36,7 +36,7 @@ export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, ch
     );
 }
 
-/** Undefined where nothing was read, and of an order that nothing was delivered of. */
+/** Undefined if nothing was read, or if the order was not delivered. */
 export function receiverEnergyOf(order: OrderRecord): OrderStory['receiver_energy'] {
   const before = readingOf(order.before_energy, order.before_block);
   const after = readingOf(order.after_energy, order.after_block);
@@ -54,14 +54,14 @@ function ownerOf(legs: readonly LegRow[], txid: string): string | undefined {
   return legs.find((leg) => leg.txid === txid || leg.reclaim_txid === txid)?.owner;
 }
 
-/** Asks a node of the reader's own choice for the transaction and what became of it. */
+/** Queries a node of the reader's choice for the transaction and its result. */
 function checkOf(txid: string, nodeUrl: string): string {
   const ask = (call: string): string =>
     `curl -s "$NODE/walletsolidity/${call}" -H 'Content-Type: application/json' -d '{"value":"${txid}"}'`;
   return `NODE=${nodeUrl}; ${ask('gettransactionbyid')}; ${ask('gettransactioninfobyid')}`;
 }
 
-/** The request as the service understood it. */
+/** The request after parsing. */
 export function requestBodyOf(order: OrderRecord): Record<string, unknown> {
   return {
     receive_address: order.receive_address,
@@ -72,8 +72,8 @@ export function requestBodyOf(order: OrderRecord): Record<string, unknown> {
 }
 
 /**
- * The same purchase once more, signed by HMAC with the key of the environment. A redeemed quote is used up, so it asks
- * for the same energy directly.
+ * Returns a command for the same purchase, signed by HMAC with the key from the environment. A redeemed quote cannot be
+ * used again, so the command names the energy directly.
  */
 export function curlOf(order: OrderRecord): string {
   const { quote_id: _, ...body } = requestBodyOf(order);

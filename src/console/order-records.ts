@@ -1,4 +1,4 @@
-/** Everything of one order that its project may see, read under its scope. Reads only. */
+/** Reads all parts of an order that its project may see, within its scope. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -20,10 +20,10 @@ export interface OrderRecord extends OrderListRow {
   readonly reference: string | null;
   readonly metadata: OrderMetadata | null;
   readonly test: boolean;
-  /** How often its key came again, as far as that is written; null: never that is known of. */
+  /** Recorded number of idempotent replays; null if none is recorded. */
   readonly replays: bigint | null;
   readonly replayed_at: Date | null;
-  /** What the receiver could use before anything was sent, and at the delivery's block or after; null: not read. */
+  /** The receiver's usable energy before anything was sent, and at the delivery's block or later; null if not read. */
   readonly before_energy: bigint | null;
   readonly before_block: bigint | null;
   readonly after_energy: bigint | null;
@@ -31,9 +31,9 @@ export interface OrderRecord extends OrderListRow {
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
   readonly read_at: Date;
-  /** By the chain's clock, as far as its blocks were read; null where none are. */
+  /** Time by the chain's clock, estimated from the blocks read; null if none were read recently. */
   readonly chain_at: Date | null;
-  /** The newest final block that was read; null while none is read lately. */
+  /** The newest final block read; null if none was read recently. */
   readonly final_block: bigint | null;
 }
 
@@ -57,7 +57,7 @@ export interface EventRecord {
   readonly at: Date;
   readonly chain_at: Date | null;
   readonly position: bigint | null;
-  /** Its id as it is read; null of what is not numbered yet, or not kept any more. */
+  /** The event's public id; null if it is not numbered yet, or pruned. */
   readonly name: string | null;
 }
 
@@ -113,7 +113,7 @@ const DELIVERIES = `SELECT d.id, d.endpoint_id AS webhook_id, w.url, d.event_key
 const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, created_at AS at FROM order_extension
   WHERE order_id = $1 AND project_id = $2 ORDER BY number`;
 
-/** The columns that its project may read. */
+/** Reads only columns that the project may see. */
 const entriesOf = (where: string): string => `${ENTRIES} (
     SELECT ${OF_ENTRY} FROM credit_entry WHERE project_id = $1 AND ${where} LIMIT 500) ${OF_WHAT}
   ORDER BY e.id`;
@@ -129,7 +129,7 @@ export class OrderRecordReader {
     @InjectRepository(MarketState) private readonly market: Repository<MarketState>,
   ) {}
 
-  /** By its key, or its number; the key comes first, since one may be a number too. */
+  /** Finds an order by key or number. The key has priority, since a key may look like a number. */
   async find(projectId: string, keyOrNumber: string): Promise<OrderRecord | undefined> {
     const [byKey] = await this.database.query<OrderRecord>(`${ORDER} AND o.key = $2`, [projectId, keyOrNumber]);
     if (byKey !== undefined || !/^\d{1,18}$/.test(keyOrNumber)) return byKey;
@@ -162,7 +162,7 @@ export class OrderRecordReader {
     };
   }
 
-  /** What the chain burns for one energy, in sun, as it was read last; undefined before the first reading. */
+  /** Returns the sun burnt per energy at the last reading; undefined before the first. */
   async energyFee(): Promise<bigint | undefined> {
     const state = await this.market.findOne({ select: { name: true, value: true }, where: { name: 'chain' } });
     const fee = (state?.value as { energyFeeSun?: unknown } | undefined)?.energyFeeSun;

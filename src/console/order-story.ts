@@ -1,4 +1,4 @@
-/** The whole story of one order, out of its records: a sentence, its moments, money, proof, request, deliveries. Pure. */
+/** Assembles the page of an order from its records: sentence, timeline, money, proof, request, deliveries. Pure. */
 import { rateText, trxOf } from '../domain/conversion.js';
 import { toJsonInteger, type RateE8 } from '../domain/units.js';
 import { maskedUrl } from '../domain/masked-url.js';
@@ -12,7 +12,7 @@ import { curlOf, proofOf, receiverEnergyOf, requestBodyOf, type Public } from '.
 import type { DeliveryRecord, OrderRecord, OrderRecords } from './order-records.js';
 import { refundOf, sentenceOf, timelineOf } from './order-words.js';
 
-/** Keys that the service chose for a purchase that came without one. */
+/** Prefixes of keys that the service chose for orders without an Idempotency-Key. */
 const OWN_KEY = /^(?:direct|quote|nonce|auto)_/;
 
 export function ledgerLine(row: EntryRow): LedgerLine {
@@ -62,7 +62,7 @@ export function storyOf(records: OrderRecords, places: Public, operator?: Operat
   });
 }
 
-/** It is final, and its end can still be moved. */
+/** True for a final rental whose end can still be moved. */
 export const isRunning = ({ status, kind, settled, reclaimed_at: reclaimedAt }: OrderRecord): boolean =>
   status === 'delivered' && kind === 'rental' && settled && reclaimedAt === null;
 
@@ -75,7 +75,7 @@ function actionsOf({ order, deliveries }: OrderRecords): OrderStory['actions'] {
   ];
 }
 
-/** Of the newest of its blocks; undefined before there is one, and where final blocks are not read. */
+/** Counts from the newest of the order's blocks. Undefined before there is one, and if final blocks are not read. */
 function blocksToFinal({ order, transactions }: OrderRecords): number | undefined {
   const blocks = transactions
     .filter(({ purpose, status }) => purpose !== 'reclaim' && (status === 'included' || status === 'solid'))

@@ -1,4 +1,4 @@
-/** An order in words: one sentence, its moments, and why it was refunded. Pure; the two clocks are never compared. */
+/** Words an order: one sentence, its timeline, and the reason for a refund. Pure; the two clocks are never compared. */
 import { given, money } from './answers.js';
 import type { OrderMoment, RefundReason } from './data-shapes.js';
 import type { EventRecord, OrderRecord, OrderRecords, TransactionRecord } from './order-records.js';
@@ -19,7 +19,7 @@ const HAPPENED: Readonly<Record<string, string>> = {
 const PURPOSES = { delegate: 'Delegation', reclaim: 'Reclaim', activate: 'Activation' } as const;
 const IN_BLOCK = new Set(['included', 'solid']);
 
-/** As a person says it: `3.4 s`, `41 min`, `5 h 12 min`. */
+/** Formats a duration: `3.4 s`, `41 min`, `5 h 12 min`. */
 function spanText(ms: number): string {
   if (ms < 90_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const minutes = Math.round(ms / 60_000);
@@ -55,7 +55,9 @@ function endOf({ ends_at: endsAt, chain_at: chainAt }: OrderRecord): string {
   return leftMs > 0 ? `ends in ${spanText(leftMs)}` : 'its time is over, the energy is being reclaimed';
 }
 
-/** In the order of our own clock; what only the chain knows stands behind what it belongs to. */
+/**
+ * Returns the moments in order of our clock. A moment known only by the chain's clock follows the one it belongs to.
+ */
 export function timelineOf({ order, events, transactions }: OrderRecords): OrderMoment[] {
   const ours: (OrderMoment & { readonly at: string })[] = [];
   if (!events.some(({ type }) => type === 'order.created')) {
@@ -80,17 +82,17 @@ export function timelineOf({ order, events, transactions }: OrderRecords): Order
     }
   }
   const sorted = ours.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  // When a block was made only the chain says.
+  // The time of a block is known only by the chain's clock.
   return sorted.map(({ at, ...moment }) => (moment.block_number === undefined ? { ...moment, at } : moment));
 }
 
-/** What is done about it, by the code of the order's error. */
+/** Recommended action by the order's error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   SUPPLIER_REFUSED:
     'Nothing is left to pay. Order again with a new Idempotency-Key; the old one goes on showing this order.',
 };
 
-/** Why an order was refunded; undefined while it was not. */
+/** Returns the reason for a refund; undefined if the order was not refunded. */
 export function refundOf(records: OrderRecords): RefundReason | undefined {
   const { order, events, entries } = records;
   if (order.status !== 'refunded') return undefined;

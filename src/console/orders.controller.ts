@@ -1,4 +1,4 @@
-/** Orders of a project as they are listed, and the story of one. No logic: reads the request, asks, shows. */
+/** Routes for a project's orders: lists, and the page of one order. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ConsoleConfig } from '../config/console-config.js';

@@ -1,7 +1,7 @@
 /**
- * The pages: what `npm run build` made of packages/console, read once and served from memory. Files under assets/ have
- * their hash in their name and stay for ever; index.html is answered for every path of the console, each time with a
- * nonce of its own, and with whom the console is for, which a page must say before anybody has signed in.
+ * Serves the console's pages, the build output of packages/console, from memory. Files under assets/ have a hash in
+ * their name and are cached for ever. Every other path of the console gets index.html with a fresh nonce, and with the
+ * audience, which a page must show before sign-in.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const NONCE = '{{nonce}}';
 const AUDIENCE = '{{audience}}';
 const NONCE_BYTES = 16;
 const BYTES_MAX = 20 * 1024 * 1024;
-/** What a compression spares less than a packet of is sent as it is. */
+/** Smaller files are sent uncompressed, because compression would not save a packet. */
 const COMPRESSED_FROM = 1024;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ interface PageFile {
   readonly gzipped: Buffer | undefined;
 }
 
-/** The policy of a page: scripts of ours alone, styles of ours or with the page's nonce, nothing framed. */
+/** The policy of a page: only our scripts, styles of ours or with the page's nonce, no framing. */
 function policyOf(nonce: string): string {
   return [
     "default-src 'none'",
@@ -60,7 +60,7 @@ export class Pages {
   private readonly files = new Map<string, PageFile>();
   private readonly index: readonly string[];
 
-  /** Reads all of `folder`. Throws StartError when it holds no pages. */
+  /** Reads all of `folder`. Throws StartError if it holds no pages. */
   constructor(folder: string, audience: ConsoleConfig['audience']) {
     let bytes = 0;
     for (const entry of entriesOf(folder)) {
@@ -76,7 +76,7 @@ export class Pages {
     this.files.delete('/index.html');
   }
 
-  /** Answers a request for a page or a file. Throws 404 for a file that is not there, and 405. */
+  /** Answers a request for a page or file. Throws 404 for a missing file, and 405. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new ApiError('METHOD_NOT_ALLOWED', 'This path answers GET, HEAD.', { headers: { Allow: 'GET, HEAD' } });
@@ -101,7 +101,7 @@ function entriesOf(folder: string) {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     if (entries.some(({ name }) => name === 'index.html')) return entries;
   } catch {
-    // Said below: whatever is wrong with the folder, the cure is the same.
+    // Falls through to the error below: the remedy is the same for every problem with the directory.
   }
   throw new StartError('CONFIGURATION', `The pages of the console are not in ${folder}: run npm run build.`);
 }

@@ -1,4 +1,4 @@
-/** The operators themselves: who is one, invited, changed, removed, signed out; by admins. */
+/** Routes for the operators: list them, and invite, change, remove or sign them out. Changes require an admin. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
 import type { Place } from '../people/invitations.js';
 import { emailOf } from '../people/sign-in.js';

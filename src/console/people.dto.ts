@@ -1,4 +1,4 @@
-/** The bodies of the console's own routes. */
+/** Request bodies of the console's routes. */
 import { PERSON_ROLES_TEXT } from '../domain/audience.js';
 import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { IsText, Optional } from '../http/body/member-rules.js';
@@ -35,12 +35,12 @@ const IsRole = (description: string) =>
     description,
   });
 
-/** `{}`: an act that says all by its path. */
+/** `{}`: an act that its path describes completely. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
 export class Nothing {}
 
 export class SignInBody implements SignInRequest {
-  // Judged by its length alone: what is no address is an account that is not there.
+  // Checks only the length: an invalid address counts as an unknown account.
   @IsText({ maxLength: EMAIL_LENGTH_MAX, description: 'The e-mail of the account.' })
   declare readonly email: string;
 

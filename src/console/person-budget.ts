@@ -1,6 +1,6 @@
 /**
- * How often a person may ask a console: as often as a project may ask the API for what is no purchase (docs/interface.md §4).
- * Counted by each process for itself: a console has no Redis.
+ * Limits a person's requests to a console, with the API's limit for requests other than purchases (docs/interface.md
+ * §4). Each process counts separately, because a console has no Redis.
  */
 import { Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
@@ -22,7 +22,7 @@ export class PersonBudget {
     try {
       await this.limiter.consume(personId);
     } catch (thrown) {
-      // The library rejects with its result when the budget is spent.
+      // The library rejects with a result object if the budget is spent.
       if (!(thrown instanceof RateLimiterRes)) throw thrown;
       const retryAfterSec = Math.max(1, Math.ceil(thrown.msBeforeNext / 1000));
       throw new ApiError('RATE_LIMITED', 'Too many requests within a minute; wait a little.', { retryAfterSec });

@@ -1,6 +1,7 @@
 /**
- * Quotes and simulations tried without an API key: the price by the records of the moment, and the request as the
- * merchant's own server sends it. Redeems, sends and keeps nothing; a console asks no node, so a call is only written down.
+ * Tries quotes and simulations without an API key: the price from present records, and the request code for the
+ * merchant's own server. Redeems, sends and stores nothing. A console sends no node requests, so it does not run a
+ * simulation.
  */
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { burnPrice, creditsOf, rateText, trxOf } from '../domain/conversion.js';
@@ -93,7 +94,7 @@ export class PlaygroundController {
     };
   }
 
-  /** What more time for a rental costs, and the request that buys it: no browser's session can. */
+  /** Returns the price of additional time, and the request code that buys it. A browser session cannot buy. */
   @Post('extension')
   @HttpCode(200)
   @Authority(TRIES)

@@ -1,6 +1,6 @@
 /**
- * What a change of the price table would do: the sales of the last thirty days over again at the prices after it, and
- * where it moves the least energy that is worth renting. Reads only; bounded by the newest orders.
+ * Previews a change of the price table: the sales of the last thirty days at the new prices, and changes of the least
+ * energy worth renting. Reads only; bounded by the newest orders.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -30,7 +30,9 @@ const ORDERS_MAX = 100_000;
 const PAGE = 5000;
 const PROJECTS_SHOWN = 10;
 
-/** Direct orders and redeemed quotes alike: both were priced by the table of their day. None that was played. */
+/**
+ * Includes direct orders and redeemed quotes, since both were priced by the table of their day. Excludes test orders.
+ */
 const SALES = {
   name: 'console_sales',
   text: `SELECT o.id, o.project_id, o.energy, o.duration_sec, o.credits, o.trx_usd_e8, o.created_at FROM orders o
@@ -94,7 +96,7 @@ export class PricePreviews {
     });
   }
 
-  /** What may be a slip in it; a sentence each. */
+  /** Returns possible mistakes in the change, one sentence each. */
   async doubts(change: PriceChange): Promise<string[]> {
     return this.doubtsOf(await this.prices.list(), change, await this.fees());
   }
@@ -149,7 +151,7 @@ export class PricePreviews {
     });
   }
 
-  /** Newest first, back to `from`. */
+  /** Yields sales newest first, back to `from`. */
   private async *sales(from: Date): AsyncGenerator<Sale, void, undefined> {
     const mark = await this.replica.mark();
     let before = 9_223_372_036_854_775_807n;
@@ -186,7 +188,7 @@ export class PricePreviews {
     }));
   }
 
-  /** As the chain was read last; without a reading nothing can be held against burning. */
+  /** Reads the fees from the last chain reading. Without one, prices cannot be compared with burning. */
   private async fees(): Promise<Fees> {
     const state = await this.market.findOne({ select: { name: true, value: true }, where: { name: 'chain' } });
     const read = (name: string): bigint | undefined => {
@@ -206,7 +208,7 @@ function add(to: Tally, credits: bigint): void {
   to.credits += credits;
 }
 
-/** What the sale would have cost at its own rate, or why there would have been none. */
+/** Returns the sale's price at its own rate, or the reason why it would have been refused. */
 function priceAfter(
   sale: Sale,
   rows: readonly PriceRow[],
@@ -242,7 +244,7 @@ function leastOf(row: PriceRow | undefined, { energyFeeSun, floorSun }: Fees): n
   return least === undefined ? undefined : toJsonInteger(least);
 }
 
-/** By every duration that either table names. */
+/** Compares at every duration that either table names. */
 function edgesOf(before: readonly PriceRow[], after: readonly PriceRow[], fees: Fees): PricePreview['edges'] {
   const durations = [...new Set([...before, ...after].map(({ durationMaxSec }) => durationMaxSec))].sort(
     (a, b) => a - b,

@@ -1,4 +1,4 @@
-/** The price table: shown, a change looked at before it is made, and made. Operators' alone. */
+/** Routes for the price table: show it, preview a change, and make it. Operators only. */
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ConsoleError } from '../domain/console-error.js';
 import { invalidField } from '../domain/errors.js';

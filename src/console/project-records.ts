@@ -1,9 +1,9 @@
-/** Events and acts of a project, newest first. Reads only. */
+/** Reads events and acts of a project, newest first. Reads only. */
 import type { Queryable } from '../store/database.js';
 import { STRETCH, type Stretch } from './lists.js';
 
 interface EventRow {
-  /** Its position, by which a page is cut. */
+  /** The event's position, which pages are cut at. */
   readonly id: bigint;
   readonly payload: string;
 }
@@ -23,7 +23,7 @@ const EVENTS = {
     ORDER BY position DESC LIMIT $3`,
 };
 
-/** The positions of a project have no gap: so many below the newest are at most so many rows. */
+/** Positions are unique, so a range of STRETCH positions below the newest holds at most that many rows. */
 const NEWEST = {
   name: 'console_newest_event',
   text: 'SELECT max(position) AS position FROM event WHERE project_id = $1 AND payload IS NOT NULL AND position < $2',
@@ -63,7 +63,7 @@ export async function eventsBefore(
   return { rows, endedAt: older?.is_any === true ? first : undefined };
 }
 
-/** Of the project of the scope. */
+/** Returns acts of the project in scope. */
 export async function actsBefore(on: Queryable, before: bigint, limit: number): Promise<Stretch<ActRow>> {
   return { rows: await on.query<ActRow>(ACTS, [before, limit + 1]), endedAt: undefined };
 }

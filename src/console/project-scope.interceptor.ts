@@ -1,6 +1,7 @@
 /**
- * Runs the handler of a route of a project for that project alone: the database shows no other's rows. Few of one merchant's
- * project run at once, and its further ones wait, so that one page that asks for everything keeps no other project waiting.
+ * Runs a project route's handler in that project's scope: the database shows no other project's rows. Limits the
+ * concurrent requests of one merchant's project, and queues the rest, so that one busy page does not delay other
+ * projects.
  */
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { Request } from 'express';
@@ -10,9 +11,9 @@ import { Config } from '../config/config.js';
 import { forProject } from '../store/project-scope.js';
 import { admittedOf } from './caller.js';
 
-/** The part of the connections to Postgres that one project may take. */
+/** Part of the Postgres connections that one project may use. */
 const CONNECTIONS_SHARE = 0.25;
-/** Files are written as fast as they are taken, which may be slowly: they wait for each other alone. */
+/** Separate limit for files, because slow readers hold them open; they delay only each other. */
 const FILES_AT_ONCE = 2;
 const LIMITS = { total: 10_000, waitingMax: 10_000, waitingPerProject: 200, waitMs: 10_000 } as const;
 
@@ -31,7 +32,7 @@ export class ProjectScopeInterceptor implements NestInterceptor {
     const caller = admittedOf(request)?.caller;
     const projectId = caller?.projectId;
     if (projectId === undefined) return next.handle();
-    // The handler begins with the subscription, so that it is what runs within the scope.
+    // The handler starts on subscription, so subscribing inside the scope is sufficient.
     const handle = async (): Promise<unknown> =>
       forProject(projectId, async () =>
         lastValueFrom(next.handle() as Observable<unknown>, { defaultValue: undefined }),

@@ -1,4 +1,4 @@
-/** What a project's requests must have, and its limits: read by all of it, changed by its owners. */
+/** Routes for a project's requirements on requests, and its limits. Every member reads them, owners change them. */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { invalidField } from '../domain/errors.js';

@@ -1,4 +1,4 @@
-/** Projects as operators see, make and freeze them. The invitation of an owner is the people's own act. */
+/** Operators' routes for projects: list, create and freeze. Owners are invited by the team routes. */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { ConsoleConfig } from '../config/console-config.js';
@@ -90,7 +90,7 @@ export class ProjectsController {
     const act = authorOf(caller, reasonOf(request));
     const name = projectNameOf(request.name);
     if (name === undefined) throw invalidField('name', PROJECT_NAME_RULE);
-    // A debt is credit too, and one admin gives no more of it than by a booking.
+    // Debt is a form of credit, so one admin may grant no more of it than one booking.
     const limit = this.config.approvalCredits;
     if (BigInt(request.debt_limit_credits ?? 0) > limit) {
       const most = `$${money(limit).usd}`;
@@ -135,7 +135,7 @@ export class ProjectsController {
   }
 }
 
-/** Throws 400 for a text that no page returned. */
+/** Throws 400 for a cursor that no page returned. */
 function placeOf(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = placeIn('p', cursor);
@@ -149,7 +149,7 @@ function reasonOf({ reason }: ReasonRequest): string {
   return text;
 }
 
-/** A postpaid project always has a limit here; without one it is made by command. */
+/** Requires a debt limit for postpaid projects; a project without one is made by command. */
 function termsOf({ terms, debt_limit_credits: limit }: MakeProjectRequest): BillingTerms {
   if (terms === 'prepaid' && limit !== undefined) throw invalidField('debt_limit_credits', 'is of postpaid projects');
   if (terms === 'prepaid') return { kind: 'prepaid' };

@@ -1,4 +1,4 @@
-/** What a project's records hold beside orders: ledger, statements, events, refused requests, acts. Reads alone. */
+/** Routes for further records of a project: ledger, statements, events, refused requests, acts. Reads only. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { CsvCell } from '../base/csv.js';

@@ -1,4 +1,4 @@
-/** What energy is sold by, as the records have it: a console asks neither nodes nor exchanges. Reads only. */
+/** Figures for prices, from stored records: a console sends no requests to nodes or exchanges. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import { ConsoleConfig } from '../config/console-config.js';
@@ -31,7 +31,7 @@ export class SaleRecords {
     this.rates = new HeldRates(database);
   }
 
-  /** Throws ApiError CHAIN_UNAVAILABLE while the chain was not read lately, and SERVICE_UNAVAILABLE without prices. */
+  /** Throws ApiError CHAIN_UNAVAILABLE if the last chain reading is too old, and SERVICE_UNAVAILABLE without prices. */
   async figures(): Promise<SaleFigures> {
     const { sales, market, rates } = this.config;
     const [chain] = await this.database.query<ChainRow>(CHAIN);

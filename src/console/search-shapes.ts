@@ -1,4 +1,4 @@
-/** As data-shapes.ts, of what "/" finds: of a project, and for operators of the whole service. */
+/** Like data-shapes.ts, for the search ("/"): within a project, or for operators in the whole service. */
 
 export type SearchKind =
   | 'order'
@@ -12,17 +12,17 @@ export type SearchKind =
   | 'wallet'
   | 'project';
 
-/** What of it was the text that was looked for. */
+/** The field that matched the searched text. */
 export type SearchedBy = 'txid' | 'key' | 'reference' | 'number' | 'request_id' | 'address' | 'id' | 'name';
 
 export interface SearchHit {
   readonly kind: SearchKind;
   readonly by: SearchedBy;
-  /** By which its page is found: an order's key, an address, an id. */
+  /** Identifies its page: an order's key, an address, an id. */
   readonly name: string;
-  /** What it is, where the name does not say it. */
+  /** Description, if the name is not sufficient. */
   readonly says?: string;
-  /** Operators alone. */
+  /** Only for operators. */
   readonly project?: { readonly id: string; readonly name: string };
   readonly at?: string;
 }
@@ -30,6 +30,6 @@ export interface SearchHit {
 /** `GET /api/projects/{project}/search?q=` and `GET /api/operator/search?q=`: exact matches, twenty at most. */
 export interface SearchAnswer {
   readonly items: readonly SearchHit[];
-  /** Among how many of the newest orders a request id was looked for. */
+  /** Number of newest orders that were searched by request id. */
   readonly newest_orders: number;
 }

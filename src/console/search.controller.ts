@@ -1,4 +1,4 @@
-/** What "/" finds: in a project, and for operators in the whole service. Reads alone. */
+/** Routes of the search ("/"): in a project, and for operators in the whole service. Reads only. */
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
 import { Query as QueryClass } from '../http/body/page-query.js';
@@ -7,7 +7,7 @@ import { AnyText } from './lists.js';
 import type { SearchAnswer } from './search-shapes.js';
 import { Search } from './search.service.js';
 
-/** An Idempotency-Key is as long at most. */
+/** The longest Idempotency-Key. */
 const TEXT_MAX = 255;
 
 class SearchQuery extends QueryClass {

@@ -1,7 +1,7 @@
 /**
- * Finds what a text names exactly: by transaction, address, key, number, id or request id. Each question is a step in an
- * index, or bounded by the newest orders or the number of projects. Within a project every statement names it, so that
- * nobody learns of another's. Reads only.
+ * Finds exact matches of a text: transaction, address, key, number, id or request id. Each query uses an index, or is
+ * bounded by the newest orders or the number of projects. Within a project every query is restricted to it, so that no
+ * other project's data can be found. Reads only.
  */
 import { Injectable } from '@nestjs/common';
 import { isAddress } from '../chain/address.js';
@@ -13,7 +13,7 @@ const HITS_MAX = 20;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TXID = /^(?:0x)?([0-9a-f]{64})$/i;
 const NUMBER = /^(?:order_)?([1-9]\d{0,17})$/;
-/** A project has no more of them. */
+/** Limits matches by name. */
 const NAMES_MAX = 10;
 
 interface HitRow {
@@ -25,7 +25,7 @@ interface HitRow {
   readonly at: Date | null;
 }
 
-/** `$1` is what is looked for; `$2` the project, where there is one. */
+/** `$1` is the searched value; `$2` the project, if there is one. */
 interface Question {
   readonly text: string;
   readonly value: unknown;
@@ -35,7 +35,7 @@ interface Question {
 export class Search {
   constructor(private readonly database: Database) {}
 
-  /** `projectId` undefined: in all of them, for operators. */
+  /** `projectId` undefined searches all projects, for operators. */
   async find(sought: string, projectId?: string): Promise<SearchAnswer> {
     const rows: HitRow[] = [];
     const isOne = projectId !== undefined;
@@ -72,7 +72,7 @@ export class Search {
   }
 }
 
-/** By the form of the text, so that nothing is asked that cannot be there: a key or a reference may have any form. */
+/** Chooses queries by the form of the text, to skip impossible ones. A key or a reference may have any form. */
 function questionsOf(sought: string, isOne: boolean): Question[] {
   const words = byWord(isOne).map((text) => ({ text, value: sought }));
   const txid = TXID.exec(sought)?.[1];
@@ -91,7 +91,7 @@ function questionsOf(sought: string, isOne: boolean): Question[] {
   ];
 }
 
-/** In a statement `{column}` is the condition that a row is the project's; of operators every row is meant. */
+/** Replaces `{column}` by the project's condition; for operators it is always true. */
 const scoped = (text: string, isOne: boolean): string =>
   text.replaceAll(/\{([a-z_.]+)\}/g, (_, column: string) => (isOne ? [column, '= $2'].join(' ') : 'true'));
 const LIMIT = `LIMIT ${HITS_MAX.toString()}`;
@@ -143,8 +143,9 @@ function byId(isOne: boolean): string[] {
 }
 
 /**
- * An order's key, its reference, its request id, or that of a refused request; the name of a key, and for operators of a project. The
- * limit of one has each project's index asked: joined freely, the whole index of all orders is read.
+ * Searches an order's key, reference or request id, and the request id of a refused request. Also searches the name of
+ * a key, or of a project for operators. The inner LIMIT makes Postgres use each project's index; a plain join would
+ * read the index of all orders.
  */
 function byWord(isOne: boolean): string[] {
   return [
@@ -185,7 +186,7 @@ const ORDER_BY_NUMBER = `SELECT 'order' AS kind, 'number' AS by, key AS name, NU
 const DEPOSIT_BY_NUMBER = `SELECT 'deposit' AS kind, 'number' AS by, 'dep_' || id AS name, asset AS says, project_id, seen_at AS at
      FROM deposit WHERE id = $1::bigint AND {project_id}`;
 
-/** One thing may be found in several ways. */
+/** Removes duplicates: one subject may match several queries. */
 function unique(rows: readonly HitRow[]): HitRow[] {
   const seen = new Map(
     [...rows].reverse().map((row) => [[row.kind, row.name, row.project_id].join(' '), row] as const),

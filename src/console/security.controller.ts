@@ -1,4 +1,4 @@
-/** What people change of their own: password, second factor, recovery codes, sessions. */
+/** Routes for a person's own security: password, second factor, recovery codes, sessions. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ConsoleConfig } from '../config/console-config.js';

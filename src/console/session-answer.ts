@@ -1,4 +1,4 @@
-/** A session as the pages see it. */
+/** Renders a session for the pages. */
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { ConsoleConfig } from '../config/console-config.js';
@@ -48,7 +48,7 @@ export class SessionAnswers {
     };
   }
 
-  /** Hands the browser its cookies, and answers what the session is now. */
+  /** Sets the cookies and returns the session's present state. */
   async give(response: ServerResponse, signedIn: SignedIn): Promise<SessionAnswer> {
     const session = await this.sessions.find(signedIn.token, this.config.audience);
     if (session === undefined) throw new InvariantError('a token that was just given is of a living session');

@@ -1,6 +1,6 @@
 /**
- * What is held open for a session: its streams and long polls. They end with it at once, whatever process ended it, and
- * with the process.
+ * Streams and long polls held open for sessions. They end immediately with their session, in whichever process it was
+ * ended, and with this process.
  */
 import type { ServerResponse } from 'node:http';
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
@@ -13,7 +13,7 @@ import { SessionFeed } from '../people/session-feed.js';
 import { Sessions } from '../people/sessions.js';
 import { Database } from '../store/database.js';
 
-/** Also what no announcement says: a session that ends by its age. */
+/** Also detects sessions that expire, which no announcement reports. */
 const LOOK_EVERY_MS = 20_000;
 const COMMENT_EVERY_MS = 15_000;
 const OF_ONE_SESSION_MAX = 8;
@@ -71,14 +71,14 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     await Promise.all([this.looking.stop(), this.feed.stop()]);
   }
 
-  /** Every stream ends now: the process is stopping. */
+  /** Ends every stream, because the process is stopping. */
   endAll(): void {
     this.endOf(() => true);
   }
 
   /**
-   * Calls `end` once when the session ends, or the process stops. Returns what releases it, to be called when it is over
-   * by itself. Throws 429 when this session, or all together, hold too many.
+   * Calls `end` once when the session ends or the process stops. Returns a function that releases the registration if
+   * the stream ends by itself. Throws 429 if this session, or all together, hold too many.
    */
   hold(sessionId: string, end: () => void): () => void {
     const own = [...this.held].filter((held) => held.sessionId === sessionId).length;
@@ -90,7 +90,10 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     return () => this.held.delete(held);
   }
 
-  /** The session's own stream of Server-Sent Events: says `open`, and `ended` when it has. Resolves with the stream. */
+  /**
+   * Serves the session's stream of Server-Sent Events: `open`, and `ended` when the session ends. Resolves when the
+   * stream closes.
+   */
   async serve(sessionId: string, response: ServerResponse): Promise<void> {
     await new Promise<void>((resolve) => {
       const say = (type: 'open' | 'ended'): void => {
@@ -101,7 +104,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
         response.end();
       });
       const comments = setInterval(() => {
-        // Who takes nothing for as long is gone.
+        // A client that reads nothing for this long is gone.
         if (response.writableNeedDrain) response.destroy();
         else response.write(': here\n\n');
       }, COMMENT_EVERY_MS);
@@ -112,7 +115,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
       });
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
       say('open');
-      // It may have ended between the guard's look and now.
+      // The session may have ended since the guard's check.
       this.look().catch(() => undefined);
     });
   }
@@ -124,7 +127,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** Ends what is held for sessions that have ended. A database that is away ends nothing. */
+  /** Ends streams of sessions that have ended. Ends none while the database is unavailable. */
   private async look(): Promise<void> {
     const ids = [...new Set([...this.held].map(({ sessionId }) => sessionId))];
     if (ids.length === 0) return;

@@ -1,4 +1,4 @@
-/** Signing in and out, and the session itself. No logic: reads the request, asks the service, sets cookies. */
+/** Routes for signing in and out, and for the session. */
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { ConsoleConfig } from '../config/console-config.js';
@@ -35,7 +35,7 @@ export class SignInController {
     await this.streams.serve(sessionId, response);
   }
 
-  /** Whoever was signed in with this browser is not any more: a token from before the sign-in is worth nothing after it. */
+  /** Also ends the browser's previous session: a token from before the sign-in must be worthless after it. */
   @Post('sign-in')
   @HttpCode(200)
   @Authority({ open: 'anyone' })

@@ -1,15 +1,18 @@
-/** Requests to the signed API as programs send them, with the key of their own environment: nothing here holds one. Pure. */
+/**
+ * Generates code of requests to the signed API. The key comes from the program's environment and never appears here.
+ * Pure.
+ */
 
 export interface SignedRequest {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether it buys: with an Idempotency-Key then. */
+  /** True for purchases, which need an Idempotency-Key. */
   readonly isOrder: boolean;
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A text as one word of a shell: an order's key may hold what a shell reads as its own. */
+/** Quotes a text as one shell word: an order's key may contain shell syntax. */
 const word = (text: string): string => (/^[\w./:%~-]+$/.test(text) ? text : quoted(text));
 
 /** Signs by HMAC (docs/signing.md). */
@@ -27,7 +30,7 @@ export function curlOfRequest({ path, body, isOrder }: SignedRequest): string {
   ].join('\n');
 }
 
-/** `call` is a method of the SDK's client; `of`: what it is about, as its first argument. */
+/** `call` is a method of the SDK's client; `of` is its first argument, if any. */
 export function nodeOfRequest(
   call: string,
   body: Readonly<Record<string, unknown>>,

@@ -1,4 +1,6 @@
-/** From where a project and its keys may be used, and whom a change of it would lock out. */
+/**
+ * Routes for the allowed sources of a project and its keys, with a check of the callers that a change would lock out.
+ */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { AddressList } from '../http/pipeline/source-address.js';
 import { IsText, Optional } from '../http/body/member-rules.js';
@@ -12,7 +14,7 @@ import { IsSources } from './keys.dto.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], scope: 'project', again: true } as const;
-/** Says whom it would lock out: nothing changes. */
+/** For the check, which changes nothing. */
 const ASKS = { merchant: ['owner'], scope: 'project' } as const;
 
 class SourcesRequest implements SetSources {
@@ -24,7 +26,7 @@ class SourcesRequest implements SetSources {
   declare readonly key_id?: string;
 }
 
-/** The lists of one moment: the project's, and its keys'. */
+/** The lists of the project and its keys, from one read. */
 interface Lists {
   readonly project: readonly string[];
   readonly keys: readonly { readonly id: string; readonly name: string; readonly allowed_sources: readonly string[] }[];
@@ -88,14 +90,14 @@ export class SourcesController {
   }
 }
 
-/** The lists after it. Throws 404 for a key that is not the project's, or verifies no more. */
+/** Returns the changed lists. Throws 404 for a key that is revoked or not the project's. */
 function changed({ project, keys }: Lists, { allowed_sources: sources, key_id: keyId }: SourcesRequest): Lists {
   if (keyId === undefined) return { project: sources, keys };
   if (!keys.some(({ id }) => id === keyId)) throw notFound('API key');
   return { project, keys: keys.map((key) => (key.id === keyId ? { ...key, allowed_sources: sources } : key)) };
 }
 
-/** As the check of a request judges: by both lists, of which an empty one allows any address. */
+/** Judges like the check of an API request: by both lists, of which an empty one allows any address. */
 function judgeBy({ project, keys }: Lists): (source: RecentSource) => boolean {
   const of = (sources: readonly string[]) => (sources.length === 0 ? undefined : new AddressList(sources));
   const whole = of(project);

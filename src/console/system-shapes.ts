@@ -1,11 +1,11 @@
-/** As operator-shapes.ts, of the service itself: what the records know of nodes, workers, checks and acts. */
+/** Like operator-shapes.ts, for the service itself: nodes, workers, checks and acts, from stored records. */
 import type { AuditShape } from './integration-shapes.js';
 
-/** `GET /system`. Nothing is asked of nodes, Redis or processes: what only they know, `doctor` looks at. */
+/** `GET /system`. Sends no requests to nodes, Redis or processes; `doctor` checks those. */
 export interface SystemShape {
   readonly checked_at: string;
   readonly nodes: readonly NodeUse[];
-  /** The newest sends that `nodes` is counted from. */
+  /** Number of the newest sends that `nodes` was computed from. */
   readonly sends_counted: number;
   readonly chain: {
     readonly block_number?: number;
@@ -31,13 +31,13 @@ export interface SystemShape {
   };
 }
 
-/** What a node said to the transactions that were sent to it. */
+/** A node's answers to transactions that were sent to it. */
 export interface NodeUse {
   readonly node: string;
   readonly sends: number;
   readonly taken: number;
   readonly last_at: string;
-  /** The last answer that was no acceptance. */
+  /** The last answer that was not an acceptance. */
   readonly last_refusal?: { readonly answer: string; readonly at: string };
 }
 
@@ -45,7 +45,7 @@ export interface WorkLine {
   readonly what: 'orders' | 'pool' | 'events' | 'webhooks' | 'auto_delegations' | 'rules' | 'blocks';
   /** Counted to a thousand. */
   readonly waiting?: number;
-  /** How long the oldest waits, or ago it was done last. */
+  /** Age of the oldest waiting work, or time since the work was last done. */
   readonly age_sec?: number;
   readonly late: boolean;
 }
@@ -65,6 +65,6 @@ export interface KeptDisagreement {
 
 /** `GET /audit?by=&action=&subject=` → `Page<ServiceAct>`, newest first. */
 export interface ServiceAct extends AuditShape {
-  /** Who logged in to the database, which writes it itself. */
+  /** The database login of the actor, recorded by the database itself. */
   readonly role?: string;
 }

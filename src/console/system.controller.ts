@@ -1,4 +1,4 @@
-/** What operators see of the service itself, and who did what to it. Reads alone. */
+/** Operators' routes for the state of the service and its audit log. Reads only. */
 import { Controller, Get, Query } from '@nestjs/common';
 import { Authority } from './authority.js';
 import type { Page } from './data-shapes.js';

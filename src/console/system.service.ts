@@ -1,4 +1,4 @@
-/** What the records know of the service itself: nodes by what they answered, work that waits, checks, acts. Reads only. */
+/** State of the service from stored records: nodes by their answers, waiting work, checks, acts. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import type { DoctorFinding } from '../diagnostics/doctor-finding.js';
@@ -15,7 +15,7 @@ import type { KeptDisagreement, NodeUse, ServiceAct, SystemShape, WorkLine } fro
 const EXPLAINED_SHOWN = 100;
 const SENDS_COUNTED = 20_000;
 
-/** The newest sends alone, so that no table is counted. A node that has it already took it too. */
+/** Reads only the newest sends, so that no table is counted. A duplicate answer also counts as taken. */
 const NODES = {
   name: 'console_nodes',
   text: `WITH newest AS MATERIALIZED (SELECT node, answer, sent_at, answer IN ('SUCCESS', 'DUP_TRANSACTION_ERROR') AS is_taken
@@ -34,7 +34,10 @@ interface NodeRow {
   readonly refusal: { readonly answer: string; readonly at: string } | null;
 }
 
-/** What waits is counted to a thousand, and of the first of it is said for how long: each by an index. `{moment}` is its age in seconds. */
+/**
+ * Counts waiting work to a thousand, and reads the age of the oldest, each by an index. `{moment}` becomes its age in
+ * seconds.
+ */
 const STATE = {
   name: 'console_system',
   text: `SELECT clock_timestamp() AS now,
@@ -83,7 +86,7 @@ interface StateRow {
   readonly passed_sec: number | null;
 }
 
-/** From when on a line is late: as the alerts have it (docker/alerts.yml). */
+/** Limits after which a line is late, equal to those of the alerts (docker/alerts.yml). */
 const LATE_SEC = {
   orders: 60,
   pool: 60,
@@ -117,7 +120,7 @@ export class System {
     };
   }
 
-  /** A stretch of the newest entries older than `before`, of which those that the filter wants are shown. */
+  /** Scans a stretch of the newest entries before `before`, and returns those that match the filter. */
   async acts(filter: AuditFilter, before: bigint, limit: number): Promise<Stretch<AuditEntry>> {
     const [end] = await this.database.query<{ id: bigint }>(
       'SELECT id FROM audit_log WHERE id < $1 ORDER BY id DESC OFFSET $2 LIMIT 1',
@@ -127,7 +130,7 @@ export class System {
     return { rows, endedAt: end?.id };
   }
 
-  /** What of the doctor's questions the database answers alone. */
+  /** The doctor's checks that need only the database. */
   private async findings(): Promise<DoctorFinding[]> {
     return [
       ...(await lookAtWork(this.database)),

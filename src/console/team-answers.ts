@@ -1,4 +1,4 @@
-/** Teams as the pages see and change them: of a project, or of the operators. */
+/** Renders and changes teams: of a project, or of the operators. */
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import type { PersonRole } from '../domain/audience.js';
@@ -59,13 +59,13 @@ export class TeamAnswers {
       throw new ConsoleError('CONFLICT', 'Set CONSOLE_MERCHANT_URL first: the link leads to the merchants’ console.');
     }
     if (this.config.mail !== undefined) return this.inviteByMail(place, who, caller, consoleUrl);
-    // What an owner hands over proves nothing of the address; an operator answers for whom they invite.
+    // A link that an owner passes on proves nothing about the address; an operator vouches for the people they invite.
     const proof = caller.audience === 'operator' ? 'operator' : 'none';
     const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), proof);
     return { invitation: itemOf(invitation), mailed: false, link: linkOf(consoleUrl, token) };
   }
 
-  /** The link goes to the invited address alone: who opens it reads that mailbox. */
+  /** Mails the link to the invited address only, so that opening it proves access to that mailbox. */
   private async inviteByMail(
     place: Place,
     who: { readonly email: string; readonly role: PersonRole },

@@ -1,4 +1,4 @@
-/** Who is in a project, for its owners and for admins; and when operators looked at it. */
+/** Routes for a project's team, for its owners and for admins, and for operators' looks at the project. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
 import { emailOf } from '../people/sign-in.js';
 import type { Place } from '../people/invitations.js';

@@ -1,4 +1,4 @@
-/** What a project has, where it pays in, and what arrives. No logic: reads the request, asks, shows. */
+/** Routes for a project's balance, deposit address and deposits. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { rateText, trxOf } from '../domain/conversion.js';

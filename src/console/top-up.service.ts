@@ -1,4 +1,4 @@
-/** What a project has and what is paid in: its balance in days, its deposits in words. Reads only. */
+/** Reads a project's balance and its duration, and words its deposits. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { nowMs } from '../base/clock.js';
 import type { DepositStatus } from '../domain/deposit-state.js';
@@ -21,15 +21,18 @@ import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape } from '
 import { STRETCH, type Stretch } from './lists.js';
 
 const DAYS = 7;
-/** The newest entries of seven days are enough to know the pace. */
+/** Limits the newest entries of seven days; they suffice to estimate the rate. */
 const ENTRIES_MAX = 20_000;
 const EVENTS_SHOWN = 50;
 
-/** Of a younger project its first entry, or an hour: a minute is no pace. */
+/** Start for a younger project: its first entry, but at least an hour ago, because a shorter time gives no rate. */
 const FIRST_ENTRY = `(SELECT least(first.created_at, clock_timestamp() - interval '1 hour') FROM credit_entry first
   WHERE first.project_id = $1 ORDER BY first.created_at, first.id LIMIT 1)`;
 
-/** What was spent in the last days, by the newest entries of them: from the oldest of these on when there are more. */
+/**
+ * Spending of the last days, from the newest entries. If there are more than the limit, it starts at the oldest of
+ * those read.
+ */
 const BALANCE = {
   name: 'console_balance',
   text: `SELECT a.balance_credits, a.floor_credits, a.is_postpaid, a.frozen, a.low_balance_credits, a.daily_cap_credits,
@@ -58,7 +61,7 @@ interface BalanceRow {
 
 const DAY_SEC = 86_400n;
 
-/** What a status means, and what comes next. */
+/** Meaning of each status, with the next step. */
 const MEANS: Readonly<Record<DepositStatus, string>> = {
   pending: 'Seen on chain; it is credited once its block is final and a rate is known, usually within two minutes.',
   credited: 'Its credits are in the balance.',
@@ -67,14 +70,14 @@ const MEANS: Readonly<Record<DepositStatus, string>> = {
   dropped: 'Its block left the chain: the payment did not happen.',
 };
 
-/** Of one that was credited and is given back, in the place of what its status means. */
+/** Replaces the status text of a credited deposit that is returned. */
 const TAKEN_OFF = 'Its credits were taken off the balance again.';
 const RETURNS: Readonly<Record<ReturnState, string>> = {
   'being given back': 'It is being given back: the transaction that pays it is still to come.',
   'given back': 'It was given back: the transaction that paid it is on chain.',
 };
 
-/** Reasons as they are recorded, in words; what a person wrote is shown as it is. */
+/** Texts of recorded reasons; a reason that an operator wrote is shown unchanged. */
 const BECAUSE: Readonly<Record<string, string>> = {
   not_solid: 'Its block is not final yet.',
   no_rate: 'No fresh rate of the asset is known; it is credited as soon as there is one.',
@@ -122,7 +125,7 @@ export class TopUp {
     });
   }
 
-  /** The address, derived anew from the account's key. Throws 404 where deposits are not in use. */
+  /** Returns the address, derived again from the account's key. Throws 404 if deposits are not in use. */
   async address(projectId: string): Promise<DepositAddressShape> {
     const address = await this.addresses.addressOf(projectId);
     if (address === undefined) throw new ApiError('NOT_FOUND', 'Deposits are not in use here: ask the operator.');
@@ -130,7 +133,7 @@ export class TopUp {
     return { address, network: 'TRON (TRC20)', accepts, checked_at: new Date(nowMs()).toISOString() };
   }
 
-  /** What came since a position of the project's log, and what the balance is by then. */
+  /** Returns events since a position of the project's log, with the present balance. */
   async arrivals(projectId: string, after: bigint | undefined): Promise<Arrivals> {
     const [account] = await this.database.query<{ balance_credits: bigint }>(
       'SELECT balance_credits FROM credit_account WHERE project_id = $1',
@@ -140,7 +143,7 @@ export class TopUp {
     if (after === undefined)
       return { position: Number(await this.events.lastPosition(projectId)), events: [], balance };
     const page = await this.events.read(projectId, after, undefined, EVENTS_SHOWN);
-    // What is not kept any more is passed over: nobody waits for it.
+    // Pruned events are skipped.
     if (!('items' in page)) return { position: Number(page.oldestPosition) - 1, events: [], balance };
     const events = page.items.map(({ payload, position }) => {
       const { type, timestamp } = JSON.parse(payload) as { type: string; timestamp: string };
@@ -155,7 +158,7 @@ interface DepositFilter {
   readonly status?: DepositStatus | undefined;
 }
 
-/** `projectId` undefined: of all projects, for operators. */
+/** `projectId` undefined reads all projects, for operators. */
 export async function depositsBefore(
   on: Reader,
   { scope, ...filter }: DepositFilter & { readonly scope: ReturnScope },

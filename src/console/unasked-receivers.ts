@@ -1,5 +1,5 @@
 /**
- * In the place of ReceiverCheck where no node is asked: a receiver that the chain refuses is found by the worker before it
+ * Replaces ReceiverCheck where no node is available. The worker detects a receiver that the chain refuses before it
  * buys anything, and pauses the auto-delegation with that reason.
  */
 import { Injectable } from '@nestjs/common';

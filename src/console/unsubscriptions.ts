@@ -1,6 +1,6 @@
 /**
- * Ends mails by the signed link that each mail carries: one POST without a sign-in, as mail services send it for their
- * readers (RFC 8058). The link alone decides, so the request needs no cookie and no Origin.
+ * Unsubscribes by the signed link in each mail: one POST without a sign-in, as mail services send it for their readers
+ * (RFC 8058). The link alone decides, so the request needs no cookie and no Origin.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
@@ -25,7 +25,7 @@ export class Unsubscriptions {
     private readonly log: Log,
   ) {}
 
-  /** Answers 200 once the mails have ended, 404 for a link that is not ours, and 503 when it could not be kept. */
+  /** Answers 200 after unsubscribing, 404 for an invalid link, and 503 if it could not be stored. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const token = new URL(request.url ?? '/', 'http://console.invalid').searchParams.get('t') ?? '';
     const answer = (status: number, words: string): void => {

@@ -1,4 +1,6 @@
-/** Webhooks of a project, and what was sent to them. A secret is answered once; nobody here opens it. */
+/**
+ * Routes for a project's webhooks and their deliveries. A secret is returned once; a console cannot open stored ones.
+ */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
 import { maskedUrl } from '../domain/masked-url.js';
@@ -25,7 +27,7 @@ import { OneOf, pageOf } from './lists.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', again: true } as const;
-/** Sends again what was sent before: nothing changes hands. */
+/** For repeated deliveries, which need no fresh sign-in: no secret is shown. */
 const SENDS = { merchant: ['owner'], operator: ['admin'], scope: 'project' } as const;
 const URL_TEXT = { maxLength: 2048, description: 'Where to send events.' };
 const DESCRIPTION = { minLength: 0, maxLength: 500, description: 'What it is for.' } as const;
@@ -80,7 +82,7 @@ class DeliveriesQuery extends PageQuery {
   declare readonly status?: DeliveryStatus;
 }
 
-/** No class: the pipe judges bodies and queries. */
+/** An interface, because the pipe validates classes as bodies and queries. */
 interface DeliveryPath {
   readonly project_id: string;
   readonly webhook_id: string;
@@ -235,13 +237,13 @@ function optionsOf({ url, types, description, enabled }: ChangeWebhook): Webhook
   };
 }
 
-/** Support sees no path, which may hold a token. */
+/** Masks the URL's path for support, because it may hold a token. */
 function shapeOf(view: WebhookView, { role }: ConsoleCaller): WebhookShape {
   const { secret: _, ...body } = webhookBody(view);
   return role === 'support' ? { ...body, url: maskedUrl(body.url) } : body;
 }
 
-/** What an outsider's host answered is its owner's to see. */
+/** Only an owner sees the answer of the receiving host. */
 function deliveryFor({ role }: ConsoleCaller, { last_answer: answer, ...body }: DeliveryShape): DeliveryShape {
   return role === 'owner' && answer !== undefined ? { ...body, last_answer: answer } : body;
 }
