@@ -1,6 +1,6 @@
 /**
- * Limits a person's requests to a console, with the API's limit for requests other than purchases (docs/interface.md
- * §4). Each process counts separately, because a console has no Redis.
+ * Limits a person's requests to a console, with the API's limit for requests other than purchases
+ * (docs/interface.md §4). Each process counts separately, because a console has no Redis.
  */
 import { Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
