@@ -1,5 +1,5 @@
-// Builds dist/ for both module systems: one file of code for each, and its types. Declarations name files by `.js` or
-// `.cjs`, as whoever reads them does.
+// Builds dist/ for ES modules and for CommonJS: one bundle and one set of declarations each. A declaration file imports
+// the others as `.js` or `.cjs`, to match its module system.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
-// What one attempt came to: an answer, or a failure of which is known whether repeating may help and whether the service may
-// have done what it was asked all the same.
+// The outcome of one attempt: an answer, or a failure that says if a retry may help and if the service may have
+// executed the request.
 import type * as Api from './api-types.js';
 import { ApiError, NetworkError } from './errors.js';
 import type { ErrorCode } from './model.js';
@@ -12,13 +12,13 @@ export interface Answer<T> {
 
 export interface Failure {
   readonly error: ApiError | NetworkError;
-  /** Whether another attempt may come to something else. */
+  /** True if another attempt may succeed. */
   readonly isTransient: boolean;
-  /** Whether the service may have taken the request. */
+  /** True if the service may have executed the request. */
   readonly mayBeDone: boolean;
 }
 
-/** What of an answer is judged. */
+/** The parts of a response that decide its outcome. */
 export interface Received {
   readonly status: number;
   readonly headers: Headers;
@@ -28,7 +28,7 @@ export interface Received {
 type Codes = ReadonlySet<string>;
 const codes = (...names: readonly ErrorCode[]): Codes => new Set(names);
 
-/** Refusals that may be over a moment later. SIMULATION_FAILED is not among them: it says what the node said. */
+/** Refusals that may pass within moments. SIMULATION_FAILED is left out: it reports the node's own answer. */
 const TRANSIENT = codes(
   'RATE_LIMITED',
   'REQUEST_TIMEOUT',
@@ -39,13 +39,16 @@ const TRANSIENT = codes(
   'SERVICE_UNAVAILABLE',
   'SIGNATURE_REPLAYED',
 );
-/** After these a purchase may have been taken (docs/interface.md §10); after the last one by the copy that came first. */
+/**
+ * Codes after which a purchase may have been executed (docs/interface.md §10). SIGNATURE_REPLAYED means that an earlier
+ * copy of the same request arrived first, and that copy may have been executed.
+ */
 const UNCERTAIN = codes('INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'SIGNATURE_REPLAYED');
-/** The request never left: no connection came about. */
+/** Errors raised before the request left: no connection was established. */
 const NEVER_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)_\w+)$/;
 
-/** The answer was lost, or never came. */
+/** Returns the failure for a request without a response, or with a response that was cut off. */
 export function lost(thrown: unknown, requestId: string): Failure {
   const code = codeOf(thrown);
   const error = new NetworkError(
@@ -56,12 +59,15 @@ export function lost(thrown: unknown, requestId: string): Failure {
   return { error, isTransient: true, mayBeDone: !NEVER_SENT.test(code) };
 }
 
-/** What is no answer to this request, with the status of one: cut short, or of another by a proxy's mistake. */
+/**
+ * Returns the failure for a success status whose body does not answer this request. The body was cut short, or a proxy
+ * mixed up two responses.
+ */
 export function unreadable(requestId: string): Failure {
   return { error: new NetworkError('the answer could not be read', requestId), isTransient: true, mayBeDone: true };
 }
 
-/** An answer that is not 2xx. */
+/** Returns the failure for a response with a status other than 2xx. */
 export function refused({ status, headers, text }: Received, requestId: string): Failure {
   const body = bodyOf(text) as Partial<Api.Error> | undefined;
   const isOwn = body?.ok === false && body.error !== undefined;
@@ -71,7 +77,8 @@ export function refused({ status, headers, text }: Received, requestId: string):
     retryAfterSec: retryAfterSec(headers),
     ...(isOwn && { body }),
   });
-  // Whatever stands before the service passed the request on, or did not: only below 500 it surely refused by itself.
+  // A proxy answered instead of the service. Below 500 (except 408) the proxy refused the request itself; otherwise it
+  // may have forwarded it.
   const isForeign = !isOwn && (status >= 500 || status === 408);
   return {
     error,
@@ -80,7 +87,7 @@ export function refused({ status, headers, text }: Received, requestId: string):
   };
 }
 
-/** The JSON object in a text; undefined when it is none. */
+/** Returns the JSON object in a text, or undefined if the text holds none. */
 export function bodyOf(text: string): object | undefined {
   try {
     const body: unknown = JSON.parse(text);
@@ -98,8 +105,8 @@ function retryAfterSec(headers: Headers): number | undefined {
 }
 
 /**
- * The system's code of why there was no answer; `fetch` has it in the cause of what it throws. An Error of another realm
- * (a test runner's, say) is no `instanceof Error` here.
+ * Returns the system's error code for a missing response. `fetch` puts it into the `cause` of its error. An Error of
+ * another realm (a test runner's, for example) is no `instanceof Error` here.
  */
 function codeOf(thrown: unknown): string {
   for (let each = thrown; isObject(each); each = each['cause']) {

@@ -1,4 +1,4 @@
-// Addresses that are kept supplied. Setting one again, or ending its sleep again, makes no difference; deleting does.
+// Addresses that the service keeps supplied with energy. `set` and `wake` are idempotent; `delete` is not.
 import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
 import { Listing, type PageSize } from './listing.js';
@@ -9,22 +9,24 @@ export class AutoDelegations {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * Keeps the address supplied from now on. Replaces all that was set for it: what is left out has its default again.
+   * Keeps the address supplied from now on. Replaces all earlier settings of the address: omitted members return to
+   * their defaults.
    *
-   * Throws ApiError: RECEIVER_NOT_ACTIVATED (409), RECEIVER_NOT_SUPPORTED (422), NOT_WORTH_RENTING (409), LIMIT_REACHED (409).
+   * Throws ApiError: RECEIVER_NOT_ACTIVATED (409), RECEIVER_NOT_SUPPORTED (422), NOT_WORTH_RENTING (409), LIMIT_REACHED
+   * (409).
    */
   async set(address: string, request: Api.AutoDelegationRequest, options?: CallOptions): Promise<PricedAutoDelegation> {
     const call = { method: 'PUT', path: pathOf(address), body: request, kind: 'setting' } as const;
     return (await this.transport.send<PricedAutoDelegation>(call, options)).body;
   }
 
-  /** Throws ApiError NOT_FOUND (404), as everything below but the list. */
+  /** Returns the auto-delegation of an address. Throws ApiError NOT_FOUND (404), as do `wake` and `delete`. */
   async get(address: string, options?: CallOptions): Promise<PricedAutoDelegation> {
     const call = { method: 'GET', path: pathOf(address), kind: 'read' } as const;
     return (await this.transport.send<PricedAutoDelegation>(call, options)).body;
   }
 
-  /** All of the project, newest first. */
+  /** Lists the project's auto-delegations, newest first. */
   list(
     query: PageSize & { readonly status?: AutoDelegation['status'] | undefined } = {},
     options?: CallOptions,
@@ -32,13 +34,16 @@ export class AutoDelegations {
     return new Listing(this.transport, '/v1/auto-delegations', { ...query }, options);
   }
 
-  /** Has it checked at once, as if the address had just been used: before you send from one that sleeps. */
+  /**
+   * Has the address checked immediately, as if it had just been used. Call it before you send from an address that is
+   * asleep.
+   */
   async wake(address: string, options?: CallOptions): Promise<AutoDelegation> {
     const call = { method: 'POST', path: `${pathOf(address)}/wake`, kind: 'setting' } as const;
     return (await this.transport.send<AutoDelegation>(call, options)).body;
   }
 
-  /** Nothing is bought any more; rentals that run go on to their end. */
+  /** Ends the auto-delegation: the service buys nothing more. Running rentals continue to their end. */
   async delete(address: string, options?: CallOptions): Promise<void> {
     await this.transport.send({ method: 'DELETE', path: pathOf(address), kind: 'change', mayBeEmpty: true }, options);
   }

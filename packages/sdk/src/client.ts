@@ -1,4 +1,4 @@
-// The client of one project: its settings, and the groups of calls.
+// The client of one project: its settings and its groups of calls.
 import { Account } from './account.js';
 import type { Answer } from './attempt.js';
 import { AutoDelegations } from './auto-delegations.js';
@@ -12,25 +12,30 @@ import { Transport, type Call } from './transport.js';
 import { Webhooks } from './webhooks.js';
 
 export interface ClientSettings {
-  /** Where the service is, as `https://energy.example.com`. */
+  /** URL of the service, such as `https://energy.example.com`. */
   readonly baseUrl: string;
-  /** The Merchant ID: a UUID, no secret. */
+  /** The Merchant ID: a UUID. It is not secret. */
   readonly merchant: string;
-  /** The API key: it is never sent, and must never be where a browser could read it. */
+  /** The API key. It signs requests and is never sent. Keep it out of browsers. */
   readonly apiKey: string;
-  /** Milliseconds over all attempts and waits of a call, 60 000 unless said. */
+  /** Milliseconds for a whole call, with all attempts and waits. Default: 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds for one attempt, beside the time for which the service is asked to hold its answer: 15 000. */
+  /**
+   * Milliseconds for one attempt, in addition to the time that the service was asked to hold its answer. Default:
+   * 15 000.
+   */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How often a call is repeated at most, where it may be: 5. The deadline may come first. */
+  /** Maximum number of retries of a call that may be retried. Default: 5. The deadline may end the call earlier. */
   readonly retries?: number | undefined;
-  /** `md5` signs the body alone, as the first clients did; only some paths take it. `hmac` unless said. */
+  /** `md5` signs the body alone, for compatibility with early clients; only some paths accept it. Default: `hmac`. */
   readonly signature?: Scheme | undefined;
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Any request, for what has no method here. With a key it is a purchase, which is repeated with that key. */
+/**
+ * Any request for which the client has no method. With an idempotency key it is a purchase, and retries use that key.
+ */
 export interface RawRequest {
   readonly method: Call['method'];
   /** From /v1/ on, percent-encoded; may have a query. */
@@ -52,7 +57,7 @@ export class EnergyClient {
   readonly webhooks: Webhooks;
   private readonly transport: Transport;
 
-  /** Throws TypeError for settings that cannot work. */
+  /** Throws TypeError for invalid settings. */
   constructor(settings: ClientSettings) {
     const { baseUrl, merchant, apiKey } = settings;
     if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl is an http(s) URL');
@@ -79,12 +84,15 @@ export class EnergyClient {
     this.webhooks = new Webhooks(this.transport);
   }
 
-  /** What is on sale: durations with their prices, bounds, and the most that one order could have just now. */
+  /** Returns the durations on sale with their prices, the bounds, and the most energy that one order could have now. */
   async limits(options?: CallOptions): Promise<Limits> {
     return (await this.transport.send<Limits>({ method: 'GET', path: '/v1/limits', kind: 'read' }, options)).body;
   }
 
-  /** The answer of any request, with status and headers; `{}` where it has no body. Throws as every call does. */
+  /**
+   * Sends any request and returns the answer with status and headers. The body is `{}` if the answer has none. Throws
+   * the same errors as every call.
+   */
   async request<T extends object>(request: RawRequest, options?: CallOptions): Promise<Answer<T>> {
     const { idempotencyKey: key, path: target, ...rest } = request;
     const [path = '', ...search] = target.split('?');

@@ -1,14 +1,14 @@
-// The time that a call has over everything: all attempts, and the waits between them.
+// The time limit of a whole call: all attempts, and the waits between them.
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A timer of more fires at once. */
+/** A longer setTimeout fires immediately. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** What the caller of anything here may choose. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Milliseconds over all attempts and waits. */
+  /** Milliseconds for the whole call, with all attempts and waits. */
   readonly timeoutMs?: number | undefined;
-  /** Ends the call when it is aborted. What was sent by then may have been taken: see UnknownOutcomeError. */
+  /** Aborts the call. The service may already have executed the request: see UnknownOutcomeError. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -25,7 +25,7 @@ export class Deadline {
     this.signal = signal;
   }
 
-  /** 0 when the time is up. */
+  /** Milliseconds left; 0 after the deadline. */
   get leftMs(): number {
     return Math.max(0, this.endsMs - performance.now());
   }
@@ -34,7 +34,10 @@ export class Deadline {
     return this.signal?.aborted === true;
   }
 
-  /** False at once when it would end after the deadline, and false when the caller's signal ends it. */
+  /**
+   * Sleeps and returns true. Returns false immediately if the sleep would end after the deadline, and false as soon as
+   * the caller's signal aborts.
+   */
   async sleep(ms: number): Promise<boolean> {
     if (ms >= this.leftMs || this.isAborted) return false;
     return delay(ms, true, this.signal === undefined ? {} : { signal: this.signal }).catch(() => false);
@@ -42,8 +45,8 @@ export class Deadline {
 }
 
 /**
- * Runs `act` with a signal that ends it after `limitMs`, or with the deadline's own signal. Rejects as `act` does.
- * Nothing is left behind on the caller's signal, which may live for long.
+ * Runs `act` with a signal that aborts after `limitMs` or with the given signal. Rejects as `act` does. Leaves no
+ * listener on the caller's signal, which may be long-lived.
  */
 export async function within<T>(
   limitMs: number,

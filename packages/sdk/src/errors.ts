@@ -1,5 +1,5 @@
-// What a call may throw. All of it is an EnergyError, whose `name` says which where `instanceof` cannot (two copies of this
-// package in one program).
+// The errors that calls throw. Each one is an EnergyError. Compare `name` where `instanceof` fails: with two copies of
+// this package in one program.
 import type * as Api from './api-types.js';
 import type { ErrorCode, Order } from './model.js';
 
@@ -8,7 +8,7 @@ export class EnergyError extends Error {
 
   constructor(
     message: string,
-    /** X-Request-Id of the last attempt: what to give the operator. */
+    /** X-Request-Id of the last attempt. Give it to the operator. */
     readonly requestId: string | undefined,
     cause?: unknown,
   ) {
@@ -17,21 +17,21 @@ export class EnergyError extends Error {
 }
 
 /**
- * The service refused. Of a purchase: no attempt of this call bought anything, and its key is free.
+ * The service refused the request. For a purchase: no attempt of this call bought anything, and its key is still free.
  *
- * `code` is the code of the interface; `HTTP_<status>` when what answered was not the service (a proxy).
+ * `code` is an error code of the interface, or `HTTP_<status>` if a proxy answered instead of the service.
  */
 export class ApiError extends EnergyError {
   override name = 'ApiError';
-  /** Of INVALID_REQUEST: every member at fault. */
+  /** With INVALID_REQUEST: every invalid member. */
   readonly details: readonly { readonly field: string; readonly msg: string }[];
-  /** Seconds after which to try again, of 429 and 503. */
+  /** With 429 and 503: seconds to wait before the next attempt. */
   readonly retryAfterSec: number | undefined;
-  /** Unix seconds by the clock of the service, of SIGNATURE_TIMESTAMP_OUT_OF_RANGE. */
+  /** With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: the service's clock in Unix seconds. */
   readonly serverTime: number | undefined;
-  /** Of EVENTS_EXPIRED: the oldest event that is kept. */
+  /** With EVENTS_EXPIRED: the position of the oldest event that is kept. */
   readonly oldestPosition: number | undefined;
-  /** The answer as it came; undefined when it was not the service's. */
+  /** The body of the answer; undefined if the service did not write it. */
   readonly body: Partial<Api.Error> | undefined;
 
   constructor(
@@ -53,24 +53,27 @@ export class ApiError extends EnergyError {
   }
 }
 
-/** There was no answer that could be read, in time. Nothing can have come of the call, or it changes nothing. */
+/** No readable answer arrived in time. The service did not execute the request, or the request was a read. */
 export class NetworkError extends EnergyError {
   override name = 'NetworkError';
 }
 
 /**
- * It is not known whether the service did what it was asked: an answer was lost, or the service could not say. Not a
- * failure: for a purchase, make the same call again with `key`, until it answers an order or an ApiError. It is one
- * order and one charge, however often you do; a new key would be a second purchase.
+ * The outcome is unknown: an answer was lost, or the service could not tell. This is not a failure. For a purchase,
+ * repeat the same call with `key` until it returns an order or throws an ApiError. Any number of repetitions makes one
+ * order and one charge; a new key would be a second purchase.
  */
 export class UnknownOutcomeError extends EnergyError {
   override name = 'UnknownOutcomeError';
 
   constructor(
-    /** The Idempotency-Key to repeat with. Undefined of a change that has none (webhooks): read what is there first. */
+    /**
+     * The Idempotency-Key to repeat the call with. Undefined for a change without a key (webhooks): read the current
+     * state before you repeat it.
+     */
     readonly key: string | undefined,
     requestId: string | undefined,
-    /** Why no further attempt was made: an ApiError, a NetworkError, or the reason of your signal. */
+    /** The reason for not retrying further: an ApiError, a NetworkError, or the reason of your signal. */
     cause: unknown,
   ) {
     const how =
@@ -81,12 +84,15 @@ export class UnknownOutcomeError extends EnergyError {
   }
 }
 
-/** The order was taken and is not delivered: `order.status` is `refunded`, or it was still open when the time was up. */
+/**
+ * The order was accepted and is not delivered. `order.status` is `refunded`, or the order was still open at the last
+ * read.
+ */
 export class NotDeliveredError extends EnergyError {
   override name = 'NotDeliveredError';
 
   constructor(
-    /** As it was last read. While it is not settled, wait for it with `orders.wait`; do not buy again. */
+    /** The order as last read. While it is not settled, wait for it with `orders.wait`; do not buy again. */
     readonly order: Order,
     cause?: unknown,
   ) {
@@ -98,7 +104,7 @@ export class NotDeliveredError extends EnergyError {
   }
 }
 
-/** A request that is not the service's webhook, or not a fresh one: answer 400 and do nothing. */
+/** The request is not a webhook of the service, or it is too old or too new. Answer 400 and do nothing. */
 export class WebhookVerificationError extends EnergyError {
   override name = 'WebhookVerificationError';
 

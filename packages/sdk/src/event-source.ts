@@ -1,12 +1,13 @@
-// Server-Sent Events as the service sends them: `id` is a position, `data` an event, a line with a colon a sign of life.
+// Server-Sent Events as the service sends them: `id` is a position and `data` an event. A comment line (leading colon)
+// is a heartbeat.
 
-/** What a block of lines said: an event, or how far the log has been read where nothing was to be sent. */
+/** One block of lines: an event, or only the position up to which the log was read when it had no event to send. */
 export interface Said {
   readonly position: number | undefined;
   readonly data: string | undefined;
 }
 
-/** No event of the service is nearly as long; whoever sends such a line is not the service. */
+/** No event of the service comes near this length; the sender of such a line is another server. */
 const LINE_CHARS_MAX = 1_000_000;
 
 export class EventSourceReader {
@@ -15,7 +16,7 @@ export class EventSourceReader {
   private id: string | undefined;
   private data: string[] = [];
 
-  /** What the bytes complete. Throws RangeError for a line without end. */
+  /** Returns the blocks that these bytes complete. Throws RangeError for a line above the limit. */
   take(bytes: Uint8Array): readonly Said[] {
     const lines = (this.pending + this.decoder.decode(bytes, { stream: true })).split('\n');
     this.pending = lines.pop() ?? '';

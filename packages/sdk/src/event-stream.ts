@@ -1,4 +1,4 @@
-// One stream of events, over as many connections as it takes.
+// One stream of events, over any number of connections.
 import { setTimeout as delay } from 'node:timers/promises';
 import { within } from './deadline.js';
 import { EventSourceReader, type Said } from './event-source.js';
@@ -7,11 +7,11 @@ import type { EnergyEvent } from './model.js';
 import type { Transport } from './transport.js';
 
 export interface StreamOptions {
-  /** Ends the stream, without an error. */
+  /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without any sign of life after which it gives up. */
+  /** Milliseconds without data or heartbeat before the stream throws. Default: 600 000. */
   readonly outageLimitMs?: number | undefined;
-  /** Called with why a connection was lost, before the next one. */
+  /** Called with the reason for a lost connection, before the stream reconnects. */
   readonly onCut?: ((error: Error) => void) | undefined;
 }
 
@@ -22,13 +22,13 @@ interface Start {
 
 const OUTAGE_LIMIT_MS = 600_000;
 const OPEN_LIMIT_MS = 15_000;
-/** The service gives a sign of life every 15 s. */
+/** The service sends a heartbeat every 15 s. */
 const QUIET_LIMIT_MS = 45_000;
 const BASE_WAIT_MS = 250;
 const WAIT_MAX_MS = 15_000;
 
 export class EventStream implements AsyncIterable<EnergyEvent> {
-  /** Everything up to here was taken, also what `types` left out. Undefined before the first connection. */
+  /** Position up to which events were delivered or filtered out by `types`. Undefined before the first connection. */
   position: number | undefined;
   private failures = 0;
   private aliveMs = performance.now();
@@ -39,9 +39,9 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     private readonly options: StreamOptions,
   ) {}
 
-  /** Goes on after `position` when it is read a second time. */
+  /** A second iteration continues after `position`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<EnergyEvent, void, undefined> {
-    // Ends with the loop that reads it, also while it waits for a connection.
+    // Aborts when the consumer leaves its loop, even during a wait for a connection.
     const ended = new AbortController();
     const { signal } = this.options;
     const end = (): void => ended.abort();
@@ -58,7 +58,7 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     }
   }
 
-  /** One connection, until it ends; then the wait before the next one. Throws what time does not heal. */
+  /** Reads one connection to its end, then waits before the next. Throws errors that a retry cannot resolve. */
   private async *connection(ends: AbortSignal): AsyncGenerator<EnergyEvent, void, undefined> {
     const query = { after: this.position ?? this.start.after, types: this.start.types };
     const call = { method: 'GET', path: '/v1/events/stream', query, kind: 'read' } as const;
@@ -88,15 +88,15 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     await this.cut(why instanceof Error ? why : new Error(String(why)), ends);
   }
 
-  /** The event, unless it was taken before. */
+  /** Yields the event unless it was delivered before. */
   private *eventsOf({ position, data }: Said): Generator<EnergyEvent, void, undefined> {
     if (position === undefined || position <= (this.position ?? -1)) return;
     if (data !== undefined) yield JSON.parse(data) as EnergyEvent;
-    // Only now: whoever leaves the loop at an event may read on with it.
+    // Set after the yield: a consumer that leaves the loop at an event receives that event again when it resumes.
     this.position = position;
   }
 
-  /** Waits before the next connection. Throws `why` when it has been too long. */
+  /** Waits before the next connection. Throws `why` after too long an outage. */
   private async cut(why: Error, ends: AbortSignal): Promise<void> {
     if (ends.aborted) return;
     if (performance.now() - this.aliveMs > (this.options.outageLimitMs ?? OUTAGE_LIMIT_MS)) throw why;
@@ -108,7 +108,7 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
   }
 }
 
-/** What is read, or the rejection that nothing came for too long, or that the stream ends. */
+/** Returns the next chunk. Rejects when no data arrived for too long, and when the stream ends. */
 async function soon<T>(read: Promise<T> | undefined, ends: AbortSignal): Promise<T | undefined> {
   return within(QUIET_LIMIT_MS, ends, async (over) => {
     const isOver = new Promise<never>((_, reject) => {

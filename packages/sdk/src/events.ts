@@ -1,15 +1,15 @@
-// The log of what happened to the project: page by page, waiting for the next, or as a stream that goes on after a cut.
+// The project's event log: by page, by long poll, or as a stream that resumes after a lost connection.
 import { type CallOptions } from './deadline.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type { EventPage, EventType } from './model.js';
 import type { Transport } from './transport.js';
 
 export interface EventQuery {
-  /** Go on after this position; `latest`: from now on. Left out: from the oldest event that is kept. */
+  /** Return events after this position; `latest`: from now on. Default: from the oldest event that is kept. */
   readonly after?: number | 'latest' | undefined;
-  /** Only these types. */
+  /** Return only these types. */
   readonly types?: readonly EventType[] | undefined;
-  /** Events of a page, 1 to 100, 20 unless said. */
+  /** Events of a page, 1 to 100. Default: 20. */
   readonly limit?: number | undefined;
 }
 
@@ -19,15 +19,19 @@ export class Events {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * The events after a position, at most `limit`; go on after `last_position`, which you keep with the work it led to.
+   * Returns at most `limit` events after a position. Continue after `last_position`; store it together with the effects
+   * of these events.
    *
-   * Throws ApiError EVENTS_EXPIRED (410) with `oldestPosition` when what followed is not kept any more.
+   * Throws ApiError EVENTS_EXPIRED (410) with `oldestPosition` when the events after the position were deleted.
    */
   async list(query: EventQuery = {}, options?: CallOptions): Promise<EventPage> {
     return this.page(query, undefined, options);
   }
 
-  /** As `list`, but held until there is something, for `waitSec` seconds at most (30, which is the most, unless said). */
+  /**
+   * Long-polls: like `list`, but the service holds its answer until there is an event. `waitSec` is at most 30, the
+   * default.
+   */
   async poll(
     { waitSec = WAIT_SEC_MAX, ...query }: EventQuery & { readonly waitSec?: number | undefined } = {},
     options?: CallOptions,
@@ -36,12 +40,13 @@ export class Events {
   }
 
   /**
-   * Every event in order, each once, as it happens: `for await (const event of client.events.stream({ after }))`.
+   * Returns every event in order, each once, as it happens:
+   * `for await (const event of client.events.stream({ after }))`.
    *
-   * A cut, or a service that restarts, is no end: the stream goes on after the last event you took. Keep
-   * `event.position` with the work it led to. It ends by leaving the loop or by `signal`, and throws ApiError for what
-   * time does not heal (EVENTS_EXPIRED, KEY_SCOPE, PROJECT_FROZEN …), and the last error after `outageLimitMs` without any
-   * sign of life (600 000 unless said).
+   * After a lost connection or a restart of the service, the stream resumes after the last event you took. Store
+   * `event.position` together with the effects of the event. Leave the loop or abort `signal` to end the stream. It
+   * throws ApiError for errors that a retry cannot resolve (EVENTS_EXPIRED, KEY_SCOPE, PROJECT_FROZEN …). It throws the
+   * last error after `outageLimitMs` without data or heartbeat (default 600 000).
    */
   stream(query: Omit<EventQuery, 'limit'> = {}, options: StreamOptions = {}): EventStream {
     return new EventStream(this.transport, { after: query.after, types: query.types?.join(',') }, options);

@@ -1,4 +1,3 @@
-// What the package offers.
 export { Account } from './account.js';
 export type * as Api from './api-types.js';
 export type { Answer } from './attempt.js';

@@ -1,23 +1,23 @@
-// The body of a request as JSON. What JSON would change without a word is refused: it writes NaN, Infinity, and a hole in a
-// list as null, which the service would take for a default, and leaves a function out.
+// The JSON body of a request. Values that JSON.stringify would change silently are refused: it writes NaN, Infinity and
+// holes in a list as null, which the service would read as a default, and it drops functions.
 
 const DEPTH_MAX = 100;
 
 /**
- * Returns the body as JSON with the keys of every object sorted and undefined members left out, as both schemes sign it.
- * Throws TypeError, by the name of the member, for a value that JSON cannot hold.
+ * Returns the body as JSON with sorted object keys and without undefined members: the form that both schemes sign.
+ * Throws TypeError, with the name of the member, for a value that JSON cannot hold.
  */
 export function bodyText(body: unknown): string {
   return JSON.stringify(jsonValue(body, '', 0));
 }
 
-/** Returns a number as it goes into a path, a query or a header. Throws TypeError for what is none. */
+/** Returns a number as text for a path, a query or a header. Throws TypeError for any other value. */
 export function numberText(name: string, value: number): string {
   requireNumber(value, name);
   return value.toString();
 }
 
-/** Throws TypeError unless the value is a number that is finite and exact. */
+/** Throws TypeError unless the value is a finite, exact number. */
 export function requireNumber(value: unknown, name: string): void {
   if (typeof value !== 'number') throw new TypeError(`${name} is no number`);
   if (!Number.isFinite(value)) throw new TypeError(`${name} is ${value.toString()}, which is no amount`);
@@ -46,7 +46,10 @@ function jsonValue(given: unknown, name: string, depth: number): unknown {
   return Object.fromEntries(members);
 }
 
-/** What JSON takes instead of an object that says so itself. A date is none of them: the interface has no member of dates. */
+/**
+ * Returns the JSON value of a boxed primitive or of an object with `toJSON`. A Date stays an object, and is refused:
+ * the interface has no date members.
+ */
 function unboxed(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const tag = tagOf(value);
@@ -55,5 +58,5 @@ function unboxed(value: unknown, name: string): unknown {
   return typeof toJSON === 'function' && tag !== 'Date' ? (toJSON.call(value, name) as unknown) : value;
 }
 
-/** Also of an object of another realm (a test runner's, say). */
+/** Works for objects of another realm too (a test runner's, for example). */
 const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);

@@ -1,4 +1,4 @@
-// A list that the service answers page by page.
+// A list that the service returns page by page.
 import type { CallOptions } from './deadline.js';
 import type { Transport } from './transport.js';
 
@@ -8,7 +8,7 @@ export interface Page<T> {
   readonly next_cursor?: string | undefined;
 }
 
-/** Every entry by `for await`, from page to page as they are taken; or one page at a time. */
+/** A list to read by `for await`, which loads pages as needed, or one page at a time. */
 export class Listing<T> implements AsyncIterable<T> {
   constructor(
     private readonly transport: Transport,
@@ -17,7 +17,7 @@ export class Listing<T> implements AsyncIterable<T> {
     private readonly options: CallOptions | undefined,
   ) {}
 
-  /** The first page, or the one that `cursor` (a `next_cursor`) stands for. */
+  /** Returns the first page, or the page at `cursor` (a `next_cursor`). */
   async page(cursor?: string): Promise<Page<T>> {
     const query = { ...this.query, cursor };
     const call = { method: 'GET', path: this.path, query, kind: 'read' } as const;
@@ -34,7 +34,7 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 }
 
-/** `limit`: entries of a page, 1 to 100, 20 unless said. */
+/** `limit`: entries of a page, 1 to 100. Default: 20. */
 export interface PageSize {
   readonly limit?: number | undefined;
 }

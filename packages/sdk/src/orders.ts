@@ -1,4 +1,4 @@
-// Purchases: orders, activations and extensions, each under a key that stands before the first attempt.
+// Purchases: orders, activations and extensions. Each has its idempotency key before the first attempt.
 import { randomUUID } from 'node:crypto';
 import type * as Api from './api-types.js';
 import { Deadline, type CallOptions } from './deadline.js';
@@ -9,8 +9,9 @@ import type { Call, Transport } from './transport.js';
 
 export interface PurchaseOptions extends CallOptions {
   /**
-   * Your name for this purchase (1 to 255 printable ASCII characters), stored before you call: whatever happens, the
-   * same call with the same key is one order and one charge. Left out, one is made; errors carry it.
+   * Your name for this purchase (1 to 255 printable ASCII characters). Store it before you call: any number of calls
+   * with the same request and key make one order and one charge. If omitted, the client generates a key; errors carry
+   * it.
    */
   readonly idempotencyKey?: string;
 }
@@ -24,18 +25,18 @@ export interface OrderQuery extends PageSize {
   readonly status?: OrderStatus | undefined;
   readonly receive_address?: string | undefined;
   readonly reference?: string | undefined;
-  /** Created at this time or later: a UTC day (`2026-11-01`), or a time ending in Z. */
+  /** Created at or after this time: a UTC day (`2026-11-01`), or a time ending in Z. */
   readonly from?: string | undefined;
   /** Created before this time. */
   readonly to?: string | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
-  /** `delivered` (the default): the energy is there. `settled`: and its block is final. */
+  /** `delivered` (the default): the energy is delegated. `settled`: its block is final too. */
   readonly until?: 'delivered' | 'settled' | undefined;
 }
 
-/** How long the service is asked to hold an answer. */
+/** Seconds for which the service is asked to hold its answer. */
 const HOLD_SEC = 20;
 const POLL_MS = 1000;
 const POLL_MAX_MS = 5000;
@@ -47,8 +48,8 @@ export class Orders {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * Buys energy, by a quote (`quote_ref`) or at the price of the moment (`receive_address`, `energy`, `duration_sec`).
-   * Answers the order as soon as it is charged; the same order when the key was used for it before.
+   * Buys energy by a quote (`quote_ref`) or at the current price (`receive_address`, `energy`, `duration_sec`). Returns
+   * the order once it is charged. A key that already has this order returns that order.
    *
    * Throws ApiError: INSUFFICIENT_CREDITS, SPEND_CAP_REACHED (402), QUOTE_NOT_FOUND (404), NOT_WORTH_RENTING,
    * QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH, RECEIVER_NOT_ACTIVATED (409), IDEMPOTENCY_KEY_REUSED,
@@ -59,9 +60,11 @@ export class Orders {
   }
 
   /**
-   * Buys energy and waits until it is delivered, or settled; `timeoutMs` is over all of it (180 000 unless said).
+   * Buys energy and waits until the order is delivered, or settled. `timeoutMs` covers the whole call (default
+   * 180 000).
    *
-   * Throws as `create` does; NotDeliveredError with the order when it was refunded, or is still open when the time is up.
+   * Throws as `create` does. Throws NotDeliveredError with the order if it was refunded, is still open at the deadline,
+   * or can no longer be read.
    */
   async createAndWait(request: Api.OrderRequest, options: PurchaseOptions & WaitOptions = {}): Promise<Order> {
     const key = keyOf(options);
@@ -77,12 +80,11 @@ export class Orders {
   }
 
   /**
-   * Waits for an order that was bought before, whatever keeps it from being read meanwhile; `timeoutMs` is over all of it
-   * (180 000 unless said).
+   * Waits for an existing order and retries transient read errors. `timeoutMs` covers the whole call (default 180 000).
    *
-   * Throws NotDeliveredError with the order when it was refunded, or is still open when the time is up; ApiError NOT_FOUND
-   * (404) when there is no such order; UnknownOutcomeError when it could not be read even once: wait for it again, do not
-   * buy again.
+   * Throws NotDeliveredError with the order if it was refunded, is still open at the deadline, or can no longer be
+   * read. Throws ApiError NOT_FOUND (404) if no such order exists. Throws UnknownOutcomeError if the order could not be
+   * read even once: wait for it again, do not buy again.
    */
   async wait(key: string, options: WaitOptions = {}): Promise<Order> {
     const deadline = new Deadline(options.timeoutMs ?? WAIT_TIMEOUT_MS, options);
@@ -90,22 +92,22 @@ export class Orders {
     return this.follow(order, options.until ?? 'delivered', deadline);
   }
 
-  /** The order as it is now. Throws ApiError NOT_FOUND (404). */
+  /** Returns the order. Throws ApiError NOT_FOUND (404). */
   async get(key: string, options?: CallOptions): Promise<Order> {
     const call: Call = { method: 'GET', path: orderPath(key), kind: 'read', isAnswer: isOrder(key) };
     return (await this.transport.send<Order>(call, options)).body;
   }
 
   /**
-   * Orders, newest first: all, or those that the query names. Of several of `status`, `receive_address` and `reference` a
-   * page may be empty before the last one; `for await` passes over it.
+   * Lists orders, newest first: all, or those that match the query. With more than one of `status`, `receive_address`
+   * and `reference`, a page other than the last may be empty; `for await` skips it.
    */
   list(query: OrderQuery = {}, options?: CallOptions): Listing<Order> {
     return new Listing(this.transport, '/v1/orders', { ...query }, options);
   }
 
   /**
-   * Moves the end of a settled rental that runs by `duration_sec` seconds, once for its own key. Answers the order.
+   * Extends a settled, running rental by `duration_sec` seconds, once for each idempotency key. Returns the order.
    *
    * Throws ApiError: NOT_FOUND (404), NOT_EXTENDABLE, NOT_WORTH_RENTING (409), INSUFFICIENT_CREDITS (402) and others;
    * UnknownOutcomeError.
@@ -115,7 +117,7 @@ export class Orders {
   }
 
   /**
-   * Activates an account that is not on chain yet. Answers an order of the kind `activation`.
+   * Activates an account that does not exist on chain. Returns an order of the kind `activation`.
    *
    * Throws ApiError: ALREADY_ACTIVATED (409), INSUFFICIENT_CREDITS (402) and others; UnknownOutcomeError.
    */
@@ -130,7 +132,10 @@ export class Orders {
     return (await this.transport.send<Order>(call, options)).body;
   }
 
-  /** The order as soon as it can be read. Only a NOT_FOUND says something of the order; no other failure is thrown as a refusal. */
+  /**
+   * Returns the order from the first successful read. Only NOT_FOUND is thrown as a refusal: no other failure says
+   * anything about the order.
+   */
   private async firstRead(key: string, deadline: Deadline): Promise<Order> {
     const { signal } = deadline;
     for (let everyMs = POLL_MS; ; everyMs = Math.min(POLL_MAX_MS, everyMs * 1.2)) {
@@ -147,7 +152,7 @@ export class Orders {
     }
   }
 
-  /** Reads the order until it has come as far as wanted. */
+  /** Polls the order until it reaches `until`. */
   private async follow(first: Order, until: 'delivered' | 'settled', deadline: Deadline): Promise<Order> {
     let order = first;
     for (let everyMs = POLL_MS; ; everyMs = Math.min(POLL_MAX_MS, everyMs * 1.2)) {
@@ -158,7 +163,7 @@ export class Orders {
       try {
         order = await this.get(order.key, { timeoutMs: Math.max(1, deadline.leftMs), signal });
       } catch (thrown) {
-        // The order stands, whatever keeps it from being read.
+        // The order exists; only the read failed.
         if (deadline.isAborted || thrown instanceof NetworkError || isPassing(thrown)) continue;
         throw new NotDeliveredError(order, thrown);
       }
@@ -172,7 +177,10 @@ const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 const isPassing = (thrown: unknown): boolean =>
   thrown instanceof ApiError && (thrown.status >= 500 || thrown.status === 429 || thrown.status === 408);
 
-/** The caller's key, or a new one. Throws TypeError for one that the service would refuse, or that is not there after all. */
+/**
+ * Returns the caller's key, or a new one. Throws TypeError for a key that the service would refuse, and for one that is
+ * present but undefined.
+ */
 function keyOf(options: PurchaseOptions): string {
   if (!('idempotencyKey' in options)) return randomUUID();
   const { idempotencyKey: key } = options as { readonly idempotencyKey: unknown };
@@ -189,13 +197,13 @@ function orderPath(key: string): string {
   return `/v1/orders/${encodeURIComponent(checkedKey(key))}`;
 }
 
-/** Throws TypeError for what no URL can carry as a part of its path. */
+/** Throws TypeError for a key that cannot be a segment of a URL path. */
 function checkedKey(key: string): string {
   if (key === '' || key === '.' || key === '..') throw new TypeError('an order cannot be read by such a key');
   return key;
 }
 
-/** What is no order of this key answers another request. */
+/** Rejects a body that is not the order of this key: it answers another request. */
 const isOrder =
   (key: string) =>
   (body: object): boolean =>

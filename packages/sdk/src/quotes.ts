@@ -1,4 +1,4 @@
-// Prices and energy figures: nothing here is charged.
+// Prices and energy estimates. These calls charge nothing.
 import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
 import type { Quote, Simulation } from './model.js';
@@ -8,8 +8,8 @@ export class Quotes {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * Prices a rental and holds the price for 90 seconds. Without `energy` the service sizes it for a transfer of USDT.
-   * `price_sun` is in sun, `credits` is exactly what an order by it is charged.
+   * Prices a rental and holds the price for 90 seconds. Without `energy`, the service sizes the rental for a USDT
+   * transfer. `price_sun` is in sun; `credits` is exactly the charge of an order by this quote.
    *
    * Throws ApiError: NOT_WORTH_RENTING (409), RATE_LIMITED (429), CHAIN_UNAVAILABLE, CAPACITY_UNAVAILABLE (503).
    */
@@ -19,8 +19,8 @@ export class Quotes {
   }
 
   /**
-   * Runs an unsigned contract call and answers the energy it needs; with `quote: true` a quote for just that.
-   * A call that would fail is an answer (`would_fail`, `reason`).
+   * Simulates an unsigned contract call and returns the energy it needs; with `quote: true`, also a quote for that
+   * energy. A call that would fail is a normal answer (`would_fail`, `reason`).
    *
    * Throws ApiError: SIMULATION_FAILED (502), RATE_LIMITED (429).
    */

@@ -3,20 +3,22 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 export type Scheme = 'hmac' | 'md5';
 
-/** What a signature covers, as it goes over the wire. */
+/** The signed parts of a request, exactly as sent. */
 export interface SignedRequest {
   readonly method: string;
   /** From /v1/ on, percent-encoded. */
   readonly path: string;
-  /** Percent-encoded, without the question mark; empty when there is none. */
+  /** Percent-encoded, without the question mark. Empty if the request has no query. */
   readonly query: string;
-  /** Empty when there is none. */
+  /** Empty if the request has no body. */
   readonly body: string;
-  /** Empty when there is none. */
+  /** Empty if the request has no key. */
   readonly idempotencyKey: string;
 }
 
-/** Signs for one project; knows how far the clock of the service is from ours, once it has said so. */
+/**
+ * Signs the requests of one project. Keeps the offset of the service's clock once the service has reported its time.
+ */
 export class Signer {
   private offsetSec = 0;
 
@@ -26,7 +28,7 @@ export class Signer {
     private readonly scheme: Scheme,
   ) {}
 
-  /** The headers of one attempt: each has a time and a nonce of its own. */
+  /** Returns the signature headers of one attempt. Each attempt has its own timestamp and nonce. */
   headers(request: SignedRequest): Record<string, string> {
     const { merchant: Merchant, apiKey } = this;
     if (this.scheme === 'md5')
@@ -48,7 +50,7 @@ export class Signer {
     return { Merchant, 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': `v1=${signature}` };
   }
 
-  /** From now on requests are signed by the clock that showed `serverTime`, in Unix seconds, just now. */
+  /** Signs later requests by the service's clock, which showed `serverTime` (Unix seconds) a moment ago. */
   setClock(serverTime: number): void {
     this.offsetSec = serverTime - nowSec();
   }

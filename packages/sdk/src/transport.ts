@@ -1,5 +1,5 @@
-// Sends calls: signs each attempt anew, repeats what may be repeated, and ends by the deadline. What is judged of one
-// attempt is in attempt.ts.
+// Sends calls: signs each attempt separately, retries where a retry is safe, and observes the deadline. attempt.ts
+// classifies the outcome of an attempt.
 import { randomUUID } from 'node:crypto';
 import { bodyOf, lost, refused, unreadable, type Answer, type Failure } from './attempt.js';
 import { Deadline, within, type CallOptions } from './deadline.js';
@@ -7,7 +7,7 @@ import { ApiError, UnknownOutcomeError } from './errors.js';
 import { bodyText, numberText, requireNumber } from './json-body.js';
 import type { Signer } from './signature.js';
 
-/** What the methods of this package hand over. */
+/** One call, as the methods of this package describe it. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** From /v1/ on, percent-encoded. */
@@ -15,24 +15,24 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
   /**
-   * read: changes nothing. purchase: has a key, with which it is done once however often it is sent. setting: the same
-   * again makes no difference. change: would be done twice, so it is repeated only where it was surely not taken.
+   * read: changes nothing. purchase: carries a key, so any number of attempts executes it once. setting: idempotent.
+   * change: not idempotent, so it is retried only if the service cannot have executed it.
    */
   readonly kind: 'read' | 'purchase' | 'setting' | 'change';
   /** The Idempotency-Key of a purchase. */
   readonly key?: string;
-  /** How long the service is asked to hold its answer: of a purchase by `Prefer`, else by the query. */
+  /** Seconds for which the service is asked to hold its answer: by `Prefer` for a purchase, otherwise by the query. */
   readonly heldSec?: number | undefined;
-  /** Whether an answer can be one to this call; by default, whether it is a JSON object. */
+  /** True if the body can be the answer to this call. By default any JSON object can. */
   readonly isAnswer?: (body: object) => boolean;
-  /** The answer is no JSON. */
+  /** The answer is not JSON. */
   readonly isText?: boolean;
-  /** The answer may have no body (204); it is `{}` then. */
+  /** The answer may have no body (204); it is returned as `{}`. */
   readonly mayBeEmpty?: boolean;
 }
 
 export interface TransportSettings {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly signer: Signer;
   readonly timeoutMs: number;
@@ -55,7 +55,10 @@ const WAIT_MAX_MS = 5000;
 export class Transport {
   constructor(private readonly settings: TransportSettings) {}
 
-  /** Throws ApiError, NetworkError, UnknownOutcomeError, or the reason of the caller's signal where nothing was sent. */
+  /**
+   * Sends a call and retries it. Throws ApiError, NetworkError or UnknownOutcomeError; throws the reason of the
+   * caller's signal if nothing was sent.
+   */
   async send<T>(call: Call, options: CallOptions = {}): Promise<Answer<T>> {
     if (call.heldSec !== undefined) requireNumber(call.heldSec, 'waitSec');
     const deadline = new Deadline(options.timeoutMs ?? this.settings.timeoutMs, options);
@@ -78,7 +81,7 @@ export class Transport {
     }
   }
 
-  /** Opens an answer that goes on: its body is the caller's to read. */
+  /** Opens a streaming answer. The caller reads its body. */
   async open(call: Call, limitMs: number, ends: AbortSignal): Promise<Response | Failure> {
     const { requestId, ...request } = this.signed(call);
     try {
@@ -95,7 +98,7 @@ export class Transport {
   }
 
   private async attempt<T>(call: Call, deadline: Deadline): Promise<Answer<T> | Failure> {
-    // Whatever is wrong with a call itself is thrown here, and is no lost answer.
+    // Outside the try: an error in the call itself is thrown, not treated as a lost answer.
     const { requestId, ...request } = this.signed(call);
     const limitMs = Math.min(this.settings.attemptTimeoutMs + (call.heldSec ?? 0) * 1000, deadline.leftMs);
     try {
@@ -114,11 +117,11 @@ export class Transport {
     }
   }
 
-  /** One attempt as it goes over the wire. */
+  /** Returns one signed attempt, ready to send. */
   private signed(call: Call): Prepared & { readonly requestId: string } {
     const { baseUrl, signer } = this.settings;
     const requestId = randomUUID();
-    // A URL writes some characters of a query in another way than whoever made it.
+    // The URL class encodes some query characters differently from the caller, so the signature covers its output.
     const url = new URL(baseUrl + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, queryText(name, value));
@@ -140,11 +143,14 @@ export class Transport {
 
   private async fetch({ url, ...request }: Prepared, signal: AbortSignal): Promise<Response> {
     const { fetch: send } = this.settings;
-    // A signature is for one host and path.
+    // A redirect is not followed: the signature covers one path, and its headers belong to one host.
     return send(url, { ...request, redirect: 'manual', signal });
   }
 
-  /** Whether it was refused for the time it was signed at; the next one is signed by the service's clock. */
+  /**
+   * True if the service refused the timestamp of the signature. Sets the signer to the service's clock for the next
+   * attempt.
+   */
   private isOfOtherClock(error: Error): boolean {
     if (!(error instanceof ApiError) || error.serverTime === undefined) return false;
     this.settings.signer.setClock(error.serverTime);
@@ -152,21 +158,21 @@ export class Transport {
   }
 }
 
-/** Throws TypeError for what is neither text nor a number: a Date would be written in words. */
+/** Throws TypeError unless the value is a text or a number: a Date would turn into localised words. */
 function queryText(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   return numberText(name, value as number);
 }
 
-/** Full jitter, on top of what the service asks for. */
+/** Returns the wait in ms: full jitter, added to the delay that the service asked for. */
 function waitMs(attempt: number, error: Error): number {
   const askedMs = error instanceof ApiError ? (error.retryAfterSec ?? 0) * 1000 : 0;
   return askedMs + Math.random() * Math.min(WAIT_MAX_MS, BASE_WAIT_MS * 2 ** (attempt - 1));
 }
 
 /**
- * What a call ends with. A refusal says only what became of its own attempt: one before it, whose answer was lost, may have
- * been taken, or may still be on its way.
+ * Returns the error that ends a call. A refusal describes only its own attempt. If the answer to an earlier attempt was
+ * lost, that attempt may have been executed, or may still be in transit.
  */
 function endOf(call: Call, { error }: Failure, by: { mayBeDone: boolean; deadline: Deadline }): unknown {
   const { isAborted, signal } = by.deadline;

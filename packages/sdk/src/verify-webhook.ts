@@ -1,14 +1,17 @@
-// Whether a request is a webhook of the service (docs/interface.md §27): Standard Webhooks 1.0.
+// Verification of webhooks (docs/interface.md §27): Standard Webhooks 1.0.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { WebhookVerificationError } from './errors.js';
 import type { WebhookEvent } from './model.js';
 
-/** Of a fetch-style request, or of Node's `request.headers`. */
+/** Headers of a fetch-style request, or Node's `request.headers`. */
 export type WebhookHeaders =
   { readonly get: (name: string) => string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How far `webhook-timestamp` may be from this machine's clock, either way, in seconds: 300 unless said. */
+  /**
+   * Maximum difference, in either direction, between `webhook-timestamp` and this machine's clock, in seconds. Default:
+   * 300.
+   */
   readonly toleranceSec?: number | undefined;
 }
 
@@ -18,11 +21,11 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const TIMESTAMP = /^\d{1,12}$/;
 
 /**
- * The event of a webhook: signed by one of `secrets` over these very bytes, and not older or newer than the tolerance.
- * `body` is what came, unparsed. While a secret is being changed, give both.
+ * Returns the event of a webhook if one of `secrets` signed these exact bytes and the timestamp is within the
+ * tolerance. Pass the raw, unparsed `body`. While you rotate a secret, pass both.
  *
- * Events come at least once: keep the ids (`event.id`) that you have worked on. Throws WebhookVerificationError;
- * TypeError for a secret that is none.
+ * Events arrive at least once: store the `event.id` of each event that you have processed. Throws
+ * WebhookVerificationError; throws TypeError for a malformed secret.
  */
 export function verifyWebhook(
   body: string | Uint8Array,
@@ -35,7 +38,7 @@ export function verifyWebhook(
   const id = header(headers, 'webhook-id', ID);
   const timestamp = header(headers, 'webhook-timestamp', TIMESTAMP);
   const signatures = header(headers, 'webhook-signature', /^\S/).split(' ');
-  // Written so that a tolerance that is no number refuses everything.
+  // Negated, so that a tolerance of NaN refuses every webhook.
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= toleranceSec)) {
     throw new WebhookVerificationError('timestamp', `webhook-timestamp is more than ${toleranceSec.toString()} s off`);
   }
@@ -61,7 +64,7 @@ function header(headers: WebhookHeaders, name: string, form: RegExp): string {
   return value;
 }
 
-/** The one header of that name in any case; undefined when there is none, or more than one. */
+/** Returns the only header of that name, in any case; undefined if there is none or more than one. */
 function namedAnyhow(headers: object, name: string): unknown {
   const values = Object.entries(headers).filter(([each]) => each.toLowerCase() === name);
   return values.length === 1 ? [values[0]?.[1]].flat().join('\n') : undefined;
@@ -80,7 +83,7 @@ function eventOf(body: string | Uint8Array, id: string): WebhookEvent {
   } catch {
     event = undefined;
   }
-  // A `webhook.test` has an id too, and no position.
+  // A `webhook.test` has an id too, but no position.
   if (typeof event !== 'object' || event === null || !('type' in event) || !('id' in event) || event.id !== id) {
     throw new WebhookVerificationError('body', 'the body is no event of that webhook-id');
   }

@@ -1,4 +1,5 @@
-// Where events are sent, and every delivery. Changes have no key: they are repeated only where they were surely not taken.
+// Webhooks and their deliveries. Changes carry no idempotency key: except for `update`, they are retried only if the
+// service cannot have executed them.
 import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
 import { numberText } from './json-body.js';
@@ -11,7 +12,7 @@ export class Webhooks {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * Makes a webhook; its `secret` is answered this once.
+   * Creates a webhook. Only this answer and that of `rotate` contain a `secret`.
    *
    * Throws ApiError: ADDRESS_NOT_ALLOWED (400), LIMIT_REACHED (409); UnknownOutcomeError without a key.
    */
@@ -24,39 +25,39 @@ export class Webhooks {
     return (await this.transport.send<Api.WebhookList>(call, options)).body.items;
   }
 
-  /** Throws ApiError NOT_FOUND (404), as everything below. */
+  /** Returns one webhook. Throws ApiError NOT_FOUND (404), as do all methods with an `id`. */
   async get(id: string, options?: CallOptions): Promise<Webhook> {
     return (await this.transport.send<Webhook>({ method: 'GET', path: pathOf(id), kind: 'read' }, options)).body;
   }
 
-  /** Changes what is named; `enabled: true` starts one that was disabled. */
+  /** Changes the given members. `enabled: true` re-enables a disabled webhook. */
   async update(id: string, request: Api.WebhookChangeRequest, options?: CallOptions): Promise<Webhook> {
     const call = { method: 'POST', path: pathOf(id), body: request, kind: 'setting' } as const;
     return (await this.transport.send<Webhook>(call, options)).body;
   }
 
-  /** Nothing is sent any more, also nothing that waits. */
+  /** Deletes the webhook. Pending deliveries are not sent. */
   async delete(id: string, options?: CallOptions): Promise<Api.WebhookDeleted> {
     const call = { method: 'DELETE', path: pathOf(id), kind: 'change' } as const;
     return (await this.transport.send<Api.WebhookDeleted>(call, options)).body;
   }
 
-  /** A new secret; the old one signs too for `expire_old_after_sec` (0 to 86 400, 86 400 unless said). */
+  /** Replaces the secret. The old one keeps signing too for `expire_old_after_sec` (0 to 86 400, default 86 400). */
   async rotate(id: string, request: Api.WebhookRotateRequest = {}, options?: CallOptions): Promise<WebhookWithSecret> {
     return this.change(`/${part(id)}/rotate`, request, options);
   }
 
-  /** Sends an event of the type `webhook.test`, once. */
+  /** Sends one `webhook.test` event. */
   async test(id: string, options?: CallOptions): Promise<WebhookDelivery> {
     return this.change(`/${part(id)}/test`, undefined, options);
   }
 
-  /** Sends the events after a position again, at most 10 000; one replay at a time (409 LIMIT_REACHED). */
+  /** Sends the events after a position again, at most 10 000. Only one replay may run at a time (409 LIMIT_REACHED). */
   async replay(id: string, request: Api.WebhookReplayRequest, options?: CallOptions): Promise<Api.WebhookReplay> {
     return this.change(`/${part(id)}/replay`, request, options);
   }
 
-  /** Deliveries, newest first. */
+  /** Lists the deliveries, newest first. */
   deliveries(
     id: string,
     query: PageSize & { readonly status?: WebhookDelivery['status'] | undefined } = {},
@@ -65,12 +66,12 @@ export class Webhooks {
     return new Listing(this.transport, `${pathOf(id)}/deliveries`, { ...query }, options);
   }
 
-  /** Sends a delivery now if it waits, else as a new one. */
+  /** Sends a pending delivery now, or repeats a finished one as a new delivery. */
   async resend(id: string, delivery: number, options?: CallOptions): Promise<WebhookDelivery> {
     return this.change(`/${part(id)}/deliveries/${numberText('delivery', delivery)}/resend`, undefined, options);
   }
 
-  /** As `verifyWebhook`, which needs no client. */
+  /** Same as `verifyWebhook`, which needs no client. */
   verify(
     body: string | Uint8Array,
     headers: WebhookHeaders,
