@@ -1,10 +1,10 @@
-// Builds the pages into dist/, whole or not at all, and fails when their JavaScript is more than a page may load.
+// Builds the pages into dist/ in one atomic step. Fails when their JavaScript exceeds the budget.
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
-/** All JavaScript there is, gzipped. */
+/** Budget for all JavaScript together, gzipped. */
 const SCRIPT_BYTES_MAX = 300 * 1024;
 
 const here = fileURLToPath(new URL('.', import.meta.url));

@@ -1,14 +1,15 @@
-// The pages, built into hashed files. The console process puts a fresh nonce in the place of {{nonce}} at each answer of index.html.
+// Builds the pages into hashed files. The console process replaces {{nonce}} with a fresh nonce in each answer of
+// index.html.
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-/** Where a console process listens while pages are worked on; only its dev server proxies. */
+/** Address of the console process during development; only the dev server proxies to it. */
 const PROCESS = process.env.CONSOLE_DEV_TARGET ?? 'http://127.0.0.1:3900';
 
 export default defineConfig({
   root: import.meta.dirname,
   html: { cspNonce: '{{nonce}}' },
-  // Texts that survive the translation of a page (packages/console/src/translatable/jsx-runtime.ts).
+  // Keeps texts intact under page translation (packages/console/src/translatable/jsx-runtime.ts).
   resolve: { alias: { '@translatable': join(import.meta.dirname, 'src/translatable') } },
   oxc: { jsx: { runtime: 'automatic', importSource: '@translatable' } },
   build: {
@@ -17,7 +18,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
-      // Marks for servers that render; nothing is rendered there.
+      // Hides warnings about "use client" directives: nothing is rendered on a server.
       onLog: (level, log, keep) => {
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') keep(level, log);
       },

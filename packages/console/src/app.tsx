@@ -1,4 +1,4 @@
-/** The whole: who is signed in decides what is shown. */
+/** Root component: the session decides which page is shown. */
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
@@ -19,7 +19,7 @@ import { IdleWarning } from './shell/idle-warning.js';
 import { useWrittenLocation, useWrittenSearch } from './shell/location.js';
 import { pageNonce, theme } from './theme.js';
 
-/** What was read stays for this long when its page is left. */
+/** Lifetime of cached data after its page was left. */
 const KEPT_MS = 10 * 60_000;
 
 const client = new QueryClient({
@@ -28,7 +28,7 @@ const client = new QueryClient({
       networkMode: 'always',
       gcTime: KEPT_MS,
       staleTime: 5000,
-      // A refusal is an answer; only what was not answered is asked for once more.
+      // A refusal is an answer; only unanswered requests are retried, once.
       retry: (count, failure) => count < 1 && !(failure instanceof Refusal),
       retryDelay: 500,
     },
@@ -70,7 +70,7 @@ function Pages() {
     );
   }
   const { data } = session;
-  // What was being done stays beneath, with what was typed, when the sign-in ends.
+  // When the session ends, the page stays mounted under the sign-in form, with the user's input.
   const isEnded = data?.stage !== 'signed_in' && before.current !== undefined;
   if (data?.stage === 'signed_in') before.current = data;
   if (data === null && !isEnded) return <SignInPage />;
@@ -95,7 +95,7 @@ function Pages() {
   );
 }
 
-/** A session that is ended elsewhere is over here at once. */
+/** Ends the session here immediately when it is ended elsewhere. */
 function EndWatch() {
   const cache = useQueryClient();
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The pages of who is signed in, by audience. A path to a project's page is the same for both. */
+/** Routes for signed-in users, by audience. A project page has the same path for both audiences. */
 import { useMemo, type ReactNode } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import type { SessionAnswer } from '../../../src/console/api-shapes.js';
@@ -111,7 +111,7 @@ function pagesOf({ audience, projects }: SessionAnswer, project: ProjectOnPage |
   );
 }
 
-/** By the project's id, so that nothing of one project's page is left in another's. */
+/** Keyed by project id, so that no state of one project's page survives in another's. */
 function ProjectPages({ id }: { readonly id: string }) {
   return (
     <Switch key={id}>

@@ -1,4 +1,4 @@
-/** Starts the pages: the nonce of this answer, the theme, the client's cache, then the console. */
+/** Entry point of the pages: applies the nonce and the theme, then renders the console. */
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import '@mantine/core/styles/baseline.css';

@@ -1,4 +1,4 @@
-/** Colours by the system or by choice, and what Mantine's parts have in common. */
+/** Mantine theme: colours, and shared component settings. */
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const green: MantineColorsTuple = [
@@ -26,7 +26,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
 });
 
-/** The nonce that the console process put into this page; none in the dev server. */
+/** Returns the CSP nonce that the console process put into this page; empty in the dev server. */
 export function pageNonce(): string {
   const meta = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]');
   return meta?.nonce ?? '';

@@ -1,4 +1,4 @@
-/** One act at a time: under way, refused or done. */
+/** The state of one user action: running, failed or idle. */
 import { useRef, useState } from 'react';
 
 export interface Act<Input> {
@@ -8,7 +8,9 @@ export interface Act<Input> {
   readonly reset: () => void;
 }
 
-/** `act` may set state of its own when it is through; a second press while the first is under way does nothing. */
+/**
+ * Runs one action at a time: a second press while one runs is ignored. `act` may set state of its own when it finishes.
+ */
 export function useAct<Input = void>(act: (input: Input) => Promise<void>): Act<Input> {
   const [isUnderWay, setUnderWay] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);

@@ -1,19 +1,19 @@
-/** What comes to a project while its page is open. */
+/** New events of a project while one of its pages is open. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { Arrivals } from '../../../../src/console/data-shapes.js';
 import { get } from './client.js';
 
-/** Between two reads: the chain makes a block in three seconds. */
+/** Pause between two polls. TRON makes a block every three seconds. */
 const REST_MS = 2000;
 
 interface Watch {
-  /** False while the last read failed. */
+  /** False after a failed poll. */
   readonly isLive: boolean;
   readonly newest: Arrivals | undefined;
 }
 
-/** Reads anew what is kept of the project whenever something came. */
+/** Polls for arrivals and invalidates the project's cached queries when something arrived. */
 export function useArrivals(projectId: string): Watch {
   const cache = useQueryClient();
   const [isLive, setLive] = useState(true);

@@ -1,17 +1,17 @@
-/** Requests to the console process: one function, its refusals typed, and what is to be done when the sign-in has ended. */
+/** HTTP requests to the console process: typed refusals, and handling of an ended session. */
 import { Refusal, Unreachable, type FieldFault } from './failure.js';
 import { reached } from './reach.js';
 
-/** Longer than anything the process does for a page. */
+/** Longer than any request to the process takes. */
 const LIMIT_MS = 20_000;
 
 type Method = 'GET' | 'POST';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Handlers {
-  /** The session is no more. */
+  /** Called when the session has ended. */
   readonly onSignedOut: () => void;
-  /** Asks for password and code once more; false when the viewer would rather not. */
+  /** Asks for password and code again; resolves to false if the user declines. */
   readonly onSignInAgain: () => Promise<boolean>;
 }
 let handlers: Handlers = { onSignedOut: () => undefined, onSignInAgain: () => Promise.resolve(false) };
@@ -20,7 +20,7 @@ export function handle(given: Handlers): void {
   handlers = given;
 }
 
-/** Counts sign-ins: what was asked under an earlier one says nothing of the present one. */
+/** Number of sign-ins so far. A 401 to a request from an earlier sign-in does not end the current session. */
 let signIns = 0;
 
 export function noteSignIn(): void {
@@ -35,14 +35,14 @@ export function withQuery(path: string, query: Query): string {
 
 let isByHand = false;
 
-/** What is read next the viewer asked for by hand: it is use, though the page has it already. */
+/** Counts the next read as user activity, even if the page already has the data. */
 export function byHand(): void {
   isByHand = true;
 }
 
 interface ReadOptions {
   readonly signal?: AbortSignal;
-  /** Asked for by the page itself, not by the viewer: keeps no session alive. */
+  /** True for reads that the page makes by itself, such as polling: they do not extend the session. */
   readonly isBackground?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function post<T>(path: string, body: object = {}): Promise<T> {
   return again(() => request<T>('POST', path, body));
 }
 
-/** An act that wants a fresh sign-in is done once more after it. */
+/** Runs an action, and repeats it once after a fresh sign-in if the process demands one. */
 async function again<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();

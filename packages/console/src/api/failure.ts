@@ -1,10 +1,10 @@
-/** What can go wrong with a request, as the pages distinguish it. */
+/** The request failures that the pages distinguish. */
 export interface FieldFault {
   readonly field: string;
   readonly msg: string;
 }
 
-/** The process answered, and refused. */
+/** The process answered with an error. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   constructor(
@@ -19,7 +19,7 @@ export class Refusal extends Error {
   }
 }
 
-/** No answer came: the line, or the process, is away. */
+/** No answer arrived: the network or the process is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }

@@ -1,11 +1,11 @@
-/** Reads of one project's data; their keys begin alike, so that an arrival reads all of them anew. */
+/** Queries for one project's data. Their keys share a prefix, so an arrival invalidates all of them. */
 import { useInfiniteQuery, useQuery, type QueryKey } from '@tanstack/react-query';
 import type { Page } from '../../../../src/console/data-shapes.js';
 import { useProject } from '../shell/project.js';
 import { get, type Query } from './client.js';
 import { useRepeats } from './repeats.js';
 
-/** How often it is read again by itself, for as long as the page is open. */
+/** Polling interval in ms while the page is open. */
 type Every<T> = number | false | ((data: T | undefined) => number | false);
 
 interface ReadOptions<T> {
@@ -18,7 +18,7 @@ export function useProjectData<T>(path: string, { everyMs = false, isOn = true }
   return useReadEvery<T>(['project', id, path], `${api}${path}`, everyMs, isOn);
 }
 
-/** One answer that is read again by itself. */
+/** Polls one resource. */
 export function useReadEvery<T>(queryKey: QueryKey, path: string, everyMs: Every<T>, isOn = true) {
   const repeats = useRepeats();
   return useQuery<T>({
@@ -29,7 +29,7 @@ export function useReadEvery<T>(queryKey: QueryKey, path: string, everyMs: Every
   });
 }
 
-/** A list page by page, from the newest. */
+/** Reads a list page by page, newest first. */
 export function usePages<Item, Of extends Page<Item> = Page<Item>>(
   key: readonly string[],
   path: string,

@@ -1,4 +1,4 @@
-/** Whether the console process can be reached, as the last request found. */
+/** Reachability of the console process, as the last request found it. */
 import { useSyncExternalStore } from 'react';
 
 let isReached = true;

@@ -1,4 +1,4 @@
-/** What of a page's requests is use of the console, and what the page asks for by itself: repeats of what it has already. */
+/** Separates user activity from background reads, which only refresh data that the page already has. */
 import { hashKey, type QueryKey } from '@tanstack/react-query';
 import { useCallback, useRef } from 'react';
 import { Refusal } from './failure.js';
@@ -6,8 +6,8 @@ import { Refusal } from './failure.js';
 type Read<T> = (isBackground: boolean) => Promise<T>;
 
 /**
- * For the `queryFn` of a page. The first read of a key since the page was opened is use, whatever an earlier page has left;
- * once it was answered, reads by time or for an event are background.
+ * Returns a wrapper for a page's `queryFn`. The first read of a key since the page opened counts as activity, even if
+ * an earlier page left cached data. After one answer, reads by timer or event count as background.
  */
 export function useRepeats(): <T>(key: QueryKey, read: Read<T>) => Promise<T> {
   const answered = useRef<string>(undefined);

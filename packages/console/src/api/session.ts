@@ -1,4 +1,4 @@
-/** Who is signed in: one query, and what changes it. */
+/** The session query and its updates. */
 import { useQuery, type Query, type QueryClient } from '@tanstack/react-query';
 import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
 import { get, noteSignIn } from './client.js';
@@ -6,7 +6,7 @@ import { Refusal } from './failure.js';
 
 const KEY = ['session'] as const;
 
-/** `null`: nobody is signed in. */
+/** Returns `null` when signed out. */
 async function readSession(): Promise<SessionAnswer | null> {
   try {
     return await get<SessionAnswer>('/api/session', {}, { isBackground: true });
@@ -20,7 +20,7 @@ export function useSession() {
   return useQuery({ queryKey: KEY, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 });
 }
 
-/** Of a page that is shown to who is signed in alone. */
+/** Returns the session. For pages that only signed-in users see. */
 export function useSignedIn(): SessionAnswer {
   const { data } = useSession();
   if (!data) throw new Error('a page without a session');
@@ -29,7 +29,8 @@ export function useSignedIn(): SessionAnswer {
 
 export function keepSession(client: QueryClient, session: SessionAnswer | null): void {
   const before = client.getQueryData<SessionAnswer | null>(KEY);
-  // Known already: what is read beneath would be read again, refused again, and so on.
+  // Avoids a loop: clearing the other queries would re-read them, each would fail with 401, and the failure would lead
+  // here again.
   if (session === null && before === null) return;
   const others = { predicate: ({ queryKey }: Query) => queryKey[0] !== KEY[0] };
   if (session === null) client.removeQueries(others);

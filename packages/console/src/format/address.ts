@@ -1,6 +1,6 @@
-/** Addresses and transaction ids whole, in groups that an eye can compare. */
+/** Splits an address or transaction id into groups that are easy to compare by eye. Nothing is shortened. */
 export function inGroups(text: string, size = 4): string[] {
-  // A UUID, or what else has hyphens or underscores, has groups of its own.
+  // A UUID, or any text with hyphens or underscores, is already grouped.
   if (/[-_]/.test(text)) return [text];
   return text.match(new RegExp(`.{1,${size.toString()}}`, 'g')) ?? [];
 }

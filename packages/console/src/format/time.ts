@@ -1,14 +1,14 @@
-/** Times: in the viewer's zone, with UTC beside it; spans in words. */
+/** Times in the user's zone and in UTC, and durations in words. */
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** The most that are drawn: a year, and a day. */
+/** Upper bound of days on a chart: a year and a day. */
 const DAYS_DRAWN_MAX = 367;
 const DAY_MS = 86_400_000;
 
 const ZONED = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' });
 
-/** The viewer's zone at that time, by its short name: `EST`, `GMT+1`, `UTC`. */
+/** Returns the short name of the user's time zone at that time: `EST`, `GMT+1`, `UTC`. */
 export function zoneAt(at: Date): string {
   return ZONED.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
@@ -21,27 +21,27 @@ export function localDay(at: Date): string {
   return DAY.format(at);
 }
 
-/** `13:02:10 UTC`. */
+/** Formats as `13:02:10 UTC`. */
 export function utcClock(at: Date): string {
   return `${at.toISOString().slice(11, 19)} UTC`;
 }
 
-/** `2026-11-24 13:02:10 UTC`. */
+/** Formats as `2026-11-24 13:02:10 UTC`. */
 export function utcMoment(at: Date): string {
   return `${at.toISOString().slice(0, 10)} ${utcClock(at)}`;
 }
 
-/** Whether the viewer has the same date then as UTC. */
+/** Returns true if the local date equals the UTC date at that time. */
 export function isDayOfUtc(at: Date): boolean {
   return at.getDate() === at.getUTCDate() && at.getMonth() === at.getUTCMonth();
 }
 
-/** UTC itself, so that it need not be said twice. */
+/** Returns true if the user's zone equals UTC, so that a second time would be redundant. */
 export function isInUtc(at: Date): boolean {
   return at.getTimezoneOffset() === 0;
 }
 
-/** Each day from the first to the last, with what is of it. */
+/** Returns every day from the first to the last with its item, if it has one. */
 export function everyDay<T extends { readonly day: string }>(
   items: readonly T[],
   first: string,
@@ -55,12 +55,12 @@ export function everyDay<T extends { readonly day: string }>(
   return days;
 }
 
-/** `days` earlier than a time, as a UTC day. */
+/** Returns the UTC day that is `days` before a time. */
 export function dayBefore(at: string, days: number): string {
   return new Date(Date.parse(at) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** `2026-11-24` of the day after `day`, in UTC; of what is no day, that itself. */
+/** Returns the UTC day after `day` as `2026-11-24`. Returns invalid input unchanged. */
 export function dayAfter(day: string): string {
   const at = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(at.getTime())) return day;
@@ -72,7 +72,7 @@ export function isSameDay(one: Date, other: Date): boolean {
   return localDay(one) === localDay(other);
 }
 
-/** How long something lasts at a steady pace: days and tenths below ten, from there on whole days, rounded down. */
+/** Formats a number of days: as given below ten, whole days from ten on, rounded down. */
 export function daysText(days: number): string {
   const shown = days < 10 ? days : Math.floor(days);
   return shown === 1 ? '1 day' : `${shown.toString()} days`;
@@ -85,7 +85,7 @@ const UNITS = [
   [1, 's'],
 ] as const;
 
-/** The two largest units of a span in seconds: `2 h 5 min`, `41 s`. */
+/** Formats a duration in seconds by its two largest units: `2 h 5 min`, `41 s`. */
 export function span(seconds: number): string {
   let rest = Math.max(0, Math.round(seconds));
   const parts: string[] = [];
@@ -98,14 +98,17 @@ export function span(seconds: number): string {
   return parts.length === 0 ? '0 s' : parts.join(' ');
 }
 
-/** Milliseconds as seconds with one digit: what passed between two times of one clock. */
+/** Formats milliseconds as seconds with one decimal. For differences between two times of one clock. */
 export function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
 const UNIT_SEC: Readonly<Record<string, bigint>> = { d: 86_400n, h: 3600n, min: 60n, s: 1n };
 
-/** A span as `span` writes it, in seconds; hours where no unit is named. Undefined when it is none. */
+/**
+ * Parses a duration in the format of `span` and returns seconds. A number without a unit is hours. Returns undefined
+ * for invalid text.
+ */
 export function spanTyped(text: string): bigint | undefined {
   const typed = text.trim();
   if (/^\d{1,6}$/.test(typed)) return BigInt(typed) * 3600n;

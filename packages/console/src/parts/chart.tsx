@@ -1,4 +1,4 @@
-/** Figures over time, drawn: bars for what comes first, lines for the others, a sentence that says what they add up to. */
+/** A chart over time: bars for the main series, lines for the others, and a sentence that summarises them. */
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
@@ -7,7 +7,7 @@ import 'uplot/dist/uPlot.min.css';
 const HEIGHT_PX = 180;
 const AXIS_PX = 64;
 const LABELS_PX = 28;
-/** Between two labels of the time. */
+/** Minimum distance between two time labels. */
 const LABEL_PX = 72;
 const BAR_SHARE = 0.7;
 const COLOURS = ['--line-strong', '--accent'] as const;
@@ -15,22 +15,22 @@ const HEADROOM = 1.05;
 
 interface Drawn {
   readonly name: string;
-  /** As they came; decimals as text. */
+  /** Values as the API sent them; decimals are text. */
   readonly values: readonly (number | string)[];
-  /** Bars, for what belongs to its day; a line for what is so at a moment. */
+  /** Bars for values that belong to a whole day; a line for values at one moment. */
   readonly isBars?: boolean;
 }
 
 interface ChartProps {
-  /** What who cannot see it reads, and everybody else too. */
+  /** The summary sentence: the text alternative, also visible. */
   readonly says: string;
   readonly labels: readonly string[];
-  /** At most two; each as long as the labels. */
+  /** At most two series, each as long as `labels`. */
   readonly drawn: readonly Drawn[];
   readonly format: (value: number) => string;
 }
 
-/** The figures themselves stand in a table beside it. */
+/** Shows a chart. The figures themselves are in a table next to it. */
 export function Chart({ says, labels, drawn, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme();

@@ -1,6 +1,6 @@
-/** One of a few ways, each with what it means. */
+/** One option of a radio group, with its explanation. */
 interface ChoiceProps {
-  /** Of the group. */
+  /** Name of the radio group. */
   readonly name: string;
   readonly word: string;
   readonly note: string;

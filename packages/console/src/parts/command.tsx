@@ -1,4 +1,4 @@
-/** A command to be run elsewhere: whole, and copied at a press. */
+/** A command to run elsewhere, in full, with a copy button. */
 import { SYSTEM } from '../text/system.js';
 import { CopyButton } from './copy.js';
 

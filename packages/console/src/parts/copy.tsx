@@ -1,4 +1,4 @@
-/** Copies a text, and says that it did. */
+/** A button that copies a text and confirms it. */
 import { useState } from 'react';
 import { COMMON } from '../text/common.js';
 import { announce } from './live.js';
@@ -6,12 +6,12 @@ import { Icon } from './icons.js';
 
 interface CopyProps {
   readonly text: string;
-  /** What it is: read out with the button. */
+  /** Name of the copied text, for screen readers. */
   readonly name: string;
   readonly label?: string;
 }
 
-/** How long the word stays. */
+/** Duration of the confirmation. */
 const SHOWN_MS = 2000;
 
 export function CopyButton({ text, name, label }: CopyProps) {

@@ -1,4 +1,4 @@
-/** A dialog of the browser's own: it keeps the focus inside, and Escape closes it. */
+/** A native browser dialog: it traps the focus, and Escape closes it. */
 import { useEffect, useId, useRef, type ReactNode } from 'react';
 import { COMMON } from '../text/common.js';
 import { Icon } from './icons.js';
@@ -7,7 +7,7 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** What must not be lost by a slip: closed by its own buttons alone. */
+  /** Only the dialog's own buttons close it, so that its content is not lost by accident. */
   readonly isFirm?: boolean;
 }
 

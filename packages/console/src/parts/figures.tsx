@@ -1,4 +1,4 @@
-/** Amounts, times and addresses as every page shows them. */
+/** Amounts, times and addresses in the format of every page. */
 import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
 import { inGroups } from '../format/address.js';
 import { isDayOfUtc, isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment, zoneAt } from '../format/time.js';
@@ -7,13 +7,13 @@ import { CopyButton } from './copy.js';
 
 interface AmountProps {
   readonly credits: Whole;
-  /** A balance is shown in whole cents, a price to its last digit. */
+  /** Shows whole cents, as for a balance; otherwise all decimals, as for a price. */
   readonly isBalance?: boolean;
   readonly isSigned?: boolean;
   readonly withoutCredits?: boolean;
 }
 
-/** Dollars first, credits second. */
+/** Shows dollars first, credits second. */
 export function Amount({ credits, isBalance = false, isSigned = false, withoutCredits = false }: AmountProps) {
   const plus = isSigned && BigInt(credits) > 0n ? '+' : '';
   return (
@@ -26,11 +26,11 @@ export function Amount({ credits, isBalance = false, isSigned = false, withoutCr
 
 interface MomentProps {
   readonly at: string;
-  /** Whose clock it is, where both are near. */
+  /** Names the clock of the time where chain times and our times appear together. */
   readonly clock?: 'chain' | 'ours';
 }
 
-/** The viewer's time, UTC beside, and the chain's clock by its name. Lines break between day, clock and what stands beside. */
+/** Shows the local time, then UTC, then the name of the chain's clock. Lines break only between these parts. */
 export function Moment({ at, clock }: MomentProps) {
   const moment = new Date(at);
   const isUtc = isInUtc(moment);
@@ -58,7 +58,7 @@ interface GroupsProps {
   readonly withoutCopy?: boolean;
 }
 
-/** Whole, in groups of four that are copied without gaps. */
+/** Shows a text in full, in groups of four. Copying it yields no gaps. */
 export function Groups({ text, name, size = 4, withoutCopy = false }: GroupsProps) {
   return (
     <span className="groups">

@@ -1,4 +1,4 @@
-/** Filters of a list: in the address of the page, so that a link shows the same. */
+/** List filters. They live in the page's URL, so that a link reproduces the list. */
 import { Button, TextInput } from '@mantine/core';
 import { useState, type SubmitEvent } from 'react';
 import { useSearchParams } from 'wouter';
@@ -8,7 +8,7 @@ import { COMMON } from '../text/common.js';
 export interface FilterField<Name extends string> {
   readonly name: Name;
   readonly label: string;
-  /** Chosen among these, each with its word; else it is typed. */
+  /** Options with their labels. Without options the field is a text input. */
   readonly choices?: readonly (readonly [value: string, word: string])[];
   readonly isDay?: boolean;
   readonly isWide?: boolean;
@@ -17,7 +17,7 @@ export interface FilterField<Name extends string> {
 
 type Filtered<Name extends string> = Readonly<Record<Name, string>>;
 
-/** What the address of the page names; what it does not is empty. */
+/** Returns the filters from the page's URL; missing ones are empty. */
 export function useFiltered<Name extends string>(names: readonly Name[]): Filtered<Name> {
   const [search] = useSearchParams();
   return Object.fromEntries(names.map((name) => [name, search.get(name) ?? ''])) as Filtered<Name>;
@@ -27,14 +27,14 @@ export const isFilteredBy = (given: Readonly<Record<string, string>>): boolean =
   Object.values(given).some((value) => value !== '');
 
 interface FilterProps<Name extends string> {
-  /** What is filtered. */
+  /** Name of the filtered list. */
   readonly legend: string;
   readonly fields: readonly FilterField<Name>[];
 }
 
 export function Filter<Name extends string>({ legend, fields }: FilterProps<Name>) {
   const given = useFiltered(fields.map(({ name }) => name));
-  // The address may be changed by a search or a step back.
+  // Remounts when a search or a back navigation changes the URL.
   return <Fields key={Object.values(given).join(' ')} legend={legend} fields={fields} given={given} />;
 }
 
@@ -52,7 +52,7 @@ function Fields<Name extends string>({ legend, fields, given }: FieldsProps<Name
     const named = fields.map(({ name }) => [name, typed[name].trim()] as const);
     setSearch(Object.fromEntries(named.filter(([, value]) => value !== '')));
   };
-  // Folded where it would fill the screen; what is filtered by is always seen.
+  // Collapsed on narrow screens, which it would fill, unless a filter is active.
   return (
     <details className="filter-fold" open={isFiltered || !isNarrow}>
       <summary>{legend}</summary>

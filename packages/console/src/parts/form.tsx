@@ -1,4 +1,4 @@
-/** A form: Enter sends it, its button waits, its refusal stands above the button. */
+/** A form: Enter submits it, its button shows progress, and an error appears above the button. */
 import { Button } from '@mantine/core';
 import type { SubmitEvent, ReactNode } from 'react';
 import type { Act } from '../api/act.js';
@@ -10,7 +10,7 @@ interface FormProps {
   readonly submit: string;
   readonly isDangerous?: boolean;
   readonly isReady?: boolean;
-  /** Further buttons beside. */
+  /** Further buttons next to the submit button. */
   readonly beside?: ReactNode;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** The icons: strokes of our own on a grid of 20. They never stand alone: a word is beside each, or in its place for who cannot see. */
+/** Icons, drawn as strokes on a grid of 20. Each one has a visible label, or one for screen readers. */
 const PATHS = {
   home: 'M3 9.5 10 4l7 5.5V16H3zM8 16v-4h4v4',
   orders: 'M4 5h12M4 10h12M4 15h7',

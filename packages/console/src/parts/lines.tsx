@@ -1,4 +1,4 @@
-/** A table where there is width, cards where there is none. */
+/** A table on wide screens, cards on narrow ones. */
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
 export interface Column<Item> {
@@ -7,21 +7,21 @@ export interface Column<Item> {
   readonly isFigure?: boolean;
 }
 
-/** In a cell of a table; a card leaves the line out. */
+/** Placeholder of an empty table cell; a card omits the line. */
 const NOTHING = '–';
 
-/** So many columns stay a table where more become cards. */
+/** Tables with at most this many columns stay tables where wider ones become cards. */
 const FEW = 3;
 
 interface LinesProps<Item> {
-  /** What the table is of, for who cannot see where it stands. */
+  /** Table caption, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
   readonly items: readonly Item[];
   readonly keyOf: (item: Item) => string;
 }
 
-/** A frame that scrolls is a stop of the Tab key, so that the arrow keys reach what is beyond its edge. */
+/** Makes a scrolling frame focusable by Tab, so that the arrow keys can scroll it. */
 function useScrolls() {
   const frame = useRef<HTMLDivElement>(null);
   const [scrolls, setScrolls] = useState(false);
@@ -75,7 +75,7 @@ export function Lines<Item>({ caption, columns, items, keyOf }: LinesProps<Item>
   );
 }
 
-/** Names and what they are, one under the other. What is undefined is left out. */
+/** A list of names and values. Undefined values are left out. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="facts">

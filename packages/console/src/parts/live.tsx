@@ -1,4 +1,4 @@
-/** What is read out to who cannot see: at most one sentence in five seconds, the newest of those that wait. */
+/** Announcements for screen readers: at most one sentence every five seconds, the newest pending one. */
 import { useEffect, useState } from 'react';
 
 const APART_MS = 5000;

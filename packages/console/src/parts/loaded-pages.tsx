@@ -1,4 +1,4 @@
-/** A list that is read page by page: what `Loaded` is to one answer. */
+/** Like `Loaded`, for a list that is read page by page. */
 import { Button } from '@mantine/core';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** One form for what is read: it comes, is empty, cannot be read, or is old because the line is away. */
+/** The states of loaded data: loading, empty, failed, or stale while offline. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { byHand } from '../api/client.js';
@@ -7,7 +7,7 @@ import { localClock } from '../format/time.js';
 import { COMMON } from '../text/common.js';
 import { Notice, wordsOf } from './notice.js';
 
-/** Of a query, what is shown of it; one answer and pages of a list have it alike. */
+/** The fields of a query that are displayed. Single and paged queries both have them. */
 interface Read<T> {
   readonly data: T | undefined;
   readonly error: unknown;
@@ -19,10 +19,10 @@ interface Read<T> {
 
 interface LoadedProps<T> {
   readonly query: Read<T>;
-  /** How many lines wait while it comes. */
+  /** Number of placeholder lines while loading. */
   readonly lines?: number;
   readonly isEmpty?: (data: T) => boolean;
-  /** One sentence and one action that fills it. */
+  /** Content for an empty list: one sentence, and one action that adds an item. */
   readonly empty?: ReactNode;
   readonly children: (data: T) => ReactNode;
 }

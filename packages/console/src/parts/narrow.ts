@@ -1,4 +1,4 @@
-/** Whether the page stands on a phone, as the styles have it too; it may be turned. */
+/** Detects a phone-sized screen by the breakpoint of the styles. Rotating the phone may change the result. */
 import { useSyncExternalStore } from 'react';
 
 const NARROW = matchMedia('(max-width: 767px)');

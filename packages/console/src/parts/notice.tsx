@@ -1,4 +1,4 @@
-/** What is to be known: a tone, an icon and words; a refusal with what can be done about it. */
+/** A notice: tone, icon and text. A failure also says how to resolve it. */
 import type { ReactNode } from 'react';
 import { isOffline, Refusal } from '../api/failure.js';
 import { REFUSALS } from '../text/codes.js';
@@ -27,7 +27,7 @@ export function Notice({ tone, title, children, isUrgent = false }: NoticeProps)
   );
 }
 
-/** The sentence for a failure. The process's own words where it has some: it knows what was wrong. */
+/** Returns the sentence for a failure. Prefers the console process's own message, which is more specific. */
 export function wordsOf(failure: unknown): string {
   if (isOffline(failure)) return COMMON.offline.act;
   if (!(failure instanceof Refusal)) return COMMON.failure.act;
@@ -35,7 +35,7 @@ export function wordsOf(failure: unknown): string {
   return REFUSALS[failure.code] ?? (failure.message === '' ? COMMON.failure.act : failure.message);
 }
 
-/** Why an act was refused, beside the button that asked for it. */
+/** Shows the reason for a failed action next to its button. */
 export function ActFailure({ failure }: { readonly failure: unknown }) {
   if (failure === null || failure === undefined) return null;
   const details = failure instanceof Refusal ? failure.details : [];

@@ -1,4 +1,4 @@
-/** A page: one heading, which has the focus when the page is come to, and the window's title from it. */
+/** A page: one heading, which receives the focus on navigation and sets the window title. */
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { COMMON } from '../text/common.js';
 import { Icon } from './icons.js';
@@ -42,11 +42,11 @@ interface SectionProps {
   readonly actions?: ReactNode;
   readonly children: ReactNode;
   readonly id?: string;
-  /** On a phone its name alone stands there until it is opened, unless a link leads to it. */
+  /** Collapsed to its heading on phones, unless the URL links to it. */
   readonly isSecondary?: boolean;
 }
 
-/** A part of a page: its name at the left where there is width, what it says at the right. */
+/** A section of a page: heading on the left on wide screens, content on the right. */
 export function Section({ title, note, actions, children, id, isSecondary = false }: SectionProps) {
   const section = useRef<HTMLElement>(null);
   const body = useId();
@@ -56,7 +56,7 @@ export function Section({ title, note, actions, children, id, isSecondary = fals
   const isOpen = isOpened || !isFolding;
   useEffect(() => {
     if (id === undefined || location.hash !== `#${id}`) return;
-    // After the page has gone to its top.
+    // Deferred until the page has scrolled to its top.
     const turn = setTimeout(() => section.current?.scrollIntoView());
     return () => clearTimeout(turn);
   }, [id]);

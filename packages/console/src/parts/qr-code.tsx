@@ -1,7 +1,7 @@
-/** A QR code as one path: no picture is loaded, no style is inline. */
+/** A QR code as one SVG path: it loads no image and needs no inline style. */
 import { encode } from 'uqr';
 
-/** Quiet modules around it, as the standard asks. */
+/** Quiet zone in modules. The standard asks for four. */
 const MARGIN = 3;
 
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {

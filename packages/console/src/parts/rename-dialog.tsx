@@ -1,4 +1,4 @@
-/** Another name for something: the name it has is there to be changed. */
+/** A dialog that renames something; the current name is prefilled. */
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useAct } from '../api/act.js';
@@ -12,7 +12,7 @@ interface RenameProps {
   readonly help: string;
   readonly name: string;
   readonly maxLength: number;
-  /** Saves it; what was read by the old name is read again. */
+  /** Saves the name and re-reads the data that shows the old one. */
   readonly save: (name: string) => Promise<void>;
   readonly onClose: () => void;
 }

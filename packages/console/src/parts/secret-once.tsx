@@ -1,4 +1,4 @@
-/** A secret that is shown this once: copied, kept, and only then closed. */
+/** A secret that is shown once. The dialog closes only after the user confirms to have stored it. */
 import { Button, Checkbox } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { SECRET } from '../text/secret.js';
@@ -9,7 +9,7 @@ import { Notice } from './notice.js';
 interface SecretProps {
   readonly title: string;
   readonly secret: string;
-  /** A link for another, no secret of a program. */
+  /** The secret is a link for another person, not a program's secret. */
   readonly isLink?: boolean;
   readonly children?: ReactNode;
   readonly onDone: () => void;

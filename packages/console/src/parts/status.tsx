@@ -1,4 +1,4 @@
-/** A status is a word and an icon; its colour only helps. */
+/** A status as a word and an icon; colour only supports them. */
 import type { DepositStatusName, OrderLine } from '../../../../src/console/data-shapes.js';
 import { STATUS } from '../text/status.js';
 import { Icon, type IconName } from './icons.js';

@@ -1,4 +1,4 @@
-/** What is dangerous wants its name typed. */
+/** Confirmation of a dangerous action by typing a name. */
 import { Button, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import type { Act } from '../api/act.js';

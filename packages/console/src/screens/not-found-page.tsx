@@ -1,4 +1,3 @@
-/** For an address that leads to nothing. */
 import { Link } from 'wouter';
 import { Page } from '../parts/page.js';
 import { COMMON } from '../text/common.js';

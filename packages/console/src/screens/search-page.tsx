@@ -1,4 +1,4 @@
-/** What a text names; where it is one thing alone, its page at once. */
+/** Search results. A single result opens its page immediately. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, Redirect, useSearchParams } from 'wouter';
 import type { SearchAnswer, SearchHit } from '../../../../src/console/search-shapes.js';
@@ -12,7 +12,7 @@ import { orderPath, pathOf } from '../shell/project.js';
 import { SEARCH } from '../text/search.js';
 
 interface SearchPageProps {
-  /** Absent: in the whole service. */
+  /** Absent for a search over the whole service. */
   readonly projectId?: string;
 }
 
@@ -57,7 +57,7 @@ function None({ answer }: { readonly answer: SearchAnswer | undefined }) {
   );
 }
 
-/** The page of what was found. */
+/** Returns the path of a result's page. */
 function placeOf({ kind, name, project }: SearchHit, projectId: string | undefined): string {
   const id = project?.id ?? projectId ?? '';
   switch (kind) {

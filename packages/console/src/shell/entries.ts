@@ -1,4 +1,4 @@
-/** What the rail and the bottom bar lead to. */
+/** Entries of the navigation rail and of the bottom bar. */
 import type { Audience } from '../../../../src/console/api-shapes.js';
 import type { IconName } from '../parts/icons.js';
 import { NAV } from '../text/nav.js';
@@ -8,7 +8,7 @@ export interface Entry {
   readonly path: string;
   readonly word: string;
   readonly icon: IconName;
-  /** How its pages' paths begin. */
+  /** Path prefixes of its pages. */
   readonly within: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Says two minutes before it happens that the sign-in ends, and how to stay. */
+/** Warns two minutes before the session expires, and offers to extend it. */
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -13,7 +13,10 @@ import { SIGN_IN } from '../text/sign-in.js';
 
 const WARNED_MS = 2 * 60_000;
 
-/** By the process's clock, which the answer names beside the time it ends: the viewer's may be wrong. */
+/**
+ * Returns the ms until the session expires, by the server's clock: the user's clock may be wrong. The answer contains
+ * the server's time.
+ */
 function leftMs({ idle_until: idle, expires_at: latest, now }: SessionAnswer, readAt: number): number {
   const ends = Math.min(Date.parse(idle), Date.parse(latest));
   return ends - Date.parse(now) - (Date.now() - readAt);

@@ -1,6 +1,6 @@
 /**
- * The page's address as it is written. wouter decodes it before it is matched, and parts of a path and members of a query
- * are decoded after: a percent sign stands for itself once only if the first decoding leaves it encoded.
+ * The page's URL without wouter's first decoding. wouter decodes the URL before it matches routes, and path segments
+ * and query parameters are decoded again afterwards. So a percent sign must stay encoded after the first decoding.
  */
 import { useBrowserLocation, useSearch } from 'wouter/use-browser-location';
 
@@ -13,7 +13,7 @@ export function useWrittenLocation(): ReturnType<typeof useBrowserLocation> {
 
 export const useWrittenSearch = (): string => kept(useSearch());
 
-/** A part of a path; as it stands where it is typed by hand and no encoding. */
+/** Decodes a path segment. Returns it unchanged if it is no valid encoding, such as one typed by hand. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,4 +1,4 @@
-/** Says that the console cannot be reached, for as long as it is so. */
+/** A bar that shows while the console process is unreachable. */
 import { useIsOnline } from '../api/reach.js';
 import { Icon } from '../parts/icons.js';
 import { COMMON } from '../text/common.js';

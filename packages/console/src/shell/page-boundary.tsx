@@ -1,4 +1,4 @@
-/** Around the pages: one that fails says so, and the rest of the console stays. */
+/** Error boundary around the pages: if a page fails, the rest of the console keeps working. */
 import { Button } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -9,7 +9,7 @@ interface PageBoundaryProps {
   readonly children: ReactNode;
 }
 
-/** With the page's path for its key: the next page is tried anew. */
+/** Keyed by the page's path, so that navigation resets it. */
 export class PageBoundary extends Component<PageBoundaryProps, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false };
 
@@ -22,7 +22,7 @@ export class PageBoundary extends Component<PageBoundaryProps, { readonly hasFai
   }
 }
 
-/** Tried again it is loaded whole, since it may have failed by what was read. */
+/** Reloads the whole page on retry: cached data may have caused the failure. */
 function FailedPage() {
   return (
     <Page title={COMMON.failedPage.title} lead={COMMON.failedPage.body}>

@@ -1,8 +1,8 @@
-/** The project of the page's path, and paths to its pages and data. */
+/** The project in the page's path, and the paths to its pages and data. */
 import { createContext, useContext } from 'react';
 import type { ProjectMembership } from '../../../../src/console/api-shapes.js';
 
-/** Of a merchant a membership; an operator sees any project by its id alone. */
+/** A merchant has a membership of the project; an operator sees any project without one. */
 export interface ProjectOnPage {
   readonly id: string;
   readonly membership: ProjectMembership | undefined;
@@ -16,12 +16,15 @@ export function useProject(): ProjectOnPage & { readonly api: string; readonly i
   return { ...project, api: `/api/projects/${project.id}`, isOwner: project.membership?.role === 'owner' };
 }
 
-/** Where the pages of a project are; the same for both audiences. */
+/** Returns the path of a project page; it is the same for both audiences. */
 export function pathOf(projectId: string, rest = ''): string {
   return `/p/${projectId}${rest}`;
 }
 
-/** A dot in a path's last part would be taken for a file's ending. */
+/**
+ * Returns the path of an order's page. Encodes dots: the server would take a dot in the last segment for a file
+ * extension.
+ */
 export function orderPath(projectId: string, key: string): string {
   return pathOf(projectId, `/orders/${encodeURIComponent(key).replaceAll('.', '%2E')}`);
 }

@@ -1,4 +1,4 @@
-/** "/" leads to the search: what is typed is looked for in the project, and by operators in the whole service. */
+/** Search box, focused by "/". Merchants search their project, operators the whole service. */
 import { useEffect, useRef, useState, type SubmitEvent } from 'react';
 import { useLocation } from 'wouter';
 import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
@@ -30,7 +30,7 @@ export function Search({ session: { audience }, project }: SearchProps) {
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
   }, []);
-  // A merchant without a project has nothing to look in.
+  // A merchant without a project has nothing to search.
   if (audience === 'merchant' && project === undefined) return null;
   const place = audience === 'merchant' && project !== undefined ? pathOf(project.id, '/search') : '/search';
   const send = (event: SubmitEvent) => {

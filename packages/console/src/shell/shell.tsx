@@ -1,4 +1,4 @@
-/** What every page has around it: skip link, rail or bottom bar, project switcher, search, TEST ribbon. */
+/** The frame of every page: skip link, navigation, project switcher, search and TEST ribbon. */
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -25,7 +25,7 @@ interface ShellProps {
   readonly children: ReactNode;
 }
 
-/** Beside these a bottom bar has room for one button with the rest. */
+/** Entries on the bottom bar; one more button opens the rest. */
 const ON_BAR = 4;
 
 export function Shell({ session, entries, project, children }: ShellProps) {
@@ -59,13 +59,13 @@ export function Shell({ session, entries, project, children }: ShellProps) {
   );
 }
 
-/** An operator has no membership that says it. */
+/** Marks a test project. An operator has no membership that carries the flag, so the project is read. */
 function TestRibbon({ project, isOperator }: { readonly project: ProjectOnPage; readonly isOperator: boolean }) {
   const { data } = useQuery({
     queryKey: ['operator-project', project.id],
     queryFn: () => get<ProjectLine>(`/api/operator/projects/${project.id}`),
     enabled: isOperator,
-    // It never changes.
+    // The flag never changes.
     staleTime: Infinity,
   });
   if ((isOperator ? data?.test : project.membership?.test) !== true) return null;

@@ -1,4 +1,4 @@
-/** Pages that belong together, above their headings. */
+/** Links between related pages, above their headings. */
 import { Link, useLocation } from 'wouter';
 import { NAV } from '../text/nav.js';
 import { pathOf, useProject } from './project.js';
@@ -22,7 +22,7 @@ function Subnav({ name, pages }: SubnavProps) {
   );
 }
 
-/** An operator in a project finds its pages here: the rail leads through the service. */
+/** Navigation for an operator on a project's pages: the rail holds only the service's pages. */
 export function OperatorProjectNav({ id }: { readonly id: string }) {
   const at = (rest: string) => pathOf(id, rest);
   return (
@@ -105,7 +105,7 @@ export function SettingsNav() {
   );
 }
 
-/** What is the operator's own. */
+/** Navigation of the operator's personal pages. */
 export function OwnNav() {
   return (
     <Subnav

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** Switch between the light, dark and system theme. */
 import { useMantineColorScheme, type MantineColorScheme } from '@mantine/core';
 import { COMMON } from '../text/common.js';
 

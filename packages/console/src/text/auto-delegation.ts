@@ -1,4 +1,3 @@
-/** Addresses that are kept supplied. */
 export const AUTO = {
   lead: 'Addresses we keep supplied with energy: below the mark, the next refill is bought by itself, within your cap.',
   caption: 'Addresses kept supplied, newest first',

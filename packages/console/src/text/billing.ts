@@ -1,4 +1,4 @@
-/** Ledger and statements. */
+/** Texts of the ledger and of statements. */
 export const LEDGER = {
   lead: 'Every movement of your credits, newest first. Their sum is your balance.',
   caption: 'Ledger, newest first',

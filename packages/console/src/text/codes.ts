@@ -1,4 +1,4 @@
-/** Refusals by code, in words that say what to do. A code that is not here shows what the process said. */
+/** Messages for refusal codes, each with the next step. Other codes show the console process's own message. */
 export const REFUSALS: Readonly<Record<string, string>> = {
   WRONG_CREDENTIALS: 'E-mail address or password is wrong.',
   WRONG_CODE: 'That code is wrong or was used already. Wait for the next one, or use a recovery code.',

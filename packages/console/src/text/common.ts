@@ -1,4 +1,4 @@
-/** What several screens say. */
+/** Texts shared by several pages. */
 export const COMMON = {
   product: 'Energy console',
   operatorMark: 'Operator',

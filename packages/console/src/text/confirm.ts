@@ -1,4 +1,4 @@
-/** What is said before something that costs or cannot be undone. */
+/** Texts of confirmations before actions that cost money or cannot be undone. */
 export const CONFIRM = {
   type: (name: string) => `Type “${name}” to confirm`,
   costs: 'It costs',

@@ -1,4 +1,4 @@
-/** Credits that operators book, and those that wait for a second admin. */
+/** Texts for credit bookings and approvals. */
 export const CREDITS = {
   book: 'Book credits',
   title: (project: string) => `Book credits of ${project}`,

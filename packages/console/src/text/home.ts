@@ -1,4 +1,4 @@
-/** The first page of a project, and the operator's. */
+/** Texts of the merchants' and the operator's home pages. */
 import { daysText } from '../format/time.js';
 
 export const HOME = {

@@ -1,4 +1,4 @@
-/** Webhooks, events and refused requests. */
+/** Texts for webhooks, events and refused requests. */
 export const WEBHOOKS = {
   lead: 'We POST each event to your address, signed, and try again for three days until it answers 2xx.',
   caption: 'Webhooks of this project',

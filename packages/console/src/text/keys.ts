@@ -1,4 +1,3 @@
-/** API keys. */
 export const KEYS = {
   lead: 'Your programs sign their requests with these. A secret is shown once, when it is made.',
   merchantId: 'Merchant ID',

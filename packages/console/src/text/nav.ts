@@ -1,4 +1,4 @@
-/** Names of the pages, as the rail and the headings have them. */
+/** Names of the pages, in the navigation and as headings. */
 export const NAV = {
   home: 'Home',
   overview: 'Overview',

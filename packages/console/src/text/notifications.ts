@@ -1,4 +1,3 @@
-/** What a person is notified of by e-mail. */
 import type { NotificationKind } from '../../../../src/domain/notification-kinds.js';
 
 export const NOTIFICATIONS = {

@@ -1,4 +1,4 @@
-/** The pool, deposits of all projects, reports. */
+/** Texts for the pool, deposits of all projects, and reports. */
 export const POOL = {
   lead: 'The wallets whose stake is lent out, as the chain said when they were last read.',
   wallets: 'Wallets',

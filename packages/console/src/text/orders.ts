@@ -1,4 +1,4 @@
-/** Orders: the list, and one order with its proof. */
+/** Texts of the order list, and of one order with its proof. */
 export const ORDERS = {
   lead: 'Every purchase, newest first.',
   leadService: 'Every purchase of every project, newest first.',

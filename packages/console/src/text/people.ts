@@ -1,4 +1,4 @@
-/** People: the team of a project, the operators, one's own security. */
+/** Texts for the project team, the operators, and the user's own security. */
 export const TEAM = {
   leadProject: 'Who may see this project. Owners change it; members read.',
   leadOperators: 'Who operates the service. Admins change it; support reads.',

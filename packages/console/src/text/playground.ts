@@ -1,4 +1,3 @@
-/** Quotes and simulations tried in the browser. */
 export const PLAYGROUND = {
   lead: 'Try what your program would ask for. No key is needed, nothing is bought, and nothing you type leaves this console.',
   what: 'What to try',

@@ -1,4 +1,3 @@
-/** The price table. */
 export const PRICING = {
   lead: 'What energy costs by how long it is rented. A change shows its effect on the last 30 days before it is saved.',
   fee: 'Burning costs now',

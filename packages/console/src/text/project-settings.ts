@@ -1,4 +1,3 @@
-/** The options of a project, as its owners set them. */
 export const PROJECT_SETTINGS = {
   lead: 'What every request of this project must have, and how much it may spend.',
   project: 'Project',

@@ -1,4 +1,4 @@
-/** Projects, as the operator makes and sees them. */
+/** Texts of the operator's project pages. */
 export const PROJECTS = {
   lead: 'Each merchant has one or more: keys, credits and orders of its own.',
   caption: 'Projects, newest first',

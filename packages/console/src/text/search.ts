@@ -1,4 +1,3 @@
-/** What "/" finds. */
 export const SEARCH = {
   label: 'Find a transaction, address, key or request id',
   labelService: 'Find a transaction, address, key, request id or project',

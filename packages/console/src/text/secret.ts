@@ -1,4 +1,4 @@
-/** What is said of every secret. */
+/** Texts shared by all dialogs that show a secret. */
 export const SECRET = {
   name: 'Secret',
   once: 'Shown this once. It is sealed from here on: nobody can read it again, the operator included.',

@@ -1,10 +1,10 @@
-/** Signing in, the second factor, invitations. */
+/** Texts for sign-in, the second factor and invitations. */
 const NO_RESET = 'There is no reset by e-mail, so nobody can take an account over by a mailbox.';
 const FORGOTTEN_MERCHANT = `${NO_RESET} An owner of your project, or the operator, removes you and invites you again; the link lets you choose a password.`;
 
 export const SIGN_IN = {
   title: 'Sign in',
-  /** Beside the product's name. */
+  /** Next to the product's name. */
   audience: { merchant: 'for merchants', operator: 'for operators' },
   lead: {
     merchant: 'Orders, credits and keys of your projects.',

@@ -1,4 +1,4 @@
-/** From where the project's keys may be used. */
+/** Texts for allowed IP addresses. */
 export const SOURCES = {
   lead: 'From which internet addresses your keys may be used. A stolen key is of no use from anywhere else.',
   lists: 'Lists',

@@ -1,4 +1,4 @@
-/** One word or two for each status. */
+/** One or two words for each status. */
 export const STATUS = {
   order: {
     reserved: 'Charged',

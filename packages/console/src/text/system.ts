@@ -1,4 +1,4 @@
-/** The service itself: nodes, workers, checks, acts; and the inbox. */
+/** Texts of the system page and of the inbox. */
 export const SYSTEM = {
   lead: 'What the records know of the service. Nothing is asked of nodes, Redis or processes here.',
   sections: {

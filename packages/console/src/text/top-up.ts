@@ -1,4 +1,4 @@
-/** Topping up by the chain. */
+/** Texts for on-chain deposits. */
 import { daysText } from '../format/time.js';
 
 export const TOP_UP = {

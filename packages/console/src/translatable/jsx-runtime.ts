@@ -1,15 +1,15 @@
 /**
- * React's own JSX runtime, but for texts that stand beside other nodes: each gets an element of its own. A browser that
- * translates a page moves its texts into elements of the translator, and React goes on changing the texts that are no
- * longer on the page: what was shown stays for ever, or the page breaks. A text that is alone in its element is replaced
- * as a whole, whatever the translator made of it. The build puts this in the place of react/jsx-runtime (vite.config.mjs).
+ * React's JSX runtime, except that each text next to other nodes is wrapped in an element. A browser's page translation
+ * moves text nodes into elements of its own. React then updates the detached nodes: old text stays visible, or the page
+ * breaks. A text that is the only child is replaced as a whole, so it needs no wrapper. The build substitutes this
+ * module for react/jsx-runtime (vite.config.mjs).
  */
 import type { ElementType, Key, ReactNode } from 'react';
 import { Fragment, jsx as reactJsx, jsxs as reactJsxs } from 'react/jsx-runtime';
 
 export { Fragment };
 
-/** Elements that may hold nothing but text. */
+/** Elements that may contain text only. */
 const TEXT_ONLY = new Set(['option', 'title', 'textarea', 'style', 'script', 'text', 'tspan']);
 
 type Props = Readonly<Record<string, unknown>> & { readonly children?: ReactNode };
@@ -23,7 +23,7 @@ const alone = (child: ReactNode, key?: string): ReactNode =>
 const isHost = (type: ElementType | typeof Fragment): boolean =>
   type === Fragment || (typeof type === 'string' && !TEXT_ONLY.has(type));
 
-/** An element with one child, or with a list of them. */
+/** Creates an element with one child or with a list of children. */
 export function jsx(type: ElementType, props: Props, key?: Key): ReactNode {
   const { children } = props;
   if (!isHost(type)) return reactJsx(type, props, key);
@@ -31,11 +31,11 @@ export function jsx(type: ElementType, props: Props, key?: Key): ReactNode {
     const list = (children as ReactNode[]).map((child, index) => alone(child, `text ${index.toString()}`));
     return reactJsx(type, { ...props, children: list }, key);
   }
-  // A fragment's one text may stand beside what is around the fragment.
+  // The only text of a fragment may be a sibling of nodes around the fragment.
   return type === Fragment ? reactJsx(type, { ...props, children: alone(children) }, key) : reactJsx(type, props, key);
 }
 
-/** An element with several children, as they stand in the source. */
+/** Creates an element with several static children. */
 export function jsxs(type: ElementType, props: Props, key?: Key): ReactNode {
   const { children } = props;
   if (!isHost(type) || !Array.isArray(children)) return reactJsxs(type, props, key);

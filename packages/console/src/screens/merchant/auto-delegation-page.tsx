@@ -1,4 +1,4 @@
-/** One address that is kept supplied: how it stands, what is asked for, what it costs, and its owners' acts. */
+/** One auto-delegated address: its state, settings and cost, and the actions of project owners. */
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -191,7 +191,7 @@ interface ResumeProps {
   readonly onSet: (set: OneAutoDelegation) => void;
 }
 
-/** A cap, what it means, and then it goes on. */
+/** Asks for a cap, shows its effect, and resumes the auto-delegation. */
 function ResumeDialog({ of, onClose, onSet }: ResumeProps) {
   const { api } = useProject();
   const [typed, setTyped] = useState('');

@@ -1,10 +1,10 @@
-/** How an address that is kept supplied stands, why it is paused, and what comes next: alike in the list and on its page. */
+/** State, pause reason and next step of an auto-delegation, as the list and its page show them. */
 import type { AutoDelegationShape } from '../../../../../src/console/integration-shapes.js';
 import { Moment } from '../../parts/figures.js';
 import { Status } from '../../parts/status.js';
 import { AUTO } from '../../text/auto-delegation.js';
 
-/** Of a cap of nothing: an owner's act, whatever the last purchase was refused with. */
+/** True for a cap of zero: an owner stopped it, regardless of the last refusal. */
 export const isStopped = ({ status, daily_cap: cap }: AutoDelegationShape): boolean =>
   cap.credits === 0 && status !== 'ended';
 
@@ -23,7 +23,7 @@ export function AutoStatus({ of }: { readonly of: AutoDelegationShape }) {
   }
 }
 
-/** Undefined where it is not paused, or by an owner. */
+/** Returns the reason for a pause. Undefined if it is not paused, or if an owner stopped it. */
 export function reasonOf(auto: AutoDelegationShape): string | undefined {
   if (auto.pause === undefined || auto.status !== 'paused' || isStopped(auto)) return undefined;
   const { reason } = auto.pause;

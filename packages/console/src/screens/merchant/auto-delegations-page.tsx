@@ -1,4 +1,3 @@
-/** The addresses of a project that are kept supplied. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';

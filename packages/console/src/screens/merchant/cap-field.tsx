@@ -1,4 +1,4 @@
-/** What an address may cost in a day, in dollars. */
+/** Input for the daily spending cap of an address, in dollars. */
 import { TextInput } from '@mantine/core';
 import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { AUTO } from '../../text/auto-delegation.js';

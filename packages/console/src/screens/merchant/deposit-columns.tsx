@@ -1,4 +1,4 @@
-/** Deposits as every list of them has them. */
+/** Columns shared by every list of deposits. */
 import type { DepositShape } from '../../../../../src/console/data-shapes.js';
 import { assetText } from '../../format/money.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';

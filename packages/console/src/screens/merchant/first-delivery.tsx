@@ -1,4 +1,4 @@
-/** The first rental of a project, filling in block by block until it is final; ends with what was not burnt. */
+/** Live progress of a project's first rental, block by block until it is final, with the TRX saved. */
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import type { OrderHistory } from '../../api/order-history.js';
@@ -14,7 +14,7 @@ import { savedSun } from '../order/receipt-section.js';
 
 const text = HOME.first;
 const EVERY_MS = 1500;
-/** TRON: a block is final once two thirds of 27 producers have built on it. */
+/** A TRON block is final once more than two thirds of the 27 block producers have built on it. */
 const BLOCKS = 19;
 
 const everyMs = (data: OrderHistory | undefined): number | false => data?.order.settled !== true && EVERY_MS;
@@ -31,7 +31,7 @@ export function FirstDelivery({ orderKey }: { readonly orderKey: string }) {
   );
 }
 
-/** How many of the steps are done. */
+/** Number of completed steps. */
 function stepOf({ order, timeline, blocks_to_final: left }: OrderHistory): number {
   if (order.settled && order.status === 'delivered') return 4;
   if (order.status === 'delivered' || left !== undefined) return 3;
@@ -78,7 +78,7 @@ function Steps({ history }: { readonly history: OrderHistory }) {
   );
 }
 
-/** A cell for each block on the way to final. */
+/** One cell for each block until finality. */
 function Blocks({ left }: { readonly left: number | undefined }) {
   if (left === undefined) return null;
   const whole = Math.max(BLOCKS, left);
@@ -94,7 +94,7 @@ function Blocks({ left }: { readonly left: number | undefined }) {
   );
 }
 
-/** Each step is read out as it is done; what was done before the page was opened is not. */
+/** Announces each step when it completes; steps completed before the page opened are skipped. */
 function useSaid(done: number) {
   const said = useRef(done);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A project at a glance: credits, what needs its people, what runs, what was saved, the last orders. */
+/** Overview of a project: credits, open tasks, running rentals, savings and the last orders. */
 import { Link } from 'wouter';
 import type { MerchantHome } from '../../../../../src/console/integration-shapes.js';
 import { useArrivals } from '../../api/arrivals.js';
@@ -20,7 +20,7 @@ import { FirstDelivery } from './first-delivery.js';
 import { orderColumns } from '../order/orders-page.js';
 
 const EVERY_MS = 30_000;
-/** Thirty days begin within a day. */
+/** Days on the chart: the range of 30 days usually starts in the middle of a day. */
 const DAYS_DRAWN = 30;
 
 export function HomePage() {
@@ -57,7 +57,7 @@ export function HomePage() {
   );
 }
 
-/** The only purchase there is: who has seen two needs no showing. */
+/** Returns the key of the project's only purchase. With a second order the introduction is no longer shown. */
 function firstOrderOf({ last_orders: orders }: MerchantHome): string | undefined {
   const [first, second] = orders;
   return first !== undefined && second === undefined && first.kind === 'rental' && first.status !== 'refunded'
@@ -112,7 +112,9 @@ function FirstSteps({ steps }: { readonly steps: MerchantHome['first_steps'] }) 
 
 type Need = MerchantHome['needs_you'][number];
 
-/** Where it is looked into, and mended; a frozen project is the operator's. */
+/**
+ * Returns the page on which the task is resolved. Undefined for a frozen project: only the operator can resolve that.
+ */
 function mendedAt({ kind, subject = '' }: Need): string | undefined {
   switch (kind) {
     case 'frozen':

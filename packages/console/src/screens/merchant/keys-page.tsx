@@ -1,4 +1,4 @@
-/** API keys: who may do what, and the acts on them. */
+/** API keys, their scopes, and the actions on them. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { ApiKeyShape, ChangeKey, KeySecret } from '../../../../../src/console/data-shapes.js';
@@ -24,7 +24,7 @@ import { IntegrationNav } from '../../shell/subnav.js';
 
 type Doing = { readonly what: 'rename' | 'rotate' | 'revoke'; readonly key: ApiKeyShape } | { readonly what: 'make' };
 
-/** As the process judges it. */
+/** Same limit as in the console process. */
 const NAME_MAX = 100;
 
 interface Shown {

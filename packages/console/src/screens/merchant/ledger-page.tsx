@@ -1,4 +1,3 @@
-/** The ledger of a project. */
 import { Link } from 'wouter';
 import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
 import { withQuery } from '../../api/client.js';
@@ -29,7 +28,7 @@ export function LedgerPage() {
   const { id, api } = useProject();
   const given = useFiltered(NAMES);
   const isFiltered = isFilteredBy(given);
-  // The last day is meant whole.
+  // `to` is exclusive in the API; the user means the whole last day.
   const filter = { ...given, to: given.to === '' ? '' : dayAfter(given.to) };
   const ledger = usePages<LedgerLine>(['project', id], `${api}/ledger`, filter);
   return (

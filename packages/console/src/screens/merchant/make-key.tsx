@@ -1,4 +1,4 @@
-/** Making a key: its name, what it may do, and the limits that are its own. */
+/** Creation of a key: its name, scopes and own limits. */
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { KeyScope, KeySecret, MakeKey } from '../../../../../src/console/data-shapes.js';

@@ -1,4 +1,4 @@
-/** For who is in no project, or in none any more. */
+/** Page for a person without a project. */
 import { Page } from '../../parts/page.js';
 import { COMMON } from '../../text/common.js';
 

@@ -1,4 +1,4 @@
-/** Quotes and simulations tried without a key, and the requests for the merchant's own server. */
+/** Quotes and simulations without a key, and the matching requests for the merchant's own server. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { PlaygroundCall, PlaygroundQuote, TryQuote } from '../../../../../src/console/integration-shapes.js';

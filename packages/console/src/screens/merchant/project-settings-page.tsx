@@ -1,4 +1,3 @@
-/** The options of a project. */
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,7 +25,7 @@ import { PROJECT_SETTINGS } from '../../text/project-settings.js';
 
 const text = PROJECT_SETTINGS;
 const PATH = '/settings';
-/** As the process judges it. */
+/** Same limit as in the console process. */
 const NAME_MAX = 200;
 const SCHEMES = ['either', 'hmac', 'md5'] as const;
 
@@ -68,7 +67,7 @@ function Rename({ name }: { readonly name: string }) {
   const save = async (wanted: string) => {
     const request: ChangeProject = { name: wanted };
     await post<ProjectSettings>(`${api}${PATH}`, request);
-    // The name stands on many pages, and in the rail.
+    // The name appears on many pages and in the navigation rail.
     await cache.invalidateQueries();
   };
   return (
@@ -98,7 +97,7 @@ function termsOf({ is_postpaid: isPostpaid, debt_limit: limit }: ProjectSettings
 const dollarsOf = (amount: ProjectSettings['daily_cap']): string =>
   amount === undefined ? '' : usd(amount.credits).replaceAll(/[$,]/g, '');
 
-/** Without a value and without a fault: the field is as it was, or empty for no limit. */
+/** Returns neither value nor fault if the field is unchanged, or empty for no limit. */
 const limitTyped = (typed: string, before: string): TypedAmount =>
   typed.trim() === '' || typed === before ? {} : dollarsTyped(typed);
 
@@ -124,7 +123,7 @@ function Options({ settings, mayChange }: OptionsProps) {
     setSaved(false);
     const capText = dollarsOf(settings.daily_cap);
     const lowText = dollarsOf(settings.low_balance);
-    // What was not touched is not sent: another person may have changed it meanwhile.
+    // Sends changed fields only: another person may have changed the others meanwhile.
     const request: ChangeProject = {
       ...(schemes !== settings.signature_schemes && { signature_schemes: schemes }),
       ...(needsKey !== settings.require_idempotency_key && { require_idempotency_key: needsKey }),

@@ -1,4 +1,4 @@
-/** Requests that were refused, and why. */
+/** Refused requests with their reasons. */
 import type { RefusedShape } from '../../../../../src/console/integration-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';

@@ -1,4 +1,4 @@
-/** Revoking a key, for ever. */
+/** Permanent revocation of a key. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { ApiKeyShape, RevokedKey } from '../../../../../src/console/data-shapes.js';
 import { useAct } from '../../api/act.js';

@@ -1,4 +1,4 @@
-/** Rotating a key: what stays, how long the secret before works on, and the new one, once. */
+/** Rotation of a key: its effects, the overlap with the old secret, and the new secret, shown once. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { ApiKeyShape, KeySecret, MadeByKey, RotateKey } from '../../../../../src/console/data-shapes.js';
@@ -18,7 +18,7 @@ interface RotateProps {
   readonly onRotated: (secret: KeySecret) => void;
 }
 
-/** A key beside the primary is changed calmly unless another time is chosen. */
+/** Default overlap for keys other than the primary key: a day. */
 const CALM_SEC = 86_400;
 
 export function RotateDialog({ apiKey, onClose, onRotated }: RotateProps) {
@@ -61,7 +61,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: RotateProps) {
   );
 }
 
-/** What goes on without a signature of this key. */
+/** Lists the objects that the key created and that continue without its signature. */
 export function Made({ keyId }: { readonly keyId: string }) {
   const text = KEYS.rotate;
   const { data, isError } = useProjectData<MadeByKey>(`/keys/${keyId}/made`);

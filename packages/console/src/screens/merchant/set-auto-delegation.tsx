@@ -1,4 +1,4 @@
-/** What is kept of an address: typed, its cost shown in dollars, then saved. */
+/** Form for the settings of an auto-delegation. It shows the cost in dollars before it saves. */
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type {
@@ -26,7 +26,7 @@ const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
 const text = AUTO.form;
 
 interface SetProps {
-  /** Absent: a new one. */
+  /** Absent for a new auto-delegation. */
   readonly present?: OneAutoDelegation;
   readonly onClose: () => void;
   readonly onSet: (set: OneAutoDelegation) => void;
@@ -87,7 +87,7 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
   };
 }
 
-/** Each fault stands beside its field; without any, what is to be sent. */
+/** Returns the fault of each field, and the request if there is none. */
 function judged(typed: Typed) {
   const { value: keep, fault: keepFault } = wholeTyped(typed.keep);
   const refillRead = wholeTyped(typed.refill);

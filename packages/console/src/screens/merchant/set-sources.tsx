@@ -1,4 +1,4 @@
-/** A list of allowed addresses: typed, held against who was seen lately, then saved. */
+/** Form for a list of allowed IP addresses. It compares the list with recently seen addresses before it saves. */
 import { Button, Checkbox, Textarea } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ import { COMMON } from '../../text/common.js';
 import { SOURCES } from '../../text/sources.js';
 
 export interface SourceList {
-  /** Absent: the project's. */
+  /** Absent for the project's own list. */
   readonly keyId?: string;
   readonly name: string;
   readonly allowed: readonly string[];

@@ -1,4 +1,4 @@
-/** From where the project and its keys may be used, and from where they were. */
+/** IP addresses that may use the project and its keys, and those that did. */
 import { useState } from 'react';
 import type { RecentCaller, SourcesShape } from '../../../../../src/console/data-shapes.js';
 import { useProjectData } from '../../api/project-data.js';

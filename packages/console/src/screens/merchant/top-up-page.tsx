@@ -1,4 +1,4 @@
-/** The project's address on chain, and what comes to it while the page is open. */
+/** The project's deposit address, and deposits that arrive while the page is open. */
 import { useEffect, useRef } from 'react';
 import type {
   BalanceShape,
@@ -138,7 +138,7 @@ function Arriving({ isLive }: { readonly isLive: boolean }) {
   );
 }
 
-/** What came, and what was credited, is read out as it happens; what was there already is not. */
+/** Announces new and credited deposits as they occur; those already listed are skipped. */
 function useAnnounced(items: readonly DepositShape[] | undefined) {
   const known = useRef<Map<string, string>>(undefined);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A webhook's address, events and purpose: for a new one, and for one that there is. */
+/** Form for the URL, events and description of a new or an existing webhook. */
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { ChangeWebhook, MakeWebhook, WebhookShape } from '../../../../../src/console/integration-shapes.js';
@@ -8,13 +8,13 @@ import { Form } from '../../parts/form.js';
 import { COMMON } from '../../text/common.js';
 import { WEBHOOKS } from '../../text/integration.js';
 
-/** As the process judges it. */
+/** Same limit as in the console process. */
 const DESCRIPTION_MAX = 500;
 
 export type WebhookTerms = Required<MakeWebhook> & Pick<ChangeWebhook, 'enabled'>;
 
 interface WebhookFormProps {
-  /** Absent: one is made. */
+  /** Absent for a new webhook. */
   readonly webhook?: WebhookShape;
   readonly onClose: () => void;
   readonly save: (terms: WebhookTerms) => Promise<void>;

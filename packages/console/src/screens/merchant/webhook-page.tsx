@@ -1,4 +1,4 @@
-/** One webhook: its state, a test, and what was sent to it. */
+/** One webhook: its state, a test, and its deliveries. */
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -115,7 +115,7 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
   );
 }
 
-/** What was not touched is not sent: another person may have changed it meanwhile. */
+/** Returns changed fields only: another person may have changed the others meanwhile. */
 function changesOf(webhook: WebhookShape, wanted: WebhookTerms): ChangeWebhook {
   const { url, types, description, enabled } = wanted;
   return {

@@ -1,4 +1,4 @@
-/** Webhooks: made, tried, given a new secret, deleted. */
+/** The webhooks of a project, and the actions on them. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-/** Credits that wait for a second admin, and those that were decided. */
+/** Credit bookings that need a second admin, and decided ones. */
 import { Button, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -106,7 +106,7 @@ function Waiting({ items, onDecide }: WaitingProps) {
   );
 }
 
-/** All that there is to decide by. */
+/** Shows all facts for the decision. */
 function Terms({ request }: { readonly request: CreditRequestLine }) {
   const { facts } = text;
   const { project, amount, balance } = request;

@@ -1,4 +1,3 @@
-/** Who did what to the service. */
 import type { ServiceAct } from '../../../../../src/console/system-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Filter, isFilteredBy, useFiltered } from '../../parts/filter.js';

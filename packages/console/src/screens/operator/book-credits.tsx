@@ -1,4 +1,4 @@
-/** Credits of a project, booked with a reason; above the limit another admin is asked first. */
+/** Form that books credits of a project with a reason. Above the limit a second admin must approve. */
 import { Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -68,7 +68,7 @@ interface TypedProps extends BookCreditsProps {
 }
 
 function Typed({ project, onDone, onClose }: TypedProps) {
-  // The same dialog sent twice is one booking.
+  // Idempotency: submitting the same dialog twice makes one booking.
   const [id] = useState(() => crypto.randomUUID());
   const [kind, setKind] = useState<Kind>('topup');
   const [amount, setAmount] = useState('');

@@ -1,4 +1,4 @@
-/** The service at a glance: what waits, capacity, today beside the median, nodes, workers, ledger. */
+/** Overview of the service: inbox, capacity, today against the median, nodes, workers and ledger. */
 import type { OperatorDays, OperatorHome } from '../../../../../src/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
@@ -14,7 +14,7 @@ import { NAV } from '../../text/nav.js';
 import { inboxKey, InboxNotice } from './inbox-item.js';
 
 const EVERY_MS = 15_000;
-/** As long as the service keeps what it read of them. */
+/** The lifetime of the service's cache for these figures. */
 const DAYS_EVERY_MS = 60_000;
 const text = OPERATOR_HOME;
 

@@ -1,4 +1,4 @@
-/** One thing that waits for a person, with the command that cures it. */
+/** One inbox item, with the command that resolves it. */
 import { Link } from 'wouter';
 import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
 import { Command } from '../../parts/command.js';

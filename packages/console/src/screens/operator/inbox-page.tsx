@@ -1,4 +1,4 @@
-/** All that waits for a person, by severity. */
+/** All inbox items by severity. */
 import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';

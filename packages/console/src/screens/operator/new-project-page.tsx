@@ -1,4 +1,4 @@
-/** A new project in three steps: what it is, its key and its owner, the link that the owner is sent. */
+/** Creation of a project in three steps: its terms, its key and owner, and the owner's invitation link. */
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';

@@ -1,4 +1,4 @@
-/** Orders of all projects, for the operator. */
+/** Orders of all projects. */
 import type { OperatorOrderLine } from '../../../../../src/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -1,4 +1,4 @@
-/** The pool: its wallets, and what comes free when. */
+/** The pool's wallets, and the forecast of released capacity. */
 import { useQuery } from '@tanstack/react-query';
 import type { PoolShape } from '../../../../../src/console/operator-shapes.js';
 import { get } from '../../api/client.js';
@@ -54,7 +54,7 @@ const FORECAST: readonly Column<PoolShape['forecast'][number]>[] = [
   { title: hours.transactions, cell: ({ transactions }) => grouped(transactions), isFigure: true },
 ];
 
-/** The next hours one by one, and each fourth of a day. */
+/** Shows the next four hours, then every fourth hour. */
 const isShown = ({ hour }: PoolShape['forecast'][number]): boolean => hour < 4 || hour % 4 === 0;
 
 function Coming({ forecast }: { readonly forecast: PoolShape['forecast'] }) {

@@ -1,4 +1,4 @@
-/** A change of one row: typed, its effect shown, then saved with a reason. */
+/** Change of one price row: input, preview of the effect, then saving with a reason. */
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -22,7 +22,7 @@ import { PRICING } from '../../text/pricing.js';
 import { PriceEffect } from './price-effect.js';
 
 interface PriceDialogProps {
-  /** Absent: a new one. */
+  /** Undefined for a new row. */
   readonly row: PriceLine | undefined;
   readonly onClose: () => void;
   readonly onSaved: () => void;

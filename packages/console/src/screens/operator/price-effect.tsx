@@ -1,4 +1,4 @@
-/** What a change of price would have meant for the last 30 days: figures, two bars, and the sentences behind them. */
+/** The effect that a price change would have had on the last 30 days: figures, two bars and an explanation. */
 import type { PricePreview } from '../../../../../src/console/operator-shapes.js';
 import { grouped, usd } from '../../format/money.js';
 import { localDay, span } from '../../format/time.js';

@@ -1,4 +1,4 @@
-/** The price table, and the way to change a row of it. */
+/** The price table, with a dialog to change a row. */
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** All projects, newest first, a page at a time. */
+/** All projects, newest first, page by page. */
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { ProjectLine } from '../../../../../src/console/operator-shapes.js';

@@ -1,4 +1,4 @@
-/** A report of some days, by day, project or wallet. */
+/** A report over a range of days, by day, project or wallet. */
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type SubmitEvent } from 'react';
@@ -91,7 +91,7 @@ function Choice({
 }
 
 interface Row {
-  /** Two projects may have one name. */
+  /** Project names are not unique. */
   readonly key: string;
   readonly name: string;
   readonly figures: ReportFigures;
@@ -124,7 +124,7 @@ interface ReportProps {
   readonly query: Query;
 }
 
-/** Revenue and margin, and energy that was sold and that could have been, day by day. */
+/** Charts revenue with margin, and sold energy with the energy that could have been sold, by day. */
 function ByDay({ report, query }: ReportProps) {
   const rows = report.rows.map((figures) => ({ day: figures.key ?? '', figures }));
   const days = everyDay(rows, query.from, query.to);

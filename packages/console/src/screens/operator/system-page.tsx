@@ -1,4 +1,4 @@
-/** The service itself, by what the records know: nodes, workers, doctor, verify. */
+/** State of the service as the database records it: nodes, workers, doctor and verify. */
 import type { ReactNode } from 'react';
 import type { NodeUse, SystemFinding, SystemShape, WorkLine } from '../../../../../src/console/system-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
@@ -125,7 +125,7 @@ const WORK: readonly Column<WorkLine>[] = [
   },
 ];
 
-/** Commands stand between backticks. */
+/** Renders text between backticks as commands. */
 const withCommands = (words: string): ReactNode[] =>
   words.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 

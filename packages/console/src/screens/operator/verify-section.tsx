@@ -1,4 +1,4 @@
-/** Whether records and chain agree, what stops sales, and what was taken as explained. */
+/** Agreement of records and chain, active sale stops, and explained findings. */
 import type { SystemShape } from '../../../../../src/console/system-shapes.js';
 import { Command } from '../../parts/command.js';
 import { Moment } from '../../parts/figures.js';

@@ -1,4 +1,4 @@
-/** More time for a rental that runs: what it costs now, and the request that buys it. No browser's session can buy. */
+/** Extension of a running rental: its current cost, and the request that buys it. A console session cannot buy. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { PlaygroundExtension, TryExtension } from '../../../../../src/console/integration-shapes.js';

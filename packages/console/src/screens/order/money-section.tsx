@@ -1,4 +1,4 @@
-/** What the order cost, what burning would have cost, what came back, and the ledger's lines of it. */
+/** The order's price, the cost of burning, refunds, and its ledger entries. */
 import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { rateText, trx } from '../../format/money.js';

@@ -1,4 +1,4 @@
-/** What the operator alone sees of an order: legs, attempts with their evidence, sends. */
+/** Details of an order for the operator only: legs, attempts with evidence, and sends. */
 import type { OperatorOrder } from '../../../../../src/console/data-shapes.js';
 import { trx } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';

@@ -1,4 +1,3 @@
-/** Filters of the list of orders. */
 import { ORDER_STATUSES } from '../../../../../src/domain/order-state.js';
 import type { Query } from '../../api/client.js';
 import { dayAfter } from '../../format/time.js';
@@ -18,14 +17,14 @@ const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = [
 ];
 
 interface OrderFilterQuery {
-  /** As the console process takes it. */
+  /** The query in the form that the console process accepts. */
   readonly query: Query;
   readonly isFiltered: boolean;
 }
 
 export function useOrderFilter(): OrderFilterQuery {
   const given = useFiltered(NAMES);
-  // The last day is meant whole.
+  // `to` is exclusive in the API; the user means the whole last day.
   const query = { ...given, to: given.to === '' ? '' : dayAfter(given.to) };
   return { query, isFiltered: isFilteredBy(given) };
 }

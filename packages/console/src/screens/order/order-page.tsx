@@ -1,4 +1,4 @@
-/** One order: a sentence, what happened, the money, the proof, the request, and all of it raw. */
+/** One order: summary, timeline, money, proof, request and raw data. */
 import { Link } from 'wouter';
 import type { OrderHistory } from '../../api/order-history.js';
 import { useArrivals } from '../../api/arrivals.js';
@@ -20,9 +20,9 @@ import { DeliveriesSection, EventsSection, RawSection, RequestSection } from './
 import { TimelineSection } from './timeline-section.js';
 import { WhyRefunded } from './why-refunded.js';
 
-/** While the chain may still change it. */
+/** Polling interval while the chain may still change the order. */
 const OPEN_EVERY_MS = 3000;
-/** Once nothing but its end is left. */
+/** Polling interval once only the rental's end is pending. */
 const CALM_EVERY_MS = 30_000;
 
 const everyMs = (data: OrderHistory | undefined): number =>

@@ -1,4 +1,4 @@
-/** The project's orders: newest first, filters in the address of the page, rows that never jump. */
+/** The project's orders, newest first. Filters live in the URL; new orders do not move the visible rows. */
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -17,7 +17,7 @@ import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
 import { OrderFilter, useOrderFilter } from './order-filter.js';
 
-/** How often it is asked what is new. */
+/** Polling interval for new orders. */
 const NEW_EVERY_MS = 5000;
 
 export function OrdersPage() {

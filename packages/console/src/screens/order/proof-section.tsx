@@ -1,4 +1,4 @@
-/** What stands on chain, and how to ask a node of one's own choice about it. */
+/** The order's on-chain evidence, and commands to verify it at a node of the reader's choice. */
 import type { EnergyReading, OrderProof } from '../../../../../src/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { grouped, trx } from '../../format/money.js';
@@ -28,7 +28,7 @@ export function ProofSection({ proof, energy, isRefunded }: ProofProps) {
   );
 }
 
-/** What was read of the receiver's account, beside the proof: a node's word, where the rest is the chain's. */
+/** Shows the receiver's energy as one node reported it. Unlike the rest of the proof, the chain does not record it. */
 function ReceiverEnergy({ energy: { before, after } }: { readonly energy: NonNullable<ProofProps['energy']> }) {
   const text = ORDER.proof.usable;
   const shown = (reading: EnergyReading | undefined) =>

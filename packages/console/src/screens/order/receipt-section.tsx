@@ -1,4 +1,4 @@
-/** What a merchant hands on: what was delivered and saved, and how anybody checks it on chain. Copied or printed. */
+/** A receipt for the merchant's records: delivery, savings, and on-chain verification. Can be copied or printed. */
 import { Button } from '@mantine/core';
 import type { OrderHistory } from '../../api/order-history.js';
 import { grouped, trx } from '../../format/money.js';

@@ -1,4 +1,4 @@
-/** The request as it came, what the project's programs were sent of it, and all of it raw. */
+/** The original request, the deliveries to the project's webhooks, and the raw data. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { OrderDelivery } from '../../../../../src/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';

@@ -1,4 +1,4 @@
-/** What happened, with the two clocks in columns of their own. */
+/** The order's timeline. Chain time and database time have separate columns. */
 import type { OrderMoment } from '../../../../../src/console/data-shapes.js';
 import { grouped } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';

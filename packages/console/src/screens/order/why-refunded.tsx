@@ -1,4 +1,4 @@
-/** Why an order was refunded: in words, with what is known, and what to do about it. */
+/** Explains a refund: reason, known facts, and the next step. */
 import type { RefundReason } from '../../../../../src/console/data-shapes.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Icon } from '../../parts/icons.js';

@@ -1,4 +1,4 @@
-/** What who is signed in is notified of by e-mail: of a project, or of the service. */
+/** E-mail notifications of the signed-in person, for a project or for the service. */
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -30,7 +30,7 @@ const PATH = '/api/notifications';
 
 const useNotifications = () => useQuery({ queryKey: KEY, queryFn: () => get<NotificationsAnswer>(PATH) });
 
-/** Of the project on the page, for who is in it: an operator is notified of the service. */
+/** Notifications of the current project, for its members only. An operator receives notifications of the service. */
 export function ProjectNotificationsPage() {
   return useProject().membership === undefined ? <NotFoundPage /> : <OfProject />;
 }
@@ -59,7 +59,7 @@ function OfProject() {
   );
 }
 
-/** Of the whole service, for an operator. */
+/** Notifications of the whole service, for an operator. */
 export function OperatorNotificationsPage() {
   const answer = useNotifications();
   return (
@@ -84,7 +84,7 @@ export function OperatorNotificationsPage() {
 interface ChoicesProps {
   readonly answer: NotificationsAnswer;
   readonly kinds: readonly NotificationKind[];
-  /** Absent: of an operator. */
+  /** Absent for an operator's notifications. */
   readonly projectId?: string;
 }
 
@@ -164,7 +164,7 @@ function ProveAddress({ email }: { readonly email: string }) {
   );
 }
 
-/** How the mails to this person go. */
+/** Delivery state of this person's mails. */
 function State({ choice }: { readonly choice: NotificationChoice }) {
   const { kinds, last_mail_at: lastAt, failing, given_up: givenUp } = choice;
   if (kinds.length === 0 && lastAt === undefined) return null;

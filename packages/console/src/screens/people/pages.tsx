@@ -1,4 +1,4 @@
-/** Team of a project, people of the operator, and one's own security: each as a page. */
+/** Page wrappers: project team, operators, and the user's own security settings. */
 import type { LooksAnswer } from '../../../../../src/console/api-shapes.js';
 import { useProjectData } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';

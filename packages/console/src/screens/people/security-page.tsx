@@ -1,4 +1,4 @@
-/** One's own sign-in: password, second factor, sessions. */
+/** The user's own credentials: password, second factor and sessions. */
 import { Button, PasswordInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** The people of a project, or the operators: the same page, by where its data is. */
+/** The people of a project, or the operators. One page serves both, with different API paths. */
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -29,7 +29,7 @@ import { PROJECTS } from '../../text/projects.js';
 import { SIGN_IN } from '../../text/sign-in.js';
 
 interface TeamProps {
-  /** Where its routes begin. */
+  /** Prefix of its API routes. */
   readonly api: string;
   readonly roles: readonly [PersonRole, PersonRole];
   readonly mayChange: boolean;

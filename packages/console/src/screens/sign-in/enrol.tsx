@@ -1,4 +1,4 @@
-/** A second factor is set up: the secret as a picture and as text, a code of it, then the recovery codes, once. */
+/** Set-up of a second factor: the secret as QR code and text, a first code, then the recovery codes, shown once. */
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -24,7 +24,7 @@ export function EnrolForm({ onDone }: { readonly onDone?: () => void }) {
     const request: CodeRequest = { code: code.replaceAll(/\s/g, '') };
     setAnswer(await post<RecoveryCodesAnswer>('/api/security/second-factor/confirm', request));
   });
-  // Once: a secret that is asked for twice would replace the one that was scanned.
+  // Runs once: a second request would replace the secret that the user has scanned.
   useEffect(() => {
     begin.run();
   }, []);

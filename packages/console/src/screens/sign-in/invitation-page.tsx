@@ -1,4 +1,4 @@
-/** An invitation: what it is to, and a password for it. The token stands in the fragment, which no server is sent. */
+/** Acceptance of an invitation, with a new password. The token is in the URL fragment, which browsers never send. */
 import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

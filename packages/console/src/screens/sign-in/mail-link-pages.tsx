@@ -1,4 +1,4 @@
-/** The pages behind the links of mails: one ends such mails, one confirms the address of who is signed in. */
+/** Pages behind links in mails: unsubscribing, and confirming the e-mail address of the signed-in person. */
 import { Button } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -12,7 +12,7 @@ import { Narrow } from './sign-in-page.js';
 
 const isNotFound = (failure: unknown): boolean => failure instanceof Refusal && failure.status === 404;
 
-/** Ends the mails by a click: opening the page alone, as programs that look at links do, ends nothing. */
+/** Unsubscribes on a click only: mail scanners open links, and opening the page changes nothing. */
 export function UnsubscribePage() {
   const text = SIGN_IN.unsubscribe;
   const [isDone, setDone] = useState(false);
@@ -35,7 +35,7 @@ export function UnsubscribePage() {
   );
 }
 
-/** Confirms the address of the person who is signed in. The token stands in the fragment, which no server is sent. */
+/** Confirms the e-mail address of the signed-in person. The token is in the URL fragment, which browsers never send. */
 export function AddressPage() {
   const text = SIGN_IN.address;
   const [token] = useState(() => location.hash.slice(1));
@@ -48,7 +48,7 @@ export function AddressPage() {
   const { run } = act;
   useEffect(() => {
     if (token !== '') run();
-    // Once for a token: `run` is another function at each rendering.
+    // Once per token: `run` is a new function at each render.
   }, [token]);
   return (
     <Narrow>

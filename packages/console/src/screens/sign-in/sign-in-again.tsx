@@ -1,4 +1,4 @@
-/** Asks for password and code once more before an act that changes keys, money or people. */
+/** Asks for password and code again before an action that changes keys, money or people. */
 import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

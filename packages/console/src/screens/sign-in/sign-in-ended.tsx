@@ -1,4 +1,4 @@
-/** Over what was being done, when the sign-in has ended: the same person goes on where it was. */
+/** Sign-in form over the current page after the session ended. The same person continues where they were. */
 import type { SessionAnswer } from '../../../../../src/console/api-shapes.js';
 import { Dialog } from '../../parts/dialog.js';
 import { SIGN_IN } from '../../text/sign-in.js';

@@ -1,4 +1,4 @@
-/** E-mail address and password, then the code: on a page of its own, or over what was being done. */
+/** Forms for e-mail and password, then the code. Used on a page of its own and over the current page. */
 import { PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -10,7 +10,7 @@ import { Form } from '../../parts/form.js';
 import { SIGN_IN } from '../../text/sign-in.js';
 
 interface PasswordFormProps {
-  /** Of who was signed in until now. */
+  /** E-mail of the person whose session ended. */
   readonly email?: string;
 }
 

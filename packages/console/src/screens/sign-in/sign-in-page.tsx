@@ -1,4 +1,4 @@
-/** The pages of who is not signed in yet: password, code, the first second factor. */
+/** Pages before sign-in: password, code, and enrolment of the first second factor. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { SessionAnswer } from '../../../../../src/console/api-shapes.js';
@@ -16,7 +16,7 @@ import { SIGN_IN } from '../../text/sign-in.js';
 import { CodeForm, PasswordForm } from './sign-in-form.js';
 import { EnrolForm } from './enrol.js';
 
-/** One column, the product's name above. */
+/** A single-column layout with the product's name on top. */
 export function Narrow({ children }: { readonly children: ReactNode }) {
   return (
     <div className="narrow">
