@@ -34,7 +34,7 @@ function compile() {
       language: 'Solidity',
       sources: Object.fromEntries(names.map((name) => [`${name}.sol`, { content: sourceOf(name) }])),
       settings: {
-        // Off: the optimizer would remove the operations that pad each path to its energy.
+        // Off: the optimizer would remove the padding operations that bring each path to its energy use.
         optimizer: { enabled: false },
         evmVersion: 'byzantium',
         outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },

@@ -1,4 +1,4 @@
-// A plain account on the local chain and the few transactions a world needs to begin: made by the node, signed here.
+// A plain account on the local chain, and the transactions that set a world up. The node builds them; this code signs.
 import { createHash, randomBytes } from 'node:crypto';
 import { addressToHex } from '../../../src/chain/address.js';
 import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
@@ -7,7 +7,7 @@ import { until } from './wait.js';
 
 const REQUEST_LIMIT_MS = 10_000;
 const ATTEMPTS = 3;
-/** Longer than a transaction that a node makes is valid for, by the chain's clock. */
+/** Longer than the validity of a transaction built by a node, in chain time. */
 const VALIDITY_MS = 90_000;
 const SENDS_MAX = 5;
 const INCLUSION_LIMIT_MS = 60_000;
@@ -23,7 +23,7 @@ export function newChainAccount(): ChainAccount {
   return accountOf(randomBytes(32));
 }
 
-/** The account of a name: the same one in every run. */
+/** Derives an account from a name: the same account in every run. */
 export function namedChainAccount(name: string): ChainAccount {
   return accountOf(createHash('sha256').update(name).digest());
 }
@@ -32,7 +32,7 @@ function accountOf(privateKey: Buffer): ChainAccount {
   return { address: addressOfKey(privateKey), privateKey };
 }
 
-/** A node's full port, as a wallet uses it. */
+/** A wallet client for a node's full-node port. */
 export class Wallet {
   constructor(readonly fullUrl: string) {}
 
@@ -45,31 +45,31 @@ export class Wallet {
         const response = await fetch(`${this.fullUrl}/${path}`, { ...request, signal });
         return (await response.json()) as Json;
       } catch (error) {
-        // What `fetch` throws says only that it failed; the reason is its cause.
+        // The error of `fetch` only says that it failed; its `cause` holds the reason.
         const reason = reasonOf((error as Error).cause ?? error);
         if (attempt >= ATTEMPTS) throw new Error(`${path} at ${this.fullUrl}: ${reason}`, { cause: error });
       }
     }
   }
 
-  /** Makes a transaction at the node, signs it, sends it; returns its id. Throws with the node's words. */
+  /** Has the node build a transaction, signs and sends it, and returns its id. Throws with the node's message. */
   async send(path: string, body: Json, signer: ChainAccount): Promise<string> {
     const made = await this.post(`wallet/${path}`, { visible: true, ...body });
     return this.signAndSend((made['transaction'] ?? made) as Json, signer);
   }
 
-  /** Signs what a node made, sends it; returns its id. Throws with the node's words. */
+  /** Signs and sends a transaction built by a node, and returns its id. Throws with the node's message. */
   async signAndSend(made: Json, signer: ChainAccount): Promise<string> {
     if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
     const signature = signWithKey(Buffer.from(made['raw_data_hex'], 'hex'), signer.privateKey).toString('hex');
     const sent = await this.post('wallet/broadcasttransaction', { ...made, signature: [signature] });
-    // A request made again may find that the node has the transaction already.
+    // After a retried request, the node may already have the transaction.
     if (sent['result'] !== true && sent['code'] !== 'DUP_TRANSACTION_ERROR')
       throw new Error(`${String(made['txID'])}: ${JSON.stringify(sent)}`);
     return made['txID'] as string;
   }
 
-  /** What became of a transaction, once it is in a block. */
+  /** Returns the receipt of a transaction once it is in a block. */
   async receipt(txid: string): Promise<Json> {
     return until(
       async () => {
@@ -82,8 +82,8 @@ export class Wallet {
   }
 
   /**
-   * Sends a transaction, and another one for each that a fork dropped, until one is in a block; returns the ids of all.
-   * Throws with the node's words.
+   * Sends a transaction until one is in a block: each one that a fork dropped is replaced by a new one. Returns all
+   * ids. Throws with the node's message.
    */
   async sendUntilIncluded(path: string, body: Json, signer: ChainAccount): Promise<readonly string[]> {
     const txids: string[] = [];
@@ -106,7 +106,7 @@ export class Wallet {
     return { limit: Number(resources['EnergyLimit'] ?? 0), used: Number(resources['EnergyUsed'] ?? 0) };
   }
 
-  /** Head time of the chain, ms. */
+  /** Returns the timestamp of the head block, ms. */
   async headTime(): Promise<number> {
     const block = (await this.post('wallet/getnowblock', {})) as {
       block_header: { raw_data: { timestamp: number } };
@@ -114,7 +114,7 @@ export class Wallet {
     return block.block_header.raw_data.timestamp;
   }
 
-  /** Sends `amount` of a TRC20 token; returns the receipt. */
+  /** Sends `amount` units of a TRC20 token and returns the receipt. */
   async transferToken(token: string, from: ChainAccount, to: string, amount: bigint, feeLimit: number): Promise<Json> {
     const txid = await this.send(
       'triggersmartcontract',
@@ -131,7 +131,7 @@ export class Wallet {
   }
 }
 
-/** ABI-encoded arguments of transfer(address,uint256). */
+/** Returns the ABI-encoded arguments of transfer(address,uint256). */
 export function transferParameter(to: string, amount: bigint): string {
   return addressToHex(to).slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0');
 }

@@ -1,4 +1,4 @@
-/** What signs in to a console as a browser does: with cookies and an origin, a password and an authenticator. */
+/** Signs in to a console as a browser does: cookies, an Origin header, a password and an authenticator. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -8,14 +8,17 @@ const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What an account signs in with. */
+/** Credentials of one account. */
 export interface Credentials {
   readonly email: string;
   readonly password: string;
   readonly authenticator: Authenticator;
 }
 
-/** Time-based codes (RFC 6238), each of a later step than the one before; a console takes a step early or late. */
+/**
+ * Generates time-based codes (RFC 6238), each for a later time step than the last. A console accepts one step early or
+ * late.
+ */
 export class Authenticator {
   private used = -1;
   private readonly key: Buffer;
@@ -25,7 +28,7 @@ export class Authenticator {
     this.key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
   }
 
-  /** Waits, for half a minute at most, where the codes that would be taken by now are used. */
+  /** Waits up to half a minute if the codes of all currently accepted steps are used. */
   async code(): Promise<string> {
     const now = (): number => Math.floor(Date.now() / STEP_MS);
     const step = Math.max(this.used + 1, now() - 1);
@@ -40,7 +43,7 @@ export class Authenticator {
 }
 
 export class ConsoleBrowser {
-  /** As the console set them last. */
+  /** Set-Cookie lines, by cookie name. */
   readonly cookies = new Map<string, string>();
 
   constructor(
@@ -48,7 +51,7 @@ export class ConsoleBrowser {
     private readonly userAgent = 'the demo',
   ) {}
 
-  /** Takes an invitation and sets up a second factor; returns what the account signs in with from then on. */
+  /** Accepts an invitation, sets up a second factor, and returns the account's credentials. */
   async signUp(token: string, email: string, password: string): Promise<Credentials> {
     await this.post('/api/invitations/accept', { token, password });
     const { secret } = await this.post('/api/security/second-factor/begin', {});
@@ -57,12 +60,12 @@ export class ConsoleBrowser {
     return { email, password, authenticator };
   }
 
-  /** Takes another invitation with an account that there is. */
+  /** Accepts a further invitation with an existing account. */
   async join(token: string, { password }: Credentials): Promise<void> {
     await this.post('/api/invitations/accept', { token, password });
   }
 
-  /** Returns the lines by which the console gave the browser its session. */
+  /** Signs in and returns the Set-Cookie lines of the session. */
   async signIn({ email, password, authenticator }: Credentials): Promise<readonly string[]> {
     await this.post('/api/sign-in', { email, password });
     await this.post('/api/sign-in/second-factor', { code: await authenticator.code() });

@@ -1,6 +1,6 @@
 /**
- * The demo's past on the local chain: every delegation, reclaim, activation and payment as a signed transaction in a block
- * of its time, so that whoever compares the records with the chain finds what they say.
+ * The demo's history on the local chain. Every delegation, reclaim, activation and payment is a signed transaction in a
+ * block of its time, so the database records agree with the chain.
  */
 import { addressBytes } from '../../../src/chain/address.js';
 import type { BlockHead } from '../../../src/chain/block.js';
@@ -15,20 +15,20 @@ import { localDepositXpub, PERMISSION_ID, type World } from './world.js';
 
 const BLOCK_MS = 3000;
 const MINE_LIMIT_MS = 60_000;
-/** Empty blocks behind the last act, so that all before them are solid. */
+/** Empty blocks after the last transaction, so that all earlier blocks are solid. */
 const LAST_BLOCKS = 25;
-/** Until the first payment into the treasuries: the chain goes on while all else is signed. */
+/** Delay of the payments into the treasuries: the chain keeps producing blocks while the history is signed. */
 const FUNDED_MS = 600_000;
 const TREASURY_TRX = 200_000;
 const TREASURY_USDT = 100_000_000_000n;
-/** Enough that an account is on chain. */
+/** Enough to create the account on chain. */
 const RECEIVER_TRX = 2;
 
 const treasuries: readonly ChainAccount[] = PROFILES.map((_, index) =>
   namedChainAccount(`demo-treasury-${index.toString()}`),
 );
 
-/** Accounts that must be on chain from its first block on: who received energy, and who paid. */
+/** Accounts that must exist on chain from the first block: energy receivers and payers. */
 export const PAST_ACCOUNTS: readonly { readonly address: string; readonly trx: number }[] = [
   ...PROFILES.filter(({ isTest }) => !isTest).flatMap(({ receivers }) =>
     receivers.map((address) => ({ address, trx: RECEIVER_TRX })),
@@ -37,8 +37,8 @@ export const PAST_ACCOUNTS: readonly { readonly address: string; readonly trx: n
 ];
 
 /**
- * The settings by which credits are bought on the demo's chain. It has one node, whose word is worth so much a day; what its
- * past paid in today counts as well.
+ * Settings that enable deposits on the demo's chain. The chain has one node, so the daily limit for deposits confirmed
+ * by one node applies. Payments of the history count against today's limit too.
  */
 export const demoDeposits = (): Readonly<Record<'DEPOSIT_XPUB' | 'DEPOSIT_AUTO_MAX_USD', string>> => ({
   DEPOSIT_XPUB: localDepositXpub(),
@@ -58,18 +58,18 @@ interface Place {
   readonly feeSun: bigint;
 }
 
-/** A transaction where it stands. */
+/** A transaction with its place in a block. */
 export type PastInclusion = PastTransaction & Place;
 
 export interface PastOnChain {
-  /** What all of its transactions refer to: a block before the first. */
+  /** Reference block of all transactions: one before the first. */
   readonly reference: BlockHead;
   readonly deliveries: ReadonlyMap<PastOrder, PastInclusion>;
   readonly reclaims: ReadonlyMap<PastOrder, PastInclusion>;
-  /** Signed, and never in a block: with the block in which it had expired. */
+  /** Signed transactions that never reached a block, each with the block at which it had expired. */
   readonly lost: ReadonlyMap<PastOrder, PastTransaction & { readonly deadAt: BlockHead }>;
   readonly payments: ReadonlyMap<PastPayment, PastInclusion & { readonly from: string }>;
-  /** Solid, with everything before it. */
+  /** A solid block that is after everything else. */
   readonly solid: BlockHead;
 }
 
@@ -85,7 +85,9 @@ interface MadeBlock {
   readonly fees: readonly number[];
 }
 
-/** Makes the blocks up to `endMs`. `depositAddresses`: by place of the project. Throws when the chain refuses an act. */
+/**
+ * Mines the blocks up to `endMs`. `depositAddresses` is indexed by project. Throws if the chain refuses a transaction.
+ */
 export async function putOnChain(
   world: World,
   { orders, payments }: Timeline,
@@ -129,7 +131,7 @@ function placed<Of, T extends PastTransaction>(
   return found;
 }
 
-/** Of orders that were refunded: what was never sent, with the first block that could not have held it any more. */
+/** Returns the unsent transactions of refunded orders, each with the first block too late to include it. */
 function lostOf(
   deliveries: ReadonlyMap<PastOrder, PastTransaction | undefined>,
   blocks: readonly { readonly block: BlockHead }[],
@@ -151,7 +153,7 @@ class Past {
     readonly reference: BlockHead,
   ) {}
 
-  /** Of an order that was fulfilled, or was to be; undefined of a test's. */
+  /** Builds the delegation or activation of an order; undefined for a test project's order. */
   delivery(order: PastOrder): PastTransaction | undefined {
     const { wallet, receiver, amountSun, createdMs, deliveredMs, energy } = order;
     if (PROFILES[order.project]?.isTest === true) return undefined;
@@ -185,7 +187,10 @@ class Past {
     return { ...transaction, from: treasury.address };
   }
 
-  /** The token's whole supply is with one account, which hands some of it out before anything else. */
+  /**
+   * Returns the payments that fund the treasuries. One account holds the token's whole supply and must distribute some
+   * first.
+   */
   fundings(): readonly Act[] {
     const before = this.acts.splice(0);
     const [alice] = this.world.accounts;
@@ -229,7 +234,7 @@ class Past {
   }
 }
 
-/** transfer(address,uint256) */
+/** Selector of transfer(address,uint256). */
 const TRANSFER = 'a9059cbb';
 
 function bytesOf(address: string): Buffer {
@@ -247,7 +252,7 @@ async function headOf(world: World): Promise<BlockHead> {
   return { number, id: block.blockID, timestampMs: timestamp };
 }
 
-/** One block for each time at which something happened, in one request, and empty ones up to `endMs`. */
+/** Mines, in one request, a block for each time at which something happened, then empty blocks up to `endMs`. */
 async function mine(world: World, acts: readonly Act[], endMs: number) {
   const bySlot = new Map<number, Act[]>();
   for (const act of acts) bySlot.set(act.slotMs, [...(bySlot.get(act.slotMs) ?? []), act]);

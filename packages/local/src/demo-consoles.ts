@@ -1,12 +1,12 @@
 /**
- * Both consoles of the demo, with an account in each, and links that work once: each signs a browser in to a console, and
- * one of them pays on chain first, for the project whose console shows it arrive.
+ * Both consoles of the demo, an account in each, and one-time links that sign a browser in. One kind of link first
+ * makes a payment on chain and then opens the console page that shows it arrive.
  *
- * The consoles are the service's own, unchanged, and nothing in them knows of such links. The demo is who owns the account: it
- * takes the invitation that the command line printed, makes up a password, sets up an authenticator, and whenever a link
- * is opened it signs in with both, as anybody does. A page of the demo's own process then hands the cookie that it was
- * given to the browser that asked: cookies of 127.0.0.1 are not separated by port. That ends outside the demo, where
- * nobody has the account's password, and a console with https names its cookie `__Host-`, which no other host can set.
+ * The consoles are the unchanged service and know nothing of these links. The demo owns the accounts: it accepts the
+ * invitation from the CLI, generates a password and sets up an authenticator. When a link is opened, the demo signs in
+ * with both, and its page passes the session cookie to the browser that opened the link. This works because cookies of
+ * 127.0.0.1 are not separated by port. It does not work outside the demo: the account's password is not available
+ * there, and a console with https names its cookie `__Host-`, which no other host can set.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,14 +35,14 @@ interface Link {
 }
 
 type Refusal = readonly [status: number, says: string];
-/** What a link does: it signs in to a console, or pays and signs in to where that shows. */
+/** Effect of a link: sign in to a console, or pay first and then sign in to the page that shows the payment. */
 export type LinkPurpose = Audience | 'payment';
 export const LINK_PURPOSES: readonly LinkPurpose[] = [...AUDIENCES, 'payment'];
 
 interface Act {
   readonly audience: Audience;
   readonly account: Credentials;
-  /** Made before anybody is signed in. */
+  /** Made before the sign-in. */
   readonly payment?: Payment;
 }
 
@@ -50,14 +50,14 @@ type Taken = Act | { readonly refusal: Refusal };
 
 interface Payment {
   readonly project: string;
-  /** Resolves when it is in a block. */
+  /** Resolves when the payment is in a block. */
   readonly pay: () => Promise<void>;
 }
 
 export class DemoConsoles {
-  /** Called with a new link each time that one was used, or had expired. */
+  /** Called with a replacement link whenever a link was used or had expired. */
   onLink: (purpose: LinkPurpose, link: string, wasUsed: boolean) => void = () => undefined;
-  /** What a link that pays does; before it is set, such a link does not work. */
+  /** The payment of a payment link. Until it is set, payment links do not work. */
   payment: Payment | undefined;
   private readonly accounts = new Map<Audience, Credentials>();
   private readonly links = new Map<LinkPurpose, Link>();
@@ -68,7 +68,7 @@ export class DemoConsoles {
     private readonly server: Server,
   ) {}
 
-  /** Starts both consoles and the page of links; there are no links before `signUp`. */
+  /** Starts both consoles and the link server. Links work only after `signUp`. */
   static async start(world: World, env: NodeJS.ProcessEnv = {}): Promise<DemoConsoles> {
     const [merchant, operator] = [await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`);
     const origins = { merchant: merchant ?? '', operator: operator ?? '' };
@@ -84,7 +84,7 @@ export class DemoConsoles {
     return consoles;
   }
 
-  /** The operators' admin, and the owner of these projects: by the command line's invitations. */
+  /** Creates the operators' admin and the owner of these projects, by invitations from the CLI. */
   async signUp(projects: readonly string[]): Promise<void> {
     const [first, ...others] = projects;
     const invite = async (audience: Audience, ...whom: readonly string[]): Promise<string> => {
@@ -108,7 +108,7 @@ export class DemoConsoles {
     await Promise.all([owner(), join('operator', await invite('operator', '--role', 'admin'))]);
   }
 
-  /** A new link, which ends the one before. */
+  /** Returns a new link and invalidates the previous one. */
   link(purpose: LinkPurpose): string {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     this.links.set(purpose, { token, endsMs: Date.now() + LINK_LIFE_MS });
@@ -141,7 +141,7 @@ export class DemoConsoles {
     }
   }
 
-  /** Does what the link is for; the headers lead the browser to where that shows. */
+  /** Performs the link's action and returns headers that redirect the browser to the result. */
   private async leadOn(
     { audience, account, payment }: Act,
     userAgent: string | undefined,
@@ -153,9 +153,10 @@ export class DemoConsoles {
     return { 'Set-Cookie': [...cookies], Location: `${origin}${page}` };
   }
 
-  /** Uses the link up that this request opens, whatever comes of it. */
+  /** Consumes the link that this request opens, even if its action fails. */
   private take({ method, headers, url = '' }: IncomingMessage): Taken {
-    // Neither a prefetch may use a link up, nor a page under another name that leads here.
+    // Refuses prefetches, which would consume a link, and requests under another host name, such as a page that leads
+    // here.
     if (method !== 'GET' || headers['sec-purpose'] !== undefined) return { refusal: [405, 'Open the link.'] };
     if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
     const purpose = LINK_PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);

@@ -1,8 +1,8 @@
 /**
- * A month of history for the demo: projects, orders that ended or were refunded, ledger, deposits, events, and the chain
- * transactions behind them. What can be proven is true: the transactions stand in blocks of the local chain, and
- * `cli verify` finds nothing. The rows are written as the database's owner, set-wise and in one transaction, under the
- * guards of the tables; two triggers that stamp the present on what they see rest meanwhile.
+ * A month of history for the demo: projects, ended and refunded orders, ledger, deposits, events and chain
+ * transactions. The transactions are in blocks of the local chain, so `cli verify` finds nothing. The rows are written
+ * as the database owner, in bulk and in one transaction, under the tables' guards. Two triggers that stamp the current
+ * time are disabled meanwhile.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -18,22 +18,22 @@ export const HISTORY_DAYS = 30;
 const SEED = 20_260;
 const SUN_PER_TRX = 1_000_000n;
 
-/** They count what is written as of this moment: as spent today, and as an event of now. */
+/** Triggers that treat rows as written now: they count the charge as today's spending and write a current event. */
 const RESTING = [
   ['credit_entry', 'credit_entry_charges_key'],
   ['deposit', 'deposit_changed'],
 ] as const;
 
 export interface DemoHistory {
-  /** Of PROFILES, in their order. */
+  /** Project ids in the order of PROFILES. */
   readonly projects: readonly string[];
   readonly orders: number;
   readonly transactions: number;
 }
 
 /**
- * Makes the history of `first`, the project that was made for the demo, and of others beside it, up to now. Before API
- * and worker start, on a world that began HISTORY_DAYS ago with PAST_ACCOUNTS.
+ * Creates the history of `first`, the demo's own project, and of the other projects, up to now. Runs before API and
+ * worker start, on a world that began HISTORY_DAYS ago with PAST_ACCOUNTS.
  */
 export async function makeHistory(world: World, first: string, seed = SEED): Promise<DemoHistory> {
   const client = new pg.Client({ connectionString: world.databaseUrl });
@@ -59,7 +59,7 @@ export async function makeHistory(world: World, first: string, seed = SEED): Pro
   }
 }
 
-/** Once the worker has numbered every event of the past: a webhook that is made before is sent the rest of them. */
+/** Waits until the worker has numbered every past event. A webhook created earlier would receive the remaining ones. */
 export async function untilNumbered(world: World): Promise<void> {
   const client = new pg.Client({ connectionString: world.databaseUrl });
   await client.connect();
@@ -75,7 +75,7 @@ export async function untilNumbered(world: World): Promise<void> {
 const UNNUMBERED = `SELECT FROM event WHERE position IS NULL AND type IS NOT NULL LIMIT 1`;
 const NUMBERING_LIMIT_MS = 60_000;
 
-/** The projects beside the first, under keys that nobody keeps. */
+/** Creates the projects other than the first, with keys that are not kept. */
 async function addProjects(client: pg.Client, world: World, first: string): Promise<readonly string[]> {
   const sealer = new Sealer({ current: sealKey(Buffer.from(world.masterKey, 'base64'), 'api-key') });
   const others = PROFILES.slice(1).map(({ name, isTest }) => {
@@ -189,7 +189,7 @@ async function write(
   await client.query(TOP_UP_ACTS, [places.projects]);
   await client.query(BEGUN, [places.projects]);
   await client.query(LAST_USE, [places.projects]);
-  // All that was paid until then is in the rows above: whoever reads blocks for deposits and costs begins behind it.
+  // Moves the deposit cursor past the history: its rows already contain all earlier deposits and costs.
   const { number, id, timestampMs } = chain.solid;
   await client.query(READ_TO, [number, Buffer.from(id, 'hex'), new Date(timestampMs)]);
 }
@@ -200,14 +200,14 @@ const SUM_UP = `UPDATE credit_account a SET balance_credits = e.sum, spent_credi
           AND (created_at AT TIME ZONE 'UTC')::date = (clock_timestamp() AT TIME ZONE 'UTC')::date), 0) AS today
           FROM credit_entry GROUP BY project_id) e
  WHERE a.project_id = e.project_id AND a.project_id = ANY ($1)`;
-/** The primary key paid for everything. */
+/** All orders were charged to the primary key. */
 const SPENT_BY_KEYS = `UPDATE api_key k SET spent_credits = a.spent_credits, spent_on = a.spent_on
   FROM credit_account a WHERE k.id = a.project_id AND k.id = ANY ($1)`;
 const TOP_UP_ACTS = `INSERT INTO audit_log (actor, action, subject, reason, detail)
   SELECT actor, 'credits.topup', project_id::text, reason,
          jsonb_build_object('reference', substr(entry_key, length('topup:') + 1), 'credits', credits::text)
     FROM credit_entry WHERE entry_key LIKE 'topup:invoice-%' AND project_id = ANY ($1) ORDER BY id`;
-/** A project is made a few minutes before its first credits. */
+/** Dates each project a few minutes before its first credits. */
 const BEGUN = `WITH begun AS (
     SELECT project_id, min(created_at) - interval '4 minutes' AS at FROM credit_entry WHERE project_id = ANY ($1) GROUP BY 1),
   made AS (UPDATE project p SET created_at = b.at, updated_at = b.at FROM begun b WHERE p.id = b.project_id)
@@ -216,7 +216,7 @@ const LAST_USE = `UPDATE api_key k SET last_used_at = (SELECT max(created_at) FR
   WHERE k.id = ANY ($1)`;
 const READ_TO = `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3`;
 
-/** Of each wallet and day how much energy stood idle, as its readings would have added up. */
+/** Returns the idle energy of each wallet and day, as the sum of the pool's readings would have been. */
 function walletDays(
   { orders }: Timeline,
   { poolWallets }: Places,
@@ -245,7 +245,7 @@ function walletDays(
   return rows;
 }
 
-/** All rows of a table at once, in their order; the columns are those of the first. */
+/** Inserts all rows of a table in one statement, in order. The first row defines the columns. */
 async function insert(client: pg.Client, table: string, rows: readonly Row[]): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What the projects of the demo bought in the month before it began: who, what, when, and what became of it. Pure, and
- * the same for the same seed and end; nothing here knows the chain or the database.
+ * The purchases of the demo's projects in the month before it began, with their outcomes. Pure and deterministic by
+ * seed and end; independent of chain and database.
  */
 import { createHash } from 'node:crypto';
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
@@ -10,20 +10,20 @@ import { Seeded } from './seeded.js';
 export const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** Whatever was bought is over so long before the demo begins. */
+/** All purchases are over at least this long before the demo begins. */
 const QUIET_MS = 5 * MINUTE_MS;
-/** Until the reclaim of a rental is final. */
+/** Time until the reclaim of a rental is final. */
 const AFTERMATH_MS = 5 * MINUTE_MS;
-/** Of orders, those whose delegation never came to a block. */
+/** Share of orders whose delegation never reached a block. */
 const REFUNDED_SHARE = 0.012;
-/** Of the last month's beginning to its end, business grew by this. */
+/** Growth of daily orders over the month. */
 const GROWTH = 0.6;
-/** Of orders, those that were quoted before. */
+/** Share of orders with a prior quote. */
 const QUOTED_SHARE = 0.7;
 
 export interface Sort {
   readonly share: number;
-  /** Undefined: an activation. */
+  /** Undefined for an activation. */
   readonly energy: number | undefined;
   readonly durationSec: number;
 }
@@ -32,16 +32,16 @@ export interface Profile {
   readonly name: string;
   readonly isTest: boolean;
   readonly perDay: number;
-  /** Of an ordinary day's orders, on Saturday and Sunday. */
+  /** Orders on a Saturday or Sunday, relative to a weekday. */
   readonly weekend: number;
-  /** Orders at once on a Friday morning. */
+  /** Orders placed together on a Friday morning. */
   readonly fridayBatch: number;
   /** Weights of the hours of a day, UTC. */
   readonly hours: readonly number[];
   readonly sorts: readonly Sort[];
   readonly receivers: readonly string[];
   readonly label: string;
-  /** What it began with, and pays in each time that its balance falls below a fifth of it, USD. */
+  /** Opening balance, and the usual top-up when the balance falls below a fifth of it, USD. */
   readonly topUpUsd: number;
   readonly paysIn: 'USDT' | 'TRX';
 }
@@ -56,7 +56,7 @@ const DAY_SEC = 86_400;
 const receiversOf = (name: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => namedChainAccount(`demo-${name}-${index.toString()}`).address);
 
-/** The first is the project that the demo itself buys for; the last plays. */
+/** The demo buys for the first project; the last one is a test project. */
 export const PROFILES: readonly Profile[] = [
   {
     name: 'Northwind Wallet',
@@ -130,7 +130,7 @@ export const PROFILES: readonly Profile[] = [
 ];
 
 export interface PlannedOrder {
-  /** Place in PROFILES. */
+  /** Index in PROFILES. */
   readonly project: number;
   readonly key: string;
   readonly reference: string;
@@ -140,13 +140,13 @@ export interface PlannedOrder {
   readonly durationSec: number;
   readonly createdMs: number;
   readonly isRefunded: boolean;
-  /** From the order to its block: two to five seconds, and now and then a block that was missed. */
+  /** Time from the order to its block: two to five seconds, sometimes with a missed block. */
   readonly waitMs: number;
-  /** From the end of the rental to the block that took it back. */
+  /** Time from the rental's end to the block of its reclaim. */
   readonly lateMs: number;
 }
 
-/** Every order from `startMs` on that is over, with its rental, before `endMs`; oldest first. */
+/** Returns every order from `startMs` on that is over, with its rental, before `endMs`; oldest first. */
 export function planOrders(seed: number, startMs: number, endMs: number): readonly PlannedOrder[] {
   const random = new Seeded(seed);
   const orders: PlannedOrder[] = [];
@@ -187,7 +187,7 @@ function planned(random: Seeded, project: number, createdMs: number): PlannedOrd
   const { sorts, receivers, isTest } = PROFILES[project] ?? { sorts: [], receivers: [], isTest: false };
   const { energy, durationSec } = sorts[random.weighted(sorts.map(({ share }) => share))] ?? TRANSFER;
   const number = random.uuid();
-  // The first of them are paid most often.
+  // Favours the first receivers.
   const usual = receivers[Math.floor(receivers.length * random.between(0, 1) ** 1.6)] ?? '';
   const receiver = energy === undefined ? namedChainAccount(`demo-new-${number}`).address : usual;
   const isRefunded = isTest
@@ -201,7 +201,7 @@ function planned(random: Seeded, project: number, createdMs: number): PlannedOrd
   };
 }
 
-/** As a merchant numbers what it does, and whom it is done for. */
+/** Returns a key and a reference in the style of a merchant's own numbering. */
 function namesOf({ project, receiver, createdMs }: PlannedOrder, index: number) {
   const label = PROFILES[project]?.label ?? '';
   const day = new Date(createdMs).toISOString().slice(0, 10);

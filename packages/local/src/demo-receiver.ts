@@ -1,5 +1,5 @@
-// The merchant's server of the demo that takes webhooks: it checks them with the public library of Standard Webhooks and
-// answers the first attempt of one kind with 503, so that the demo shows how an event is sent again.
+// The demo merchant's webhook server. It verifies with the public Standard Webhooks library. It answers the first
+// attempt for one event type with 503, so that the demo shows a retry.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,13 +13,13 @@ const SECRET_LIMIT_MS = 10_000;
 export interface Arrival {
   readonly id: string;
   readonly type: string;
-  /** Of the order that it is about. */
+  /** Key of the event's order. */
   readonly orderKey: string | undefined;
-  /** How long after it happened. */
+  /** Delay after the event's time. */
   readonly lateMs: number;
-  /** What was answered: 204 taken, 503 refused on purpose. */
+  /** The answer: 204 accepted, 503 refused on purpose. */
   readonly status: 204 | 503;
-  /** Since the attempt that was refused; undefined in a first attempt. */
+  /** Time since the refused attempt; undefined for a first attempt. */
   readonly againAfterMs: number | undefined;
 }
 
@@ -30,7 +30,7 @@ interface EventBody {
 }
 
 export class DemoReceiver {
-  /** Called with each that was verified. */
+  /** Called for each verified webhook. */
   onArrival: (arrival: Arrival) => void = () => undefined;
   readonly arrivals: Arrival[] = [];
   private readonly refusedAtMs = new Map<string, number>();
@@ -40,7 +40,7 @@ export class DemoReceiver {
 
   private constructor(
     private readonly server: Server,
-    /** Events of this type are refused once each. */
+    /** Each event of this type is refused once. */
     private readonly refusedType: string,
   ) {}
 
@@ -66,7 +66,7 @@ export class DemoReceiver {
     return `http://127.0.0.1:${this.port}${PATH}`;
   }
 
-  /** What the webhook was made with; until it is known whatever comes waits. */
+  /** Sets the webhook's secret. Requests wait until it is set. */
   knows(secret: string): void {
     this.giveSecret(secret);
   }
@@ -76,7 +76,7 @@ export class DemoReceiver {
     this.server.closeAllConnections();
   }
 
-  /** The status to answer. Throws when it is not verified. */
+  /** Returns the status to answer. Throws if verification fails. */
   private async take(request: IncomingMessage): Promise<number> {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) {
@@ -87,7 +87,7 @@ export class DemoReceiver {
     const webhook = new Webhook(await limited(this.secret, SECRET_LIMIT_MS, 'the secret'));
     const { type, timestamp, data } = webhook.verify(body, headers) as EventBody;
     const id = headers['webhook-id'] ?? '';
-    // An event that comes twice is worked on once.
+    // Deduplicates: an event that arrives twice is processed once.
     if (this.taken.has(id)) return 204;
     const refusedAtMs = this.refusedAtMs.get(id);
     const status = type === this.refusedType && refusedAtMs === undefined ? 503 : 204;

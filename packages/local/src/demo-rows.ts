@@ -1,4 +1,6 @@
-/** The rows that the service would have written in the demo's past, by table. Pure. Each row has all its columns. */
+/**
+ * The rows that the service would have written during the demo's history, by table. Pure. Each row has every column.
+ */
 import { createHash } from 'node:crypto';
 import type { PastInclusion, PastOnChain, PastTransaction } from './demo-chain.js';
 import { PROFILES } from './demo-plan.js';
@@ -8,21 +10,21 @@ import { Seeded } from './seeded.js';
 export type Row = Readonly<Record<string, unknown>>;
 export type Rows = Readonly<Record<string, readonly Row[]>>;
 
-/** From a block to the moment at which a worker had read it. */
+/** Time from a block until a worker has read it. */
 const SEEN_MS = 640;
 const PLACED_MS = 210;
 const REFUND_REASON = 'The energy could not be delivered; the charge was given back.';
 const ACTIVATED = 'activated: nothing is to be reclaimed';
 
-/** Ids that the database gave out, and whose rows they are. */
+/** Ids assigned by the database, and the owners of the rows. */
 export interface Places {
-  /** As the service names the node that it asks. */
+  /** The node's name as the service records it. */
   readonly node: string;
   readonly projects: readonly string[];
   readonly poolWallets: readonly { readonly id: number; readonly address: string }[];
   readonly activationWallet: { readonly id: number; readonly address: string };
   readonly depositAddresses: readonly (string | undefined)[];
-  /** As many as there are orders, and twice as many. */
+  /** One order id and one leg id for each order, and two transaction ids. */
   readonly orderIds: readonly number[];
   readonly legIds: readonly number[];
   readonly transactionIds: readonly number[];
@@ -34,7 +36,7 @@ const bytea = (bytes: Buffer | string): string => `\\x${Buffer.isBuffer(bytes) ?
 const number = (value: bigint | undefined): number | null => (value === undefined ? null : Number(value));
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** One order with everything that hangs on it. */
+/** One order with all dependent rows. */
 class OrderRows {
   readonly order: Row;
   readonly legs: readonly Row[];
@@ -171,7 +173,7 @@ class OrderRows {
     return past.refundedMs === undefined ? [charge] : [charge, entry('refund', credits, past.refundedMs)];
   }
 
-  /** Moves and events, with what was kept of the order at each. */
+  /** Returns the moves and events of the order, each with its snapshot. */
   private eventRows(): Row[] {
     const { past } = this;
     const event = (ms: number, type: string | null, more: Row): Row => ({
@@ -219,7 +221,7 @@ class OrderRows {
   }
 }
 
-/** What the request of an order without a quote is known by (docs/interface.md §10). */
+/** Returns the request fingerprint of an order without a quote (docs/interface.md §10). */
 function requestOf({ key, quoteId, receiver, energy, durationSec }: PastOrder): readonly (string | number)[] {
   if (energy === undefined) return ['activate', receiver];
   return quoteId === undefined ? ['orders', 'direct', receiver, energy.toString(), durationSec] : [key];
@@ -290,7 +292,7 @@ const byTime =
     return first < second ? -1 : first > second ? 1 : 0;
   };
 
-/** Every row of the past but those of projects and wallets; entries and events in the order of time. */
+/** Returns every historic row except projects and wallets; entries and events are in time order. */
 export function rowsOf(
   { orders, payments }: { readonly orders: readonly PastOrder[]; readonly payments: readonly PastPayment[] },
   chain: PastOnChain,
@@ -311,7 +313,7 @@ export function rowsOf(
   };
 }
 
-/** Requests of the first project that were refused lately, as whoever asks why finds them. */
+/** Returns recently refused requests of the first project, as shown in its list of refused requests. */
 export function refusedRows(project: string, seed: number, endMs: number): readonly Row[] {
   const random = new Seeded(seed + 2);
   const refusals = [

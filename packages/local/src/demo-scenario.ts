@@ -1,4 +1,4 @@
-// What the demo shows: one rental from quote to reclaim, made by a merchant over HTTP, every claim checked on chain.
+// The demo's scenario: a merchant rents energy over HTTP, from quote to reclaim, and each step is verified on chain.
 import { randomUUID } from 'node:crypto';
 import type { Balance, EnergyClient, LedgerEntry, Order, Quote } from '../../sdk/src/index.js';
 import type { Arrival, DemoReceiver } from './demo-receiver.js';
@@ -21,7 +21,7 @@ type Body = Readonly<Record<string, unknown>>;
 const ENTRIES_SHOWN = 6;
 const ENTRY_TEXT_MAX = 30;
 
-/** A step of the scenario did not come out as it must. */
+/** A step of the scenario did not have the required result. */
 class ScenarioError extends Error {}
 
 function check(condition: boolean, what: string, body?: unknown): asserts condition {
@@ -31,7 +31,7 @@ function check(condition: boolean, what: string, body?: unknown): asserts condit
 const text = (value: unknown): string => String(value);
 const grouped = (value: unknown): string => Number(value).toLocaleString('en').replaceAll(',', ' ');
 
-/** Accounts that nobody else uses, so that whoever tries the service meanwhile changes nothing here. */
+/** Accounts reserved for the scenario, so that users who try the service meanwhile do not disturb it. */
 export interface Actors {
   readonly sender: ChainAccount;
   readonly recipient: ChainAccount;
@@ -51,13 +51,13 @@ export class DemoScenario {
     private readonly screen: Screen,
   ) {}
 
-  /** Pays `tokens` units of the token to the project's address; resolves with the receipt of its block. */
+  /** Pays `tokens` units of the token to the project's deposit address and returns the receipt of its block. */
   async payIn(tokens: bigint): Promise<Body> {
     const { address } = await this.client.account.depositAddress();
     return this.world.wallet.transferToken(this.world.token, this.actors.sender, address, tokens, FEE_LIMIT_SUN);
   }
 
-  /** `meanwhile` is done while nothing else is, until the rental ends. */
+  /** Runs the scenario. Calls `meanwhile` in the idle time before the rental ends. */
   async run(meanwhile: () => Promise<void>): Promise<void> {
     const { sender } = this.actors;
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
@@ -91,9 +91,9 @@ export class DemoScenario {
     this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
   }
 
-  /** Those of `types` and of `before` that have not been shown, once there is one of each of `types`. */
+  /** Waits for one event of each of `types`, then shows all new events of `types` and `before`. */
   private async events(types: readonly string[], who: string, before: readonly string[] = []): Promise<void> {
-    // Orders that were taken for the auto-delegation are left out.
+    // Leaves out orders bought by the auto-delegation.
     const isOurs = ({ type, orderKey = this.key }: Arrival): boolean =>
       orderKey === this.key && (types.includes(type) || before.includes(type));
     const unseen = (): readonly Arrival[] =>
@@ -111,7 +111,7 @@ export class DemoScenario {
 
   private async quote(sender: string): Promise<Quote> {
     this.screen.request(`POST /v1/quotes  energy to send a token from ${sender}`);
-    // The market is read in the background: just started, it may need a moment, for which the client waits.
+    // The service reads the market in the background. Just after its start this takes a moment, and the client retries.
     const quote = await this.client.quotes.create({ receive_address: sender, duration_sec: RENTAL_SEC });
     await this.tick();
     this.screen.done(`${grouped(quote.energy)} energy for ${RENTAL_SEC} s, held for ${quote.expires_in_sec} s`);
@@ -206,11 +206,11 @@ export class DemoScenario {
     );
     await this.tick();
     this.screen.done(`${grouped(credited.credits)} credits for ${credited.amount} ${credited.asset}`);
-    // Of a deposit that is final when it is first seen there is no other event.
+    // A deposit that is already final when first seen has no earlier event.
     await this.events(['deposit.credited'], 'the merchant’s server receives', ['deposit.pending']);
   }
 
-  /** The recipient is kept supplied: what it uses is there again a block or two later. */
+  /** Keeps the recipient supplied: energy that it uses is refilled within a block or two. */
   private async autoDelegation(): Promise<void> {
     const { sender, recipient } = this.actors;
     const { autoDelegations } = this.client;
@@ -248,7 +248,7 @@ export class DemoScenario {
     this.screen.done('deleted; what runs goes on to its end');
   }
 
-  /** What the address can spend, once it is `atLeast` and nothing is on its way. */
+  /** Returns the address's usable energy once it reaches `atLeast` with no open order. */
   private async usable(address: string, atLeast: number): Promise<number> {
     return until(
       async () => {
@@ -262,7 +262,7 @@ export class DemoScenario {
     );
   }
 
-  /** What still runs when all this is over, for whoever watches. */
+  /** Places rentals that outlive the scenario, for users who explore the demo. */
   private async longRentals(): Promise<void> {
     const receivers = [this.actors.recipient.address, this.actors.treasury.address];
     this.screen.request(
@@ -307,7 +307,7 @@ export class DemoScenario {
     check(newest.length > 0, 'the ledger has entries');
   }
 
-  /** Balance and entries; undefined when an order came between the two reads. */
+  /** Returns balance and entries, or undefined if an order arrived between the two reads. */
   private async books(): Promise<{ balance: Balance; entries: readonly LedgerEntry[] } | undefined> {
     const entries: LedgerEntry[] = [];
     for await (const entry of this.client.account.ledger({ limit: 100 })) entries.push(entry);
@@ -316,9 +316,9 @@ export class DemoScenario {
     return sum === balance.credits_balance ? { balance, entries } : undefined;
   }
 
-  /** What the operator earned, by then. */
+  /** Shows the operator's earnings so far. */
   private async report(): Promise<void> {
-    // Midnight may have passed since the first order.
+    // UTC midnight may have passed since the first order.
     const [from, to] = [this.beganAt, new Date()].map((at) => at.toISOString().slice(0, 10)) as [string, string];
     this.screen.request(`cli report --from ${from} --to ${to}  what the operator earned`);
     const report = await this.world.cli('report', '--from', from, '--to', to);
@@ -353,12 +353,12 @@ export class DemoScenario {
   }
 }
 
-/** As much of what an entry says as fits beside its amount. */
+/** Truncates an entry's text to fit next to its amount. */
 function shortened(says: string): string {
   return says.length > ENTRY_TEXT_MAX ? `${says.slice(0, ENTRY_TEXT_MAX - 1)}…` : says;
 }
 
-/** How an event came, and what it was answered. */
+/** Describes an event's delay and the answer to it. */
 export function arrivalText({ lateMs, status, againAfterMs }: Arrival): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   if (againAfterMs !== undefined) return `repeated ${seconds(againAfterMs)} later, same id; answered 204`;

@@ -1,6 +1,6 @@
 /**
- * The plan of the demo's past with prices, wallets, times and payments: as the service would have sold it, by the price
- * table and the pool's stake. Pure. Times on chain are whole blocks', 3 s apart.
+ * The demo's planned orders with prices, wallets, times and payments, as the service would have sold them by its price
+ * table and the pool's stake. Pure. Chain times are whole block times, 3 s apart.
  */
 import { creditsOf } from '../../../src/domain/conversion.js';
 import { rowFor, type PriceRow } from '../../../src/domain/price.js';
@@ -10,12 +10,12 @@ import { Seeded } from './seeded.js';
 
 const BLOCK_MS = 3000;
 const MINUTE_MS = 60_000;
-/** A transaction is valid for so long. */
+/** Validity of a transaction. */
 export const VALID_MS = 60_000;
-/** Until a block is solid: 19 blocks, and a moment. */
+/** Time until a block is solid: 19 blocks, plus a short delay. */
 export const SOLID_MS = 57_600;
 const PLAYED_MS = 3200;
-/** What one activation burns, and what is asked for it. */
+/** Cost and price of one activation. */
 const ACTIVATION_COST = sun(1_100_000);
 const ACTIVATION_PRICE = sun(1_400_000);
 const MARGIN_BPS = 20n;
@@ -27,9 +27,9 @@ export interface SaleTerms {
   readonly energyLimit: bigint;
   readonly energyWeight: bigint;
   readonly prices: readonly PriceRow[];
-  /** Of each pool wallet. */
+  /** One per pool wallet. */
   readonly stakesSun: readonly bigint[];
-  /** Dollars for a TRX at the end, times 10^8. */
+  /** Dollars per TRX at the end, times 10^8. */
   readonly rateE8: bigint;
 }
 
@@ -37,19 +37,19 @@ export interface PastOrder extends PlannedOrder {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rateE8: RateE8;
-  /** Place among the pool wallets; undefined where the wallet for activations did it, or nobody. */
+  /** Index of the pool wallet; undefined for activations and for a test project's orders. */
   readonly wallet: number | undefined;
   readonly amountSun: bigint;
   readonly deliveredEnergy: bigint | undefined;
-  /** Undefined where it was refunded. */
+  /** Undefined for a refunded order. */
   readonly deliveredMs: number | undefined;
-  /** Undefined of an activation. */
+  /** Undefined for an activation. */
   readonly endsMs: number | undefined;
   readonly reclaimedMs: number | undefined;
   readonly refundedMs: number | undefined;
 }
 
-/** What was paid in: by the operator's word, or on chain. */
+/** A payment: booked by the operator, or on chain. */
 export interface PastPayment {
   readonly project: number;
   readonly enteredMs: number;
@@ -64,7 +64,9 @@ export interface Timeline {
 
 export const slotAfter = (ms: number): number => Math.ceil(ms / BLOCK_MS) * BLOCK_MS;
 
-/** Orders that the pool had no stake for are left out, as they were refused. */
+/**
+ * Adds terms to the planned orders. Leaves out orders without free stake, since the service would have refused them.
+ */
 export function timelineOf(
   planned: readonly PlannedOrder[],
   terms: SaleTerms,
@@ -100,13 +102,13 @@ const opening = (project: number, dollars: number, startMs: number): PastPayment
   onChain: undefined,
 });
 
-/** A payment on chain half an hour before the order that would have gone too low. */
+/** Plans a payment on chain about half an hour before the order that would bring the balance too low. */
 function paidBefore({ project, createdMs }: PlannedOrder, rates: Rates, random: Seeded): PastPayment {
   const { topUpUsd: usual = 0, paysIn } = PROFILES[project] ?? {};
   const topUpUsd = Math.round((usual * random.between(0.8, 1.7)) / 10) * 10;
   const paidMs = slotAfter(createdMs - 27 * MINUTE_MS);
   const rateE8 = paysIn === 'TRX' ? rates.at(paidMs) : USDT_RATE;
-  // Of TRX a round amount worth about as much.
+  // For TRX: a round amount of about the same value.
   const whole = paysIn === 'TRX' ? (BigInt(topUpUsd) * 100_000_000n) / rateE8 / 50n + 1n : BigInt(topUpUsd);
   const amount = whole * (paysIn === 'TRX' ? 50n : 1n) * 1_000_000n;
   const credits = (amount * rateE8) / 10_000_000n;
@@ -139,14 +141,14 @@ function soldAs(order: PlannedOrder, terms: SaleTerms, rates: Rates, pool: Stake
   return { ...sold, ...times, wallet, amountSun, deliveredEnergy: isRefunded ? undefined : held };
 }
 
-/** As the service sizes a delegation: rounded up, and a margin for each day. */
+/** Sizes a delegation as the service does: rounded up, plus a margin for each day. */
 function sunFor(energy: bigint, durationSec: number, { energyLimit, energyWeight }: SaleTerms): bigint {
   const exact = divCeil((energy + 1n) * SUN_PER_TRX * energyWeight, energyLimit);
   const days = BigInt(Math.max(1, Math.ceil(durationSec / 86_400)));
   return divCeil(exact * (10_000n + MARGIN_BPS * days), 10_000n);
 }
 
-/** What a TRX cost, by day: a walk that ends where the service's own rate is. */
+/** The TRX rate by day: a random walk that ends at the service's current rate. */
 class Rates {
   private readonly factors: number[] = [];
 
@@ -166,7 +168,7 @@ class Rates {
   }
 }
 
-/** How much of each wallet's stake is out, and until when. */
+/** The delegated stake of each wallet, with its end times. */
 class Stakes {
   private readonly out: { readonly wallet: number; readonly amountSun: bigint; readonly untilMs: number }[][];
 
@@ -174,7 +176,10 @@ class Stakes {
     this.out = stakesSun.map(() => []);
   }
 
-  /** The wallet with the least free stake that holds it all, as the service chooses; undefined where none does. */
+  /**
+   * Reserves stake at the wallet with the least sufficient free stake, as the service does. Returns its index, or
+   * undefined if none has enough.
+   */
   take(amountSun: bigint, atMs: number, untilMs: number): number | undefined {
     let chosen: { readonly wallet: number; readonly free: bigint } | undefined;
     for (const [wallet, stake] of this.stakesSun.entries()) {

@@ -1,6 +1,6 @@
-// Starts processes that cannot outlive us: each runs under a small shell that holds our pipe, and when the
-// pipe closes, for whatever reason, SIGKILL included, the shell ends the process and removes its directory.
-// It must never rely on the child's own manners, nor on an exit handler of ours.
+// Starts processes that cannot outlive this one. Each runs under a small shell that holds a pipe from this process.
+// When the pipe closes for any reason, SIGKILL included, the shell ends the child and removes its directory. This must
+// never depend on the child's cooperation or on an exit handler here.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { rm } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { limited } from './wait.js';
 
-// fd 0: our pipe, whose end means that we are gone.  fd 3: the guard's own words to us ("pid N", "exit CODE").
-// The guard reads with the builtin `read`, so it adds one process and no more. Signals are ignored only after
-// the child has started, because an ignored signal is inherited. After the child's exit the guard ends, or waits for
-// the pipe once more before it removes a directory, so that we can still look into it. It tries for 4 s, because
-// another guard's process may still be writing there while it ends.
+// fd 0: the pipe; its end means that the parent is gone. fd 3: the guard's messages to the parent ("pid N", "exit
+// CODE"). The guard reads with the builtin `read`, so it adds exactly one process. It ignores signals only after the
+// child has started, because a child inherits ignored signals. After the child's exit the guard ends. If it has a
+// directory to remove, it first waits for the pipe, so that the parent can still inspect the directory. It retries the
+// removal for 4 s, because another guard's process may still write there while it ends.
 const GUARD = `
 dir=$1 sig=$2; shift 2
 exec 4<&0 </dev/null
@@ -36,12 +36,14 @@ n=0; while [ -n "$dir" ] && [ -e "$dir" ] && [ $n -lt 40 ]; do
 done
 `;
 
-/** A diagnostics channel that reports each child, and each line it prints, to whoever watches over all of them. */
+/** A diagnostics channel that reports each child and each line it prints. */
 export const CHILDREN = 'energy.children';
 
 export interface ChildNews {
   readonly name: string;
-  /** Once, when the child starts: its environment, and its arguments, which every user of the machine can read. */
+  /**
+   * Sent once, when the child starts: its environment and arguments. Every user of the machine can read the arguments.
+   */
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
   readonly line?: string;
@@ -58,22 +60,22 @@ export interface GuardOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the child. */
+  /** The child's whole environment. */
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Run as this user; only root may ask for it. */
+  /** User to run as; requires root. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
-  /** Removed once the child has ended and `stop` was called, or we are gone. */
+  /** Removed after the child has ended and `stop` was called, or after the parent is gone. */
   readonly removeDir?: string | undefined;
-  /** What the child gets when we are gone; SIGKILL follows after 2.5 s. */
+  /** Signal to the child when the parent is gone; SIGKILL follows after 2.5 s. */
   readonly abandonSignal: 'QUIT' | 'TERM' | 'KILL';
-  /** Called with each line the child prints. */
+  /** Called with each line that the child prints. */
   readonly onLine?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined;
 }
 
-/** A child process that ends when we do. */
+/** A child process that ends with its parent. */
 export class GuardedProcess {
-  /** Resolves with the exit code (128 + n after signal n; -1 when the guard itself was killed). */
+  /** Resolves with the exit code (128 + n after signal n; -1 if the guard itself was killed). */
   readonly exited: Promise<number>;
   private readonly lines: string[] = [];
   private readonly guardEnded: Promise<void>;
@@ -81,7 +83,7 @@ export class GuardedProcess {
 
   private constructor(
     readonly name: string,
-    /** The process id of the child, not of its guard. */
+    /** Process id of the child, not of its guard. */
     readonly pid: number,
     private readonly guard: ChildProcess,
     private readonly options: GuardOptions,
@@ -92,24 +94,24 @@ export class GuardedProcess {
         resolve();
       });
     });
-    // Not by the guard's end: what it said last may still be on its way then.
+    // Based on the control pipe, not on the guard's exit: its last message may still be in transit then.
     const guardKilled = control.closed.then(() => -1);
     this.exited = Promise.race([control.exit, guardKilled]).then((code) => {
-      // The child of a killed guard has nobody left to end it but us.
+      // Without its guard, only this process can end the child.
       if (code === -1) this.signal('SIGKILL');
       this.ended = true;
       return code;
     });
   }
 
-  /** Starts the child. Throws when the guard does not report a process within 10 s. */
+  /** Starts the child. Throws if the guard reports no process within 10 s. */
   static async start(options: GuardOptions): Promise<GuardedProcess> {
     children.publish({ name: options.name, env: options.env, args: options.args } satisfies ChildNews);
     const guard = spawn(
       '/bin/sh',
       ['-c', GUARD, 'guard', options.removeDir ?? '', options.abandonSignal, options.command, ...options.args],
       {
-        // A session of its own: Ctrl-C in the terminal reaches us alone, and we decide the order of the end.
+        // A session of its own: Ctrl-C in the terminal reaches only the parent, which controls the order of shutdown.
         detached: true,
         stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
         env: options.env,
@@ -120,7 +122,7 @@ export class GuardedProcess {
     const failed = new Promise<never>((_, reject) => {
       guard.once('error', reject);
     });
-    // Kept from crashing us when the guard is gone before a write or after a start that failed.
+    // Prevents a crash if the guard ends before a write, or after a failed start.
     failed.catch(() => undefined);
     guard.stdin.on('error', () => undefined);
     const control = controlLines(guard.stdio[3] as Readable);
@@ -137,12 +139,12 @@ export class GuardedProcess {
     return !this.ended;
   }
 
-  /** The last lines the child printed, for an error message. */
+  /** Returns the last lines that the child printed, for error messages. */
   tail(count = 30): string {
     return this.lines.slice(-count).join('\n');
   }
 
-  /** Sends a signal; a child that is already gone is no error. */
+  /** Sends a signal. Ignores a child that has already ended. */
   signal(signal: NodeJS.Signals): void {
     if (this.ended) return;
     try {
@@ -152,7 +154,7 @@ export class GuardedProcess {
     }
   }
 
-  /** Asks with `signal`, insists with SIGKILL after `graceMs`, and returns when the guard has cleaned up. */
+  /** Sends `signal`, then SIGKILL after `graceMs`. Returns when the guard has cleaned up. */
   async stop(signal: NodeJS.Signals, graceMs: number): Promise<void> {
     this.signal(signal);
     const insist = setTimeout(() => {
@@ -165,7 +167,7 @@ export class GuardedProcess {
       this.guard.stdin?.end();
     }
     await limited(this.guardEnded, FINISH_LIMIT_MS, `the guard of ${this.name}`);
-    // The guard has done this already, unless it was killed.
+    // The guard has already done this unless it was killed.
     if (this.options.removeDir !== undefined) {
       await rm(this.options.removeDir, { recursive: true, force: true });
     }
@@ -183,13 +185,13 @@ export class GuardedProcess {
 }
 
 /**
- * Has `dir` removed on `stop` or when we are gone. Whatever runs in it has a guard of its own. This one runs
- * as ourselves, because what we put there is ours to remove, whoever the server runs as.
+ * Removes `dir` on `stop`, or when this process is gone. Processes that use the directory have guards of their own.
+ * This guard runs as the current user, who owns the directory, even if the server runs as another user.
  */
 export async function guardDirectory(dir: string): Promise<GuardedProcess> {
   return GuardedProcess.start({
     name: `the guard of ${dir}`,
-    command: ':', // Nothing: what remains is the guard.
+    command: ':', // No command: only the guard remains.
     args: [],
     env: { PATH: process.env['PATH'] },
     removeDir: dir,
@@ -197,7 +199,7 @@ export async function guardDirectory(dir: string): Promise<GuardedProcess> {
   });
 }
 
-/** The guard's words: the child's id, later its exit code, and that nothing more comes. */
+/** Messages of the guard: the child's id, its exit code, and the end of the pipe. */
 interface ControlLines {
   readonly pid: Promise<number>;
   readonly exit: Promise<number>;
@@ -224,7 +226,7 @@ function controlLines(from: Readable): ControlLines {
   };
 }
 
-/** Lets our event loop end while the child lives; its end follows from ours. */
+/** Lets the event loop end while the child lives; the child then ends with this process. */
 function doNotWaitFor(guard: ChildProcess): void {
   guard.unref();
   for (const stream of guard.stdio) {

@@ -1,5 +1,5 @@
-// The token of the local chain: behaves like USDT on the main net and uses the same energy. contracts/LocalUsdt.sol
-// says how; contracts/README.md lists the figures.
+// The local chain's token: behaves like USDT on the main net and uses the same energy. See contracts/LocalUsdt.sol for
+// the behaviour and contracts/README.md for the figures.
 import { addressToHex } from '../../../src/chain/address.js';
 import { namedChainAccount, type ChainAccount } from './chain-account.js';
 import {
@@ -9,28 +9,28 @@ import {
   LOCAL_USDT_SUCCESSOR_BYTECODE,
 } from './local-usdt-code.js';
 
-/** The dynamic energy factor that main-net USDT has had since its use never falls below the threshold: +340 %. */
+/** Dynamic energy factor of main-net USDT, whose usage never falls below the threshold: +340 %. */
 const LOCAL_USDT_FACTOR = 34_000;
-/** Ten billion, in millionths. */
+/** Ten billion tokens, in millionths. */
 const SUPPLY = 10n ** 16n;
 
 export interface LocalUsdtOptions {
-  /** The address of the token. */
+  /** Address of the token. */
   readonly address: string;
-  /** The account that gets the whole supply. */
+  /** Account that receives the whole supply. */
   readonly holder: string;
-  /** The account with the owner's powers; `localUsdtOwner` unless given. It pays for its acts, so it needs TRX. */
+  /** Account with the owner's powers; default `localUsdtOwner`. It pays for its transactions, so it needs TRX. */
   readonly owner?: ChainAccount;
-  /** The address of the token that can take over; `localUsdtSuccessor` unless given. */
+  /** Address of the successor token; default `localUsdtSuccessor`. */
   readonly successor?: string;
-  /** The dynamic energy factor; that of the main net unless given. */
+  /** Dynamic energy factor; default that of the main net. */
   readonly energyFactor?: number;
 }
 
 export const localUsdtOwner = namedChainAccount('local-token-owner');
 export const localUsdtSuccessor = namedChainAccount('local-token-successor').address;
 
-/** Returns the contracts of a genesis file: the token, whose factor is held, and a token that can take over from it. */
+/** Returns contracts for a genesis file: the token with a fixed energy factor, and its possible successor. */
 export function localUsdtContracts(options: LocalUsdtOptions): readonly object[] {
   const { address, holder, owner = localUsdtOwner, successor = localUsdtSuccessor } = options;
   return [

@@ -1,7 +1,7 @@
 /**
- * The demo: a whole service on this machine with one command, with a month of history, a rental from quote to reclaim, and
- * then a running service with both consoles to play with. Everything it starts ends with it. `--once` ends after the scenario; `--json FILE` says where
- * everything is.
+ * The demo: starts the whole service on this machine with a month of history, shows a rental from quote to reclaim, and
+ * keeps the service and both consoles running. All processes end with the demo. `--once` ends it after the scenario.
+ * `--json FILE` writes the addresses and credentials.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -18,15 +18,15 @@ import { freePort } from './ports.js';
 import { Screen } from './screen.js';
 import { World } from './world.js';
 
-/** Enough that most of it is never out. */
+/** Large enough that most of the stake is always free. */
 const POOL_STAKES_TRX = [1_200_000, 600_000];
-/** A TRX yields about two bytes a day. */
+/** At this total stake, one TRX yields about two bytes a day. */
 const OTHERS_BANDWIDTH_TRX = 20_000_000_000;
-/** Of the demonstration alone: whoever uses `accounts` of --json meanwhile disturbs nothing. */
+/** Accounts for the scenario only: users of `accounts` from --json do not disturb it. */
 const ACTORS = ['dora', 'emil', 'frank'];
-/** So often a request is made again, within its time limit, while the service only begins. */
+/** Retries of a request, within its time limit, while the service starts up. */
 const START_RETRIES = 100;
-/** Where the documents have a merchant's own receiver listen. */
+/** Port at which the documents let a merchant's own receiver listen. */
 const TRIED_PORTS = [4000];
 const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
 
@@ -67,7 +67,7 @@ async function portFor(): Promise<number> {
 
 interface Served {
   readonly merchant: Merchant;
-  /** Whose consoles' owner is. */
+  /** Projects owned by the console's merchant account. */
   readonly projects: readonly string[];
 }
 
@@ -92,10 +92,13 @@ async function serve(world: World, screen: Screen): Promise<Served> {
   return { merchant, projects: projects.filter((_, place) => isOfOwner(place)) };
 }
 
-/** The first, and the one beside it for tests. */
+/** The first project, and the test project. */
 const isOfOwner = (place: number): boolean => place === 0 || PROFILES[place]?.isTest === true;
 
-/** Undefined in a database that was given: a merchants' console takes no login but its own, which only its owner makes. */
+/**
+ * Returns undefined with a given database: the merchants' console needs a login of its own, which only the database's
+ * owner can create.
+ */
 async function openConsoles(
   world: World,
   projects: readonly string[],
@@ -133,7 +136,7 @@ function whereEverythingIs(world: World, merchant: Merchant): string {
   )}\n`;
 }
 
-/** A reader that waits for the file never sees half of it. */
+/** Writes atomically: a waiting reader never sees a partial file. */
 async function writeWhole(file: string, content: string): Promise<void> {
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, content, { mode: 0o600 });
@@ -153,7 +156,7 @@ const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
   payment: 'a payment of 25 USDT is on its way',
 };
 
-/** Links that work once each; a new one is shown when one was opened. */
+/** Shows one-time links, and a replacement whenever one was opened. */
 function showConsoles(consoles: DemoConsoles, screen: Screen): void {
   screen.title('The consoles in your browser: each link works once, within an hour');
   for (const purpose of LINK_PURPOSES) {
@@ -188,7 +191,7 @@ function actorsOf(world: World): Actors {
   return { sender, recipient, treasury };
 }
 
-/** `shown`, or the reason why a step failed. */
+/** Returns `shown`, or the reason for a failed step. */
 async function outcomeOf(run: Promise<void>): Promise<'shown' | { readonly reason: string }> {
   try {
     await run;
@@ -209,7 +212,7 @@ async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: 
     moreAccounts: ACTORS,
     databaseUrl: process.env['DATABASE_URL'],
     redisUrl: process.env['REDIS_URL'],
-    // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
+    // Allows webhooks to this machine and without TLS. Neither is acceptable for a public service.
     env: {
       ...demoDeposits(),
       WEBHOOK_ALLOW_HTTP: 'true',
@@ -234,7 +237,7 @@ async function main(): Promise<number> {
   let isServing = false;
   const interrupted = new Promise<void>((resolve) => {
     const end = (): void => {
-      // Whatever has been started by then ends with us: each part has a guard of its own.
+      // All processes started so far end with this one: each has a guard.
       if (!isServing) process.exit(1);
       resolve();
     };
@@ -247,7 +250,7 @@ async function main(): Promise<number> {
   const receiver = await DemoReceiver.start('order.delivered');
   const world = await startWorld(options, receiver, screen);
   isServing = true;
-  // Holds the process: everything else it waits for belongs to children.
+  // Keeps the process alive: the children's handles do not.
   const hold = setInterval(() => undefined, 60_000);
   let consoles: DemoConsoles | undefined;
   try {

@@ -1,4 +1,4 @@
-// A merchant's server as the interface describes one: signs the body it sends and nothing else.
+// A minimal merchant's server, as the interface describes it: signs and sends requests.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 const ANSWER_LIMIT_MS = 40_000;
@@ -9,7 +9,9 @@ export interface MerchantAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Keys sorted, no whitespace: what is signed is what is sent. Bodies of this interface are flat. */
+/**
+ * Returns JSON with sorted keys and no whitespace; the same text is signed and sent. Bodies of this interface are flat.
+ */
 function canonicalBody(body: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
@@ -22,14 +24,14 @@ function signatureOf(canonical: string, apiKey: string): string {
 }
 
 export class Merchant {
-  /** How far the service's clock is ahead of ours, once it has said so. */
+  /** Offset of the service's clock in seconds, as the service last reported it. */
   private offsetSec = 0;
 
   constructor(
     readonly baseUrl: string,
     readonly id: string,
     readonly apiKey: string,
-    /** MD5 covers the body alone, so that a request can be shown as a line that works more than once. */
+    /** MD5 covers the body only, so a request can be shown as a shell command that works repeatedly. */
     readonly signatures: 'md5' | 'hmac' = 'md5',
   ) {}
 
@@ -45,7 +47,7 @@ export class Merchant {
     return this.send('POST', path, canonicalBody(body), headers);
   }
 
-  /** The same POST as a line for a shell. */
+  /** Returns the same POST as a shell command. */
   curl(path: string, body: Readonly<Record<string, unknown>>): string {
     const text = canonicalBody(body);
     return [
@@ -57,7 +59,7 @@ export class Merchant {
     ].join(' \\\n');
   }
 
-  /** The headers that sign one request; by HMAC it is taken once. */
+  /** Returns the signature headers of one request. An HMAC signature is accepted once. */
   private sign(method: string, target: string, text: string, key: string): Record<string, string> {
     if (this.signatures === 'md5') return { Signature: signatureOf(text, this.apiKey) };
     const timestamp = (Math.floor(Date.now() / 1000) + this.offsetSec).toString();

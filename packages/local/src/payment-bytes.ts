@@ -1,10 +1,10 @@
-/** Transfers of TRX and calls of contracts as signed bytes: what a wallet makes, and the service itself never does. */
+/** Signed bytes of TRX transfers and contract calls. Wallets make these; the service itself never does. */
 import { createHash } from 'node:crypto';
 import type { BlockHead } from '../../../src/chain/block.js';
 import { signWithKey } from '../../../src/chain/keys.js';
 
 const FEE_LIMIT_SUN = 100_000_000n;
-/** TRON (Tron.proto, Transaction.Contract.ContractType). */
+/** Source: Tron.proto, Transaction.Contract.ContractType. */
 const TYPES = { TransferContract: 1n, TriggerSmartContract: 31n } as const;
 
 type Payment =
@@ -17,7 +17,7 @@ export interface PaymentTerms {
   readonly expiresAtMs: number;
 }
 
-/** Builds and signs a payment; the same arguments give the same bytes. */
+/** Builds and signs a payment. The same arguments yield the same bytes. */
 export function signedPayment(
   payment: Payment,
   { reference, timestampMs, expiresAtMs }: PaymentTerms,
@@ -45,7 +45,7 @@ export function signedPayment(
   return { txid, rawData, signature: signWithKey(rawData, privateKey) };
 }
 
-/** One field of a protobuf message. */
+/** Encodes one field of a protobuf message. */
 function field(number: number, value: bigint | Buffer): Buffer {
   const tag = BigInt(number) << 3n;
   return typeof value === 'bigint'

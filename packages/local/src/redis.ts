@@ -1,5 +1,5 @@
-// Redis for the demo and the tests: one that was named, else a server program of this machine, else one
-// written in JavaScript. Everything kept in it can be lost, because Postgres is the truth.
+// Redis for the demo and the tests: a given server, otherwise an installed one, otherwise one written in JavaScript.
+// Its contents may be lost at any time, because Postgres is the source of truth.
 import { createRequire } from 'node:module';
 import { access, constants } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,12 @@ const GIVEN_LIMIT_MS = 5_000;
 const STOP_GRACE_MS = 5_000;
 const PORT_ATTEMPTS_MAX = 5;
 
-// The JavaScript server in a process of its own, so that it never delays the API: a BullMQ job costs it about
-// 4 ms of CPU (measured: 200 added and processed in 0.84 s). Written as a text, because it must start from src
-// under Jest and from dist alike. The package's own server is not used for two reasons. It listens on every
-// interface; and it notices a lost connection only when that connection's blocking command times out, so that the
-// ghost of a killed worker still takes the marker of the next job, which then lies for seconds. So what a client
-// sends is read at once, at most a MiB ahead of its commands: only who reads on learns that a connection ended.
+// The JavaScript server runs in a process of its own, so that it never delays the API: a BullMQ job costs it about 4 ms
+// of CPU (measured: 200 jobs added and processed in 0.84 s). It is a string, because it must start from src under Jest
+// and from dist alike. The package's own server is not used for two reasons. First, it listens on every interface.
+// Second, it notices a lost connection only when that connection's blocking command times out. A killed worker's
+// connection then still receives the next job's marker, and that job waits for seconds. Therefore the transport reads
+// client data immediately, up to 1 MiB ahead of the commands: only a pending read detects the end of a connection.
 const JS_SERVER = `
 import { createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -51,22 +51,25 @@ export interface RedisServer {
   /** redis://… */
   readonly url: string;
   readonly kind: RedisKind;
-  /** The server's process id; undefined for a server that was given. */
+  /** Process id of the server; undefined for a given server. */
   readonly pid: number | undefined;
-  /** Sends a signal to the server, for tests that break it; nothing happens to a given one. */
+  /** Sends a signal to the server, for tests that break it. Does nothing for a given one. */
   signal(signal: NodeJS.Signals): void;
-  /** Ends a server that was started here; leaves a given one alone. */
+  /** Ends a server that was started here; leaves a given one running. */
   stop(): Promise<void>;
 }
 
 export interface RedisOptions {
-  /** What REDIS_URL says: a URL is used as it is, `embedded` asks for the JavaScript server, nothing lets us choose. */
+  /**
+   * The value of REDIS_URL: a URL is used directly, `embedded` selects the JavaScript server, undefined selects
+   * automatically.
+   */
   readonly redisUrl?: string | undefined;
-  /** A fixed port, for a server that comes back where its clients look for it; without it a free one. */
+  /** A fixed port, for a server that restarts at the same address; default a free one. */
   readonly port?: number;
 }
 
-/** Finds or starts a Redis and returns when it answers. A given one that does not answer within 5 s is an error. */
+/** Finds or starts a Redis server and returns when it answers. Throws if a given one does not answer within 5 s. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const given = options.redisUrl?.trim() ?? '';
   if (given !== '' && given !== 'embedded') return useGiven(given);
@@ -76,7 +79,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     const url = `redis://127.0.0.1:${port}`;
     const server = await (program ? startProgram(program.path, port) : startJavaScript(port));
     try {
-      // A server that found its port taken has ended, and the one that answers there is not ours.
+      // If the port was taken, our server has ended, and the server that answers is another one.
       const ready = async (): Promise<true | undefined> => {
         if (!server.isRunning) throw new Error(`ended with code ${await server.exited}`);
         return (await refusal(url)) === undefined ? true : undefined;
@@ -111,7 +114,7 @@ async function useGiven(url: string): Promise<RedisServer> {
     reason = await refusal(url);
     return reason === undefined ? true : undefined;
   };
-  // The URL may hold a password, so the message names the variable alone.
+  // The message names only the variable: the URL may contain a password.
   await until(ready, GIVEN_LIMIT_MS, 'an answer').catch((error: unknown) => {
     const message = `The server that REDIS_URL names does not answer (${reason ?? 'no answer'}): start it, or unset REDIS_URL.`;
     throw new Error(message, { cause: error });
@@ -119,7 +122,7 @@ async function useGiven(url: string): Promise<RedisServer> {
   return { url, kind: 'given', pid: undefined, signal: () => undefined, stop: () => Promise.resolve() };
 }
 
-/** undefined when the server answers, else why not. */
+/** Returns undefined if the server answers, otherwise the reason. */
 async function refusal(url: string): Promise<string | undefined> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -129,7 +132,7 @@ async function refusal(url: string): Promise<string | undefined> {
     retryStrategy: () => null,
   });
   let reason: string | undefined;
-  // connect() itself says only that the connection is closed.
+  // The error of connect() only says that the connection is closed.
   redis.on('error', (error: Error) => {
     reason = error.message;
   });
@@ -140,12 +143,12 @@ async function refusal(url: string): Promise<string | undefined> {
   } catch (error) {
     return reason ?? (error as Error).message;
   } finally {
-    // Disconnecting what is closed already would start a timer of 2 s that nothing clears.
+    // Disconnecting a closed connection would start a timer of 2 s that nothing clears.
     if (redis.status !== 'end') redis.disconnect();
   }
 }
 
-/** The first server program on PATH; Valkey first, as the one whose licence everybody may use. */
+/** Returns the first server program on PATH. Prefers Valkey for its permissive licence. */
 async function installedServer(): Promise<{ kind: RedisKind; path: string } | undefined> {
   for (const kind of ['valkey-server', 'redis-server'] as const) {
     for (const dir of (process.env['PATH'] ?? '').split(delimiter)) {

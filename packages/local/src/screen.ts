@@ -1,5 +1,5 @@
-// What the demo shows: one event after the other with both clocks, plain when the output is no terminal. No line is
-// longer than 80 columns but by a word that is.
+// Terminal output of the demo: one event per line with both clocks, without colours if the output is no terminal. A
+// line exceeds 80 columns only for a single longer word.
 
 const BOLD = '1';
 const DIM = '2';
@@ -8,11 +8,11 @@ const CYAN = '36';
 const RED = '31';
 
 const COLUMNS_MAX = 80;
-/** Wide enough for both clocks: seconds since the start, and the chain's time. */
+/** Wide enough for both clocks: seconds since the start, and chain time. */
 const INDENT = 18;
 const LABEL = 17;
 const VALUE_MAX = COLUMNS_MAX - INDENT - LABEL;
-/** So far a value stands that would not fit beside its label: an id of 64 characters ends at the 80th column. */
+/** Indent of a value that does not fit next to its label: an id of 64 characters then ends at column 80. */
 const LONG_VALUE_INDENT = 16;
 
 export class Screen {
@@ -20,7 +20,7 @@ export class Screen {
   private chainTimeMs: number | undefined;
   private readonly hasColour = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
 
-  /** The chain's clock of the lines that follow. */
+  /** Sets the chain time shown on the following lines. */
   setChainTime(ms: number): void {
     this.chainTimeMs = ms;
   }
@@ -52,7 +52,7 @@ export class Screen {
     console.log(this.event('→', text, CYAN));
   }
 
-  /** What came to the merchant. */
+  /** Prints an event that the merchant received. */
   arrived(text: string): void {
     console.log(this.event('←', text, CYAN));
   }
@@ -83,7 +83,7 @@ export class Screen {
   }
 }
 
-/** `text` in lines of at most `width`, broken between words; what begins with spaces keeps them. */
+/** Breaks `text` into lines of at most `width` between words. Keeps leading spaces. */
 function linesOf(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -1,8 +1,8 @@
-/** Random numbers that are the same for the same seed (mulberry32). Never for anything secret. */
+/** Deterministic random numbers by seed (mulberry32). Not for secrets. */
 export class Seeded {
   constructor(private state: number) {}
 
-  /** From 0 up to and without 1. */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -18,7 +18,7 @@ export class Seeded {
     return this.next() < share;
   }
 
-  /** The place of one of these weights, as often as its weight says. */
+  /** Returns a random index, with probability proportional to its weight. */
   weighted(weights: readonly number[]): number {
     let left = this.next() * weights.reduce((sum, weight) => sum + weight, 0);
     const found = weights.findIndex((weight) => (left -= weight) < 0);

@@ -1,5 +1,5 @@
-// The token of the local chain: TRC20-like, the whole supply with whoever deployed it. Compiled by solc 0.8.23
-// (optimizer 200 runs, istanbul); its source lies with the node transcripts in test/.
+// A TRC20-like token; the deployer holds the whole supply. Compiled by solc 0.8.23 (optimizer 200 runs, istanbul). Its
+// source is test/tron-node/TestToken.sol.
 
 export const TEST_TOKEN_ABI = [
   {

@@ -1,7 +1,7 @@
-// Waiting with a limit. Nothing in this package waits any other way.
+// Waits with a time limit. Every wait of this package uses these functions.
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Settles as `promise` does, or rejects after `limitMs` with a message that names what was waited for. */
+/** Settles as `promise` does. Rejects after `limitMs` with a message that names `what`. */
 export async function limited<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
@@ -17,8 +17,8 @@ export async function limited<T>(promise: Promise<T>, limitMs: number, what: str
 }
 
 /**
- * Asks `check` every `everyMs` until it returns something other than undefined, and returns that.
- * A throwing check ends the wait at once. Rejects after `limitMs`.
+ * Polls `check` every `everyMs` and returns its first result other than undefined. Rejects immediately if `check`
+ * throws, and after `limitMs`.
  */
 export async function until<T>(
   check: () => Promise<T | undefined> | T | undefined,

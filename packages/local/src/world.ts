@@ -1,5 +1,5 @@
-// A whole service on this machine: Postgres, Redis, a local chain with a staked pool, and the API and worker as
-// processes of their own. The demo, the tests and the benches all start from here.
+// A whole service on this machine: Postgres, Redis, a local chain with a staked pool, and the service's processes. The
+// demo, the tests and the benchmarks are built on it.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -18,32 +18,34 @@ export interface WorldOptions {
   /** Real milliseconds per block of 3 s chain time. */
   readonly blockMs: number;
   readonly solidLag: number;
-  /** The folder whose `dist/` and `packages/devnet/dist/` are started; the repository unless given. */
+  /** Folder with the `dist/` and `packages/devnet/dist/` to start; default the repository. */
   readonly build?: string;
-  /** Given servers; ours are started otherwise (`embedded` as redisUrl: the JavaScript one). */
+  /** Existing servers to use. By default the world starts its own (`embedded` as redisUrl: the JavaScript one). */
   readonly databaseUrl?: string | undefined;
   readonly redisUrl?: string | undefined;
-  /** Who a process is in a given database, for one that has logins; in one of our own they are made. */
+  /** Returns the URL of a role's login in a given database. A database of the world's own gets logins automatically. */
   readonly roleUrl?: (url: string, role: WorldRole) => string;
-  /** Whether commits reach the disk: yes for a demo, no for tests. */
+  /** True if commits must reach the disk: for a demo, not for tests. */
   readonly durable: boolean;
-  /** Laid over the environment of the API, worker and CLI. */
+  /** Merged over the environment of the API, worker and CLI. */
   readonly env?: NodeJS.ProcessEnv;
-  /** A second node of the same chain, as another operator's. */
+  /** Start a second node of the same chain, as if run by another operator. */
   readonly secondNode?: boolean;
-  /** TRX that each pool wallet stakes for energy; one wallet unless said. */
+  /** TRX that each pool wallet stakes for energy; default one wallet. */
   readonly poolStakesTrx?: readonly number[];
-  /** TRX that others stake for bandwidth, so that the pool's is as scarce as on the main network; none unless said. */
+  /**
+   * TRX that others stake for bandwidth, which makes the pool's bandwidth as scarce as on the main net; default none.
+   */
   readonly bandwidthTrx?: number;
-  /** Where the chain begins in the past, and who is on it from then on; by the wall clock unless said. */
+  /** Start time of the chain in the past, and its initial accounts; default the wall clock. */
   readonly past?: { readonly fromMs: number; readonly accounts: readonly { address: string; trx: number }[] };
-  /** Accounts with TRX and tokens beside `accounts`, by name; none unless said. */
+  /** Names of accounts with TRX and tokens in addition to `accounts`; default none. */
   readonly moreAccounts?: readonly string[];
   readonly onStep?: (what: string) => void;
   readonly onLine?: (process: string, line: string) => void;
 }
 
-/** Whoever of the world's processes has a login of his own. */
+/** Processes of the world with a database login of their own. */
 const WORLD_ROLES = ['api', 'worker', 'cli', 'sender', 'console_merchant', 'console_operator'] as const;
 export type WorldRole = (typeof WORLD_ROLES)[number];
 
@@ -60,7 +62,7 @@ interface DevnetLine {
 
 const SUN = 1_000_000;
 const BANK_TRX = 90_000_000_000;
-/** With the bank's stake a TRX yields nine energy a day, as on the main network. */
+/** With this stake of the bank, one TRX yields nine energy a day, as on the main net. */
 const BANK_STAKE_TRX = 20_000_000_000;
 const POOL_STAKE_TRX = 5_000_000;
 const POOL_BANDWIDTH_TRX = 200_000;
@@ -69,14 +71,14 @@ const TOKEN_ADDRESS_NAME = 'local-token';
 /** A thousand tokens. */
 const SHARE = 1_000_000_000n;
 const SHARE_FEE_LIMIT_SUN = 100_000_000;
-/** Operations an active permission allows: delegate and undelegate; or create accounts. */
+/** Operations of an active permission: delegate and undelegate; or create accounts. */
 export const POOL_OPERATIONS = '0000000000000006'.padEnd(64, '0');
 const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
 export const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;
 const SENDING = /"msg":"sending"/;
-/** What a sender takes of a world's settings, beside its one key. */
+/** Settings of the world that a sender receives, in addition to its own key. */
 const OF_SENDER = /^(WEBHOOK_|SENDER_|ADMIN_PORT$|LOG_LEVEL$)/;
 
 const COMMAND_LIMIT_MS = 60_000;
@@ -84,10 +86,10 @@ const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
 
 const run = promisify(execFile);
 const newPassword = (): string => randomBytes(24).toString('hex');
-/** The repository's folder: the source and the bundle of this package lie equally deep in it. */
+/** The repository's folder. This package's source and bundle are at the same depth in it. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What a command that failed said with --json, if it said it. */
+/** Returns the error message that a failed command printed with --json, if any. */
 function saidBy(error: unknown): string | undefined {
   const lines = (error as { stderr?: string }).stderr?.trim().split('\n') ?? [];
   try {
@@ -98,7 +100,7 @@ function saidBy(error: unknown): string | undefined {
   }
 }
 
-/** The account that deposits of a local world are paid to, which nobody has the private key of outside this machine. */
+/** Returns the extended public key of the deposit account. Its seed is a fixed text, so it is for local chains only. */
 export function localDepositXpub(): string {
   const seed = createHash('sha512').update('local-deposits').digest();
   return HDKey.fromMasterSeed(seed).derive("m/44'/195'/0'").publicExtendedKey;
@@ -107,7 +109,7 @@ export function localDepositXpub(): string {
 const localAccounts = (names: readonly string[]): readonly ChainAccount[] =>
   names.map((name) => namedChainAccount(`local-${name}`));
 
-/** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
+/** Created by `World.start`. `stop` ends everything it started; if this process dies, the guards do. */
 export class World {
   readonly token = namedChainAccount(TOKEN_ADDRESS_NAME).address;
   readonly bank = namedChainAccount('local-bank');
@@ -119,12 +121,12 @@ export class World {
   readonly masterKey = randomBytes(32).toString('base64');
   readonly processes: NodeProcess<unknown>[] = [];
   private readonly stops: (() => Promise<void>)[] = [];
-  /** Of the logins, as settings. */
+  /** Passwords of the logins, as settings. */
   private readonly passwords: Record<string, string> = {};
-  /** Of the process that is the chain. */
+  /** Process id of the chain. */
   devnetPid = 0;
   private devnet: DevnetLine = { full: '', solid: '', control: '' };
-  /** The owner's, for migrations and for looking in from outside. */
+  /** URL of the database owner, for migrations and for inspection. */
   databaseUrl = '';
   redisUrl = '';
   private roleUrl: (url: string, role: WorldRole) => string;
@@ -143,7 +145,7 @@ export class World {
     }));
   }
 
-  /** Starts servers and chain, migrates, stakes, and adds the wallets; no API or worker yet. */
+  /** Starts servers and chain, migrates, stakes, and adds the wallets. Does not start API or worker. */
   static async start(options: WorldOptions): Promise<World> {
     const world = new World(options);
     try {
@@ -173,7 +175,7 @@ export class World {
     return new Wallet(this.devnet.full);
   }
 
-  /** What the API, worker and CLI run with, each under a login of its own. */
+  /** Environment of the API, worker and CLI; each has its own login. */
   get env(): NodeJS.ProcessEnv {
     return {
       DATABASE_URL: this.databaseUrl,
@@ -186,19 +188,22 @@ export class World {
       MASTER_KEY: this.masterKey,
       RATE_SOURCES: 'static',
       HOST: '127.0.0.1',
-      // Any free one: several of a kind run beside each other.
+      // Any free port, since several processes of a kind run side by side.
       ADMIN_PORT: '0',
       LOG_LEVEL: 'info',
       ...this.options.env,
     };
   }
 
-  /** Runs an operator's command; returns what `--json` printed. A command is short: it may outlive us by that much. */
+  /**
+   * Runs an operator's command and returns its `--json` output. A command is short, so it has no guard and may briefly
+   * outlive this process.
+   */
   async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     return this.cliWithin(COMMAND_LIMIT_MS, ...args);
   }
 
-  /** The same, for a command that is not short. */
+  /** Same as `cli`, for long-running commands. */
   async cliWithin(limitMs: number, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
     const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.envAs('cli');
@@ -212,7 +217,7 @@ export class World {
     return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   }
 
-  /** Starts an API process; resolves with its base URL once it listens. */
+  /** Starts an API process and resolves with its base URL once it listens. */
   async startApi(port: number, env: NodeJS.ProcessEnv = {}): Promise<{ process: NodeProcess<true>; baseUrl: string }> {
     const process = await this.startService('api', 'main.api.js', LISTENING, { PORT: port.toString(), ...env });
     return { process, baseUrl: `http://127.0.0.1:${port}` };
@@ -222,7 +227,7 @@ export class World {
     return this.startService('worker', 'main.worker.js', WORKING, env);
   }
 
-  /** One that sends webhooks, to where the `WEBHOOK_` settings of the world allow. */
+  /** Starts a sender. It sends webhooks to the targets that the world's `WEBHOOK_` settings allow. */
   async startSender(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess<true>> {
     const own = Object.entries(this.env).filter(([name]) => OF_SENDER.test(name));
     const url = this.roleUrl(env['DATABASE_URL'] ?? this.databaseUrl, 'sender');
@@ -230,13 +235,13 @@ export class World {
     return this.startProcess('sender', 'main.sender.js', SENDING, extra);
   }
 
-  /** The console of one audience at `url`, which is on this machine; under a login and keys of its own. */
+  /** Starts the console of one audience at a local `url`, with its own login and keys. */
   async startConsole(
     audience: 'merchant' | 'operator',
     url: string,
     env: NodeJS.ProcessEnv = {},
   ): Promise<NodeProcess<true>> {
-    // A console refuses every key but its own.
+    // A console refuses keys other than its own.
     const { MASTER_KEY: _key, REDIS_URL: _redis, ...own } = this.env;
     const settings = { CONSOLE_AUDIENCE: audience, CONSOLE_URL: url, PORT: new URL(url).port };
     const role = `console_${audience}` as const;
@@ -247,7 +252,7 @@ export class World {
     });
   }
 
-  /** What is started from now on is of another build. */
+  /** Starts later processes from another build. */
   startFrom(build: string): void {
     this.build = build;
   }
@@ -282,7 +287,7 @@ export class World {
     return process;
   }
 
-  /** What a process has in the place of the master key; asked for once. */
+  /** Returns the keys that replace the master key in a process; derived once. */
   private keysOf(holder: 'sender' | 'console'): Promise<NodeJS.ProcessEnv> {
     const derived = this.derivedKeys.get(holder) ?? this.deriveKeys(holder);
     this.derivedKeys.set(holder, derived);
@@ -303,7 +308,9 @@ export class World {
     return { ...env, DATABASE_URL: this.roleUrl(env['DATABASE_URL'] ?? '', role) };
   }
 
-  /** On a server of our own each process gets a login; on a given one whoever gave it decides. */
+  /**
+   * Creates a login for each process on a server of the world's own. On a given server, its owner provides the logins.
+   */
   private async makeLogins(): Promise<void> {
     for (const role of WORLD_ROLES) this.passwords[`DATABASE_PASSWORD_${role.toUpperCase()}`] = newPassword();
     await this.cli('migrate', 'roles', '--login');
@@ -385,7 +392,9 @@ export class World {
     return this.poolStakesTrx[index] ?? POOL_STAKE_TRX;
   }
 
-  /** Sends some of the tokens to the other accounts, and to the token itself, which holds some on the main net too. */
+  /**
+   * Distributes tokens to the other accounts, and to the token contract itself, which holds some on the main net too.
+   */
   private async shareTokens(): Promise<readonly string[]> {
     const [alice, ...others] = [...this.accounts, ...this.moreAccounts];
     if (alice === undefined) return [];
@@ -399,7 +408,7 @@ export class World {
     );
   }
 
-  /** The pool stakes and gives the worker's hot key what it needs and no more. */
+  /** Stakes for the pool wallets, and gives the worker's hot keys only the permissions they need. */
   private async stakePool(): Promise<void> {
     const { wallet } = this;
     const { bandwidthTrx } = this.options;
@@ -445,7 +454,7 @@ export class World {
       await this.cli('pool', 'add', '--role', role, '--address', wallet.address, '--key-file', file, ...permission);
     };
     try {
-      // Two at a time: each is a process of its own, and the machine may be small.
+      // Two at a time: each command is a process, and the machine may be small.
       const queue = [
         ...this.poolWallets.map((wallet) => ['pool', wallet] as const),
         ['activation', this.activationWallet] as const,

@@ -59,7 +59,7 @@ export class NetworkError extends EnergyError {
 }
 
 /**
- * The outcome is unknown: an answer was lost, or the service could not tell. This is not a failure. For a purchase,
+ * The outcome is unknown: an answer was lost, or the service does not know it. This is not a failure. For a purchase,
  * repeat the same call with `key` until it returns an order or throws an ApiError. Any number of repetitions makes one
  * order and one charge; a new key would be a second purchase.
  */
