@@ -44,7 +44,7 @@ const TRANSIENT = codes(
  * copy of the same request arrived first, and that copy may have been executed.
  */
 const UNCERTAIN = codes('INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'SIGNATURE_REPLAYED');
-/** Errors raised before the request left: no connection was established. */
+/** The request never left: no connection was established. */
 const NEVER_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)_\w+)$/;
 
