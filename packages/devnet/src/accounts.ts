@@ -1,10 +1,10 @@
-// Accounts, permissions, stake and delegations as the chain keeps them. All amounts are sun, all slots are
-// block timestamps / 3000, all windows are thousandths of a slot (java-tron's "optimized" windows); 0 = not set.
+// Accounts, permissions, stake and delegations as chain state. Amounts are in sun. Slots are block timestamps / 3000.
+// Windows are thousandths of a slot (java-tron's "optimized" windows); 0 = not set.
 import type { Reader, State } from './state.js';
 
 export const RESOURCES = ['BANDWIDTH', 'ENERGY', 'TRON_POWER'] as const;
 export type Resource = (typeof RESOURCES)[number];
-/** A resource that is used up and delegated. */
+/** A resource that can be used and delegated. */
 export type Spendable = 'BANDWIDTH' | 'ENERGY';
 
 export const SUN_PER_TRX = 1_000_000n;
@@ -21,7 +21,7 @@ export interface Permission {
   readonly operations: string;
   readonly keys: readonly Key[];
 }
-/** What an account used of a resource it staked for or was delegated. */
+/** Usage of a staked or delegated resource. */
 export interface Usage {
   readonly used: bigint;
   readonly slot: bigint;
@@ -50,7 +50,7 @@ export interface Account {
   readonly delegated: Readonly<Record<Spendable, bigint>>;
   readonly acquired: Readonly<Record<Spendable, bigint>>;
   readonly unfreezing: readonly Unfreezing[];
-  /** TRC10 tokens by id, none that is 0; absent when it never held one. */
+  /** TRC10 balances by id, without zeros; absent if the account never held a token. */
   readonly assets?: Readonly<Record<string, bigint>>;
   /** -1 once the account has staked under the newer voting model, as java-tron prints it. */
   readonly oldTronPower: bigint;
@@ -62,9 +62,9 @@ export interface Delegation {
   readonly expireMs: Readonly<Record<Spendable, bigint>>;
 }
 
-/** Operations of the active permission every new account gets. TRON: recorded from the real node. */
+/** Operations of the active permission that every new account gets. TRON: recorded from the real node. */
 const DEFAULT_OPERATIONS = '7fff1fc0033ec10f' + '00'.repeat(24);
-/** Operations a permission may hold: the default ones and AccountPermissionUpdate. */
+/** Operations that a permission may hold: the default ones and AccountPermissionUpdate. */
 export const AVAILABLE_OPERATIONS = '7fff1fc0037ec10f' + '00'.repeat(24);
 
 const UNUSED: Usage = { used: 0n, slot: 0n, window: 0n };
@@ -78,7 +78,7 @@ export function activePermissionOf(address: string): Permission {
   return { type: 2, id: 2, name: 'active', threshold: 1n, operations: DEFAULT_OPERATIONS, keys };
 }
 
-/** An account that holds nothing yet. A contract and a genesis account have no permissions of their own. */
+/** Returns an empty account. Contracts and genesis accounts have no permissions of their own. */
 export function newAccount(address: string, kind: 'normal' | 'contract' | 'genesis', createMs: bigint): Account {
   const normal = kind === 'normal';
   return {
@@ -103,7 +103,7 @@ export function newAccount(address: string, kind: 'normal' | 'contract' | 'genes
 }
 
 /**
- * A plain account at the address of which a contract is made: it keeps all but what others delegated to it.
+ * Turns a plain account into the contract created at its address. It keeps everything except resources delegated to it.
  * TRON: Program.createContractImpl, AccountCapsule.clearDelegatedResource.
  */
 export function becomingContract(account: Account): Account {
@@ -122,7 +122,7 @@ export function deleteAccount(state: State, address: string): void {
   state.put(`a:${address}`, undefined);
 }
 
-/** The permission with this id; an owner permission is implied, an active one is not. */
+/** Returns the permission with this id. A missing owner permission has a default; a missing active one is undefined. */
 export function permissionOf(account: Account, id: number): Permission | undefined {
   if (id === 0) return account.owner ?? ownerPermissionOf(account.address);
   return account.actives.find((p) => p.id === id);
@@ -136,7 +136,7 @@ export function delegationAt(state: Reader, from: string, to: string, locked: bo
   return state.get(delegationKey(from, to, locked)) as Delegation | undefined;
 }
 
-/** Stores a delegation record; an empty one is removed. */
+/** Stores a delegation record; removes an empty one. */
 export function putDelegation(state: State, record: Delegation, locked: boolean): void {
   const empty = record.amount.BANDWIDTH === 0n && record.amount.ENERGY === 0n;
   state.put(delegationKey(record.from, record.to, locked), empty ? undefined : record);
@@ -146,7 +146,10 @@ export function emptyDelegation(from: string, to: string): Delegation {
   return { from, to, amount: { BANDWIDTH: 0n, ENERGY: 0n }, expireMs: { BANDWIDTH: 0n, ENERGY: 0n } };
 }
 
-/** Who delegates to whom, findable from both ends; the value is the time of the newest delegation, ms. */
+/**
+ * Key of the delegation index, which lists partners in both directions. The value is the time of the newest delegation,
+ * ms.
+ */
 export function indexKey(account: string, direction: 'to' | 'from', other: string): string {
   return `i:${account}:${direction}:${other}`;
 }

@@ -1,5 +1,5 @@
-// The system contracts that are no staking: transfer, account creation, permissions, contract settings.
-// Each checks (throwing java-tron's texts in java-tron's order), then acts. TRON: actuator/*Actuator.java.
+// System contracts other than staking: transfer, account creation, permissions, contract settings. Each one first
+// checks (with java-tron's messages in java-tron's order), then acts. TRON: actuator/*Actuator.java.
 import { type Account, type Permission, AVAILABLE_OPERATIONS, accountAt, newAccount, putAccount } from './accounts.js';
 import { isAddress } from './address.js';
 import { contractAt, putContract } from './contract-store.js';
@@ -11,14 +11,14 @@ import { int, list, num, sub, text } from './fields.js';
 
 const LONG_MAX = (1n << 63n) - 1n;
 
-/** Fields only some transactions' info has: amounts in sun, one of them by resource. */
+/** Fields that only some transactions' info has: amounts in sun, one of them by resource. */
 export type Extra = Readonly<Record<string, bigint | readonly { readonly key: string; readonly value: bigint }[]>>;
-/** What acting gave: the actuator's own fee and the extra fields of the transaction info. */
+/** Result of an actuator: its own fee and extra fields of the transaction info. */
 export interface Outcome {
   readonly fee: bigint;
   readonly extra?: Extra;
 }
-/** One system contract: `check` throws a validate error, `act` changes the state after a passed check. */
+/** One system contract. `check` throws a validate error; `act` changes the state after a passed check. */
 export interface Actuator {
   check(context: Context, message: Message): void;
   act(context: Context, message: Message): Outcome;
@@ -28,7 +28,7 @@ export function missingAccount(address: string): Error {
   return validateError(`Account[${address}] not exists`);
 }
 
-/** What an account costs that a transfer makes, sun. */
+/** Returns the fee for an account created by a transfer, sun. */
 export function creationFee(context: Context): bigint {
   return parameter(context.state, 'getCreateNewAccountFeeInSystemContract');
 }

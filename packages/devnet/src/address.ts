@@ -1,4 +1,4 @@
-// TRON addresses and hashes. Inside the devnet an address is 42 lower-case hex characters beginning with 41.
+// TRON addresses and hashes. Inside the devnet an address is 42 lower-case hex characters that begin with 41.
 import { createHash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import secp256k1 from 'secp256k1';
@@ -14,7 +14,7 @@ export function sha256Hex(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Signals a character outside the base58 alphabet, worded as java-tron words it. */
+/** A character outside the base58 alphabet, in java-tron's wording. */
 export class Base58Error extends Error {}
 
 /** Decodes base58. Throws Base58Error naming the first bad character. */
@@ -47,7 +47,7 @@ export function base58Check(bytes: Uint8Array): string {
   return base58Encode(Buffer.concat([bytes, sha256(sha256(bytes)).subarray(0, 4)]));
 }
 
-// The same few addresses are printed and read again and again; a bounded memory saves most of the base58 work.
+// A bounded cache saves most of the base58 work: the same few addresses are printed and read repeatedly.
 const CACHE_MAX = 20_000;
 const toText = new Map<string, string>();
 const toHex = new Map<string, string>();
@@ -58,12 +58,12 @@ function remember(cache: Map<string, string>, key: string, value: string): strin
   return value;
 }
 
-/** Prints address bytes (hex) as base58check, whatever their length. */
+/** Encodes address bytes (hex) of any length as base58check. */
 export function base58OfHex(hex: string): string {
   return toText.get(hex) ?? remember(toText, hex, base58Check(Buffer.from(hex, 'hex')));
 }
 
-/** Reads a base58check address; null when the checksum, the length or the prefix is wrong. Throws Base58Error. */
+/** Decodes a base58check address. Returns null for a wrong checksum, length or prefix. Throws Base58Error. */
 export function hexOfBase58(text: string): string | null {
   const known = toHex.get(text);
   if (known !== undefined) return known;
@@ -74,12 +74,12 @@ export function hexOfBase58(text: string): string | null {
   return remember(toHex, text, body.toString('hex'));
 }
 
-/** True for 64 hex characters that are a private key of secp256k1. */
+/** Returns true for 64 hex characters that are a valid secp256k1 private key. */
 export function isPrivateKey(hex: string): boolean {
   return /^[0-9a-f]{64}$/.test(hex) && secp256k1.privateKeyVerify(Buffer.from(hex, 'hex'));
 }
 
-/** The address of a private key, both in hex. */
+/** Returns the address of a private key, both in hex. */
 export function addressOfKey(key: string): string {
   return addressOfPublicKey(secp256k1.publicKeyCreate(Buffer.from(key, 'hex'), false));
 }
@@ -88,7 +88,7 @@ export function isAddress(hex: string): boolean {
   return hex.length === 42 && hex.startsWith('41');
 }
 
-/** The address of an uncompressed public key (65 bytes, or 64 without the leading 04). */
+/** Returns the address of an uncompressed public key (65 bytes, or 64 without the leading 04). */
 export function addressOfPublicKey(key: Uint8Array): string {
   const body = key.length === 65 ? key.subarray(1) : key;
   return '41' + Buffer.from(keccak_256(body).subarray(12)).toString('hex');
@@ -98,7 +98,7 @@ export function keccak256(bytes: Uint8Array): Uint8Array {
   return keccak_256(bytes);
 }
 
-/** The address a deployment by transaction `txId` of `owner` gets. */
+/** Returns the address of the contract that transaction `txId` of `owner` deploys. */
 export function deployedAddress(txId: string, owner: string): string {
   const hash = keccak256(Buffer.concat([Buffer.from(txId, 'hex'), Buffer.from(owner, 'hex')]));
   return '41' + Buffer.from(hash.subarray(12)).toString('hex');

@@ -1,5 +1,5 @@
-// TRC10 tokens: issued at genesis, moved by TransferAssetContract and by contracts.
-// TRON: TransferAssetActuator, VMUtils.validateForSmartContract.
+// TRC10 tokens: issued at genesis, moved by TransferAssetContract and by contracts. TRON: TransferAssetActuator,
+// VMUtils.validateForSmartContract.
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { type Actuator, creationFee } from './actuators.js';
 import { isAddress } from './address.js';
@@ -9,7 +9,7 @@ import { int, text } from './fields.js';
 import { parameter } from './parameters.js';
 import type { Reader, State } from './state.js';
 
-/** TRON (VMConstant.MIN_TOKEN_ID): the ids of TRC10 tokens are above it. */
+/** TRON (VMConstant.MIN_TOKEN_ID): ids of TRC10 tokens are greater than this. */
 export const TOKEN_ID_MIN = 1_000_000n;
 const LONG_MAX = (1n << 63n) - 1n;
 
@@ -25,12 +25,12 @@ export function assetBalance(account: Account | undefined, id: string): bigint {
   return account?.assets?.[id] ?? 0n;
 }
 
-/** What an account holds, by id in order of id. */
+/** Returns an account's balances, ordered by id. */
 export function assetsOf(account: Account | undefined): (readonly [string, bigint])[] {
   return Object.entries(account?.assets ?? {}).sort(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1));
 }
 
-/** Adds to what an account holds; what comes to nothing is no entry any more. */
+/** Changes an account's balance; removes the entry at zero. */
 export function addAsset(state: State, address: string, id: string, change: bigint): void {
   const account = accountAt(state, address);
   if (account === undefined) throw new Error(`no account ${address}`);
@@ -39,7 +39,7 @@ export function addAsset(state: State, address: string, id: string, change: bigi
   putAccount(state, { ...account, assets });
 }
 
-/** Checks a token's transfer by a contract or along with a call. Throws a validate error. */
+/** Checks a token transfer by a contract or with a call. Throws a validate error. */
 export function checkTokenTransfer(state: Reader, from: string, to: string, id: string, amount: bigint): void {
   if (amount <= 0n) throw validateError('Amount must greater than 0.');
   if (from === to) throw validateError('Cannot transfer asset to yourself.');
@@ -52,14 +52,14 @@ export function checkTokenTransfer(state: Reader, from: string, to: string, id: 
   if (assetBalance(accountAt(state, to), id) + amount > LONG_MAX) throw validateError('long overflow');
 }
 
-/** Moves a token that checkTokenTransfer allowed; a receiver without an account gets one. */
+/** Moves a token after checkTokenTransfer. Creates the receiver's account if needed. */
 export function moveToken(state: State, from: string, to: string, id: string, amount: bigint, headMs: bigint): void {
   if (accountAt(state, to) === undefined) putAccount(state, newAccount(to, 'normal', headMs));
   addAsset(state, from, id, -amount);
   addAsset(state, to, id, amount);
 }
 
-/** The id in the bytes of `asset_name`: its digits as text. */
+/** Returns the token id: `asset_name` holds its digits as text bytes. */
 function idOf(message: Parameters<Actuator['check']>[1]): string {
   return Buffer.from(text(message, 'asset_name'), 'hex').toString('utf8');
 }

@@ -1,4 +1,4 @@
-// Blocks: their header, id, witness signature and merkle root, deterministic in seed, parent and content.
+// Blocks: header, id, witness signature and merkle root, deterministic in seed, parent and content.
 import secp256k1 from 'secp256k1';
 import { addressOfPublicKey, sha256 } from './address.js';
 import { type Message, encode } from './schema.js';
@@ -24,7 +24,10 @@ interface Witness {
 }
 const witnesses = new Map<string, Witness>();
 
-/** The maker of a block: one of 27 by number; every fork brings other makers, so a block made anew has another id. */
+/**
+ * Returns the producer of a block: one of 27, by number. Each fork has other producers, so a replacement block has a
+ * new id.
+ */
 function witnessFor(seed: string, number: number, forks: number): Witness {
   const name = `${seed}:${String(number % WITNESSES)}:${String(forks)}`;
   const known = witnesses.get(name);
@@ -68,7 +71,7 @@ function numbered(number: number, hash: Buffer): string {
   return number.toString(16).padStart(16, '0') + hash.subarray(8).toString('hex');
 }
 
-/** Block 0. `content` is anything in which chains differ: parameters, accounts. */
+/** Returns block 0. `content` is any text that distinguishes chains: parameters, accounts. */
 export function genesisBlock(seed: string, content: string): Block {
   const parent = sha256(Buffer.from(`${seed}\n${content}`)).toString('hex');
   const base = { number: 0, parent, timeMs: 0, txRoot: ZERO_HASH, witness: '', txIds: [] };
@@ -86,7 +89,9 @@ export function makeBlock(seed: string, forks: number, parent: Block, timeMs: nu
   return { ...base, id: numbered(number, hash), signature: signed };
 }
 
-/** The block of this place on another fork, which goes on from `parent`: another witness made it, of nothing. */
+/**
+ * Returns the block at the same height on another fork that continues from `parent`: another witness, no transactions.
+ */
 export function twinOf(block: Block, parent: string): Block {
   const witness = `41${sha256(Buffer.from(`another ${block.id}`))
     .toString('hex')
@@ -95,7 +100,7 @@ export function twinOf(block: Block, parent: string): Block {
   return { ...twin, id: numbered(block.number, sha256(encode('BlockHeader', headerOf(twin)))) };
 }
 
-/** The witness a block at this place will have. */
+/** Returns the witness of the next block after `parent`. */
 export function nextWitness(seed: string, forks: number, parent: Block): string {
   return witnessFor(seed, parent.number + 1, forks).address;
 }

@@ -1,5 +1,5 @@
-// The endpoints that check an operation on the pending state and return an unsigned transaction for it.
-// TRON: *Servlet.java with Wallet.createTransactionCapsule.
+// Endpoints that check an operation on the pending state and return an unsigned transaction for it. TRON: *Servlet.java
+// with Wallet.createTransactionCapsule.
 import { validateError } from './errors.js';
 import { ACTUATORS } from './execute.js';
 import { looseAddress, looseHex, mergeJson, notHex } from './json-format.js';
@@ -11,7 +11,7 @@ import { type Tx, buildTx, printTx } from './transactions.js';
 
 const EXPIRES_MS = 60_000n;
 
-/** Endpoint → the contract type it builds, for those that map their body one to one. */
+/** Endpoint → contract type, for endpoints that map their body one to one. */
 export const BUILDERS: Readonly<Record<string, string>> = {
   createtransaction: 'TransferContract',
   transferasset: 'TransferAssetContract',
@@ -27,7 +27,10 @@ export const BUILDERS: Readonly<Record<string, string>> = {
   updateenergylimit: 'UpdateEnergyLimitContract',
 };
 
-/** Fields every transaction a node builds has: the solid block as reference, 60 s from the head, the node's clock. */
+/**
+ * Returns the common fields of a built transaction: the solid block as reference, expiry 60 s after the head, and the
+ * node's clock.
+ */
 export function stamped(view: NodeView, extra: Readonly<Record<string, Value>>): Record<string, Value> {
   const { solid, head } = view;
   return {
@@ -44,13 +47,13 @@ function permissionIdOf(body: JsonNode): number {
   return id > 0 ? id : 0;
 }
 
-/** `extra_data`: text when visible, hex otherwise. */
+/** `extra_data`: text if visible, otherwise hex. */
 function memoOf(request: Request): string {
   const memo = textOf(member(request.body, 'extra_data')) ?? '';
   return request.visible ? Buffer.from(memo, 'utf8').toString('hex') : memo.replace(/^0x/, '');
 }
 
-/** Builds a system transaction after its actuator's check. Throws NodeError with the actuator's text. */
+/** Builds a system transaction after its actuator's check. Throws NodeError with the actuator's message. */
 export function buildSystem(view: NodeView, type: string, request: Request): Json {
   const body = mergeJson(type, request.body, request.source, request.visible);
   ACTUATORS[type]?.check(view.read(false, true), body);
@@ -65,7 +68,7 @@ function hexField(node: JsonNode | undefined): string {
   return hex;
 }
 
-/** wallet/deploycontract. TRON: only the percentage is checked before broadcasting. */
+/** wallet/deploycontract. TRON: only the percentage is checked before the broadcast. */
 export function buildDeployment(view: NodeView, request: Request): Json {
   const { body, visible } = request;
   const owner = looseAddress(body, 'owner_address', visible) ?? '';
@@ -86,7 +89,7 @@ export function buildDeployment(view: NodeView, request: Request): Json {
   return printTx(buildTx('CreateSmartContract', message, permissionIdOf(body), fields), visible);
 }
 
-/** Reads an ABI as sent to deploycontract: the JSON text of its list, or of {"entrys": list}. */
+/** Parses an ABI as sent to deploycontract: JSON text of its list, or of {"entrys": list}. */
 function abiOf(source: string | undefined): Message {
   if (source === undefined || source === '') return {};
   const node = readJson(source);
@@ -95,7 +98,7 @@ function abiOf(source: string | undefined): Message {
   return mergeJson('ABI', wrapped, source, false);
 }
 
-/** An unsigned contract call. */
+/** Builds an unsigned contract call. */
 export function triggerTx(view: NodeView, request: Request, message: Message): Tx {
   const feeLimit = integerOf(member(request.body, 'fee_limit')) ?? 0n;
   const fields = stamped(view, feeLimit === 0n ? {} : { fee_limit: feeLimit });

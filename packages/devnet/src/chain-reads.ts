@@ -1,4 +1,4 @@
-// The read endpoints about blocks and transactions, for one node's head or its solid block.
+// Read endpoints for blocks and transactions, at a node's head or its solid block.
 import type { Block } from './block.js';
 import { BLOCK_VERSION } from './block.js';
 import type { Included } from './chain.js';
@@ -11,7 +11,7 @@ import { type Tx, printTx, unpackTx } from './transactions.js';
 
 export const BLOCKS_PER_ANSWER = 100;
 
-/** A block as the node prints it, with its transactions or without. */
+/** Prints a block as the node does, with or without its transactions. */
 export function printBlock(view: NodeView, block: Block, withTransactions: boolean, visible: boolean): Json {
   const raw = sparse({
     number: block.number,
@@ -35,13 +35,13 @@ function printIncluded(view: NodeView, id: string, visible: boolean): Json[] {
   return [printTx(unpackTx(known), visible, { contractRet: known.receipt.contractRet })];
 }
 
-/** A transaction in a block this port can see. */
+/** Returns a transaction if its block is visible at this port. */
 function includedAt(view: NodeView, isSolid: boolean, id: string): Included | undefined {
   const known = view.chain.included.get(id);
   return known !== undefined && known.block <= view.top(isSolid).number ? known : undefined;
 }
 
-/** gettransactionbyid: on the full port of a node at the head also a merely pending one, shown as SUCCESS. */
+/** gettransactionbyid. The full port of a node at the head also returns a pending transaction, shown as SUCCESS. */
 export function printTransaction(view: NodeView, isSolid: boolean, id: string, visible: boolean): Json {
   const known = includedAt(view, isSolid, id);
   if (known !== undefined) return printTx(unpackTx(known), visible, { contractRet: known.receipt.contractRet });
@@ -68,7 +68,7 @@ function printReceipt(receipt: Receipt): Json {
 }
 
 /**
- * Internal transactions as receipts and constant calls show them: TRX first, `{}` when none, then each token.
+ * Prints internal transactions as receipts and constant calls show them: TRX first (`{}` if zero), then each token.
  * TRON: TransactionUtil.buildInternalTransaction.
  */
 export function printInternal(internal: Receipt['internal'], visible: boolean): Json[] {
@@ -87,20 +87,20 @@ export function printInternal(internal: Receipt['internal'], visible: boolean): 
   );
 }
 
-/** What of a transaction's internal ones a node keeps, by its configuration. */
+/** Returns the internal transactions that a node stores under its configuration. */
 function savedOf(view: NodeView, { internal }: Receipt): Receipt['internal'] {
   const { saveInternal } = view.settings;
   if (saveInternal === 'all') return internal;
   return saveInternal === 'none' ? [] : internal.filter(({ note }) => TRANSFER_NOTES.has(note));
 }
 
-/** gettransactioninfobyid: only for a transaction in a block this port can see. */
+/** gettransactioninfobyid: only for a transaction in a block that is visible at this port. */
 export function printInfo(view: NodeView, isSolid: boolean, id: string, visible: boolean): Json {
   const known = includedAt(view, isSolid, id);
   return known === undefined ? {} : infoOf(view, id, known, visible);
 }
 
-/** TRON (Util.convertLogAddressToTronAddress): 20 bytes in hex, a whole address when visible. */
+/** TRON (Util.convertLogAddressToTronAddress): 20 bytes in hex; a full address if visible. */
 function logOf(address: string, visible: boolean): string {
   return visible ? printAddress(`41${address}`, true) : address;
 }
@@ -123,7 +123,7 @@ function infoOf(view: NodeView, id: string, { receipt, block }: Included, visibl
   });
 }
 
-/** gettransactioninfobyblocknum: a block this port cannot see has an empty list, number 0 and below no list at all. */
+/** gettransactioninfobyblocknum: an empty list for an invisible block; no list at all for number 0 and below. */
 export function printInfos(view: NodeView, isSolid: boolean, number: number, visible: boolean): Json {
   if (number <= 0) return {};
   const block = number <= view.top(isSolid).number ? view.chain.blocks[number] : undefined;
@@ -131,7 +131,7 @@ export function printInfos(view: NodeView, isSolid: boolean, number: number, vis
   return block.txIds.map((id) => printInfo(view, isSolid, id, visible));
 }
 
-/** wallet/getnodeinfo, the members a client may look at. */
+/** wallet/getnodeinfo: the members that clients may read. */
 export function printNodeInfo(view: NodeView): Json {
   const spell = (block: Block): string => `Num:${String(block.number)},ID:${block.id}`;
   return {

@@ -1,5 +1,5 @@
-// The chain: blocks, mempool, forks and the state behind them. Everything that changes it goes through one queue,
-// so a request never sees a half-executed transaction. Knows nothing of HTTP.
+// The chain: blocks, mempool, forks and state. Every change goes through one queue, so a request never sees a
+// half-executed transaction. Independent of HTTP.
 import { type Block, makeBlock, nextWitness } from './block.js';
 import { BroadcastError } from './errors.js';
 import { type Receipt, broadcastErrorOf, execute } from './execute.js';
@@ -23,17 +23,17 @@ const EXPIRY_AHEAD_MAX_MS = 86_400_000n;
 const TAPOS_BLOCKS = 65_536;
 const TX_BYTES_MAX = 500 * 1024;
 const BLOCK_BYTES_MAX = 2_000_000;
-/** Blocks that can be reverted; also how far behind a head or a solid head can be read. */
+/** Blocks that can be reverted; also the readable distance behind a head or a solid head. */
 export const UNDO_MIN = 64;
 
 export interface ChainOptions {
   readonly seed: string;
   readonly startMs: number;
-  /** Blocks behind the head whose state must stay readable. */
+  /** Blocks behind the head that must stay readable. */
   readonly reach: number;
-  /** SERVER_BUSY above this many pending transactions. TRON: 2 000. */
+  /** More pending transactions than this lead to SERVER_BUSY. TRON: 2 000. */
   readonly pendingMax: number;
-  /** Wall clock, ms; only for the timestamp of transactions the node builds. */
+  /** Wall clock, ms; only for the timestamp of transactions that the node builds. */
   readonly now: () => number;
 }
 
@@ -49,9 +49,9 @@ export class Chain {
   readonly included = new Map<string, Included>();
   readonly mempool = new Map<string, Tx>();
   forks = 0;
-  /** Time of the newest block ever made: a fork takes blocks back, not the time that went by meanwhile. */
+  /** Time of the newest block ever made: a fork reverts blocks, not the elapsed time. */
   private madeToMs = 0;
-  /** The next block is no earlier than this. */
+  /** Minimum time of the next block. */
   private notBeforeMs = 0;
   private tail: Promise<unknown> = Promise.resolve();
 
@@ -62,7 +62,7 @@ export class Chain {
     this.blocks = [genesis];
   }
 
-  /** Runs `work` alone on the chain, after everything asked for before it. */
+  /** Runs `work` exclusively, after all work queued earlier. */
   exclusively<T>(work: () => T | Promise<T>): Promise<T> {
     const result = this.tail.then(work);
     this.tail = result.catch(() => undefined);
@@ -73,20 +73,20 @@ export class Chain {
     return this.block(this.blocks.length - 1);
   }
 
-  /** The block of this number. Throws when there is none: ask `blocks` when that may be. */
+  /** Returns the block of this number. Throws if it does not exist; `blocks` returns undefined then. */
   block(number: number): Block {
     const block = this.blocks[number];
     if (block === undefined) throw new Error(`no block ${String(number)}`);
     return block;
   }
 
-  /** What a transaction or read works on, after block `after`. */
+  /** Returns the execution context of a transaction or read after block `after`. */
   context(state: State, after: Block = this.head, isBuilding = false): Context {
     const headMs = BigInt(after.timeMs);
     return { state, headMs, slot: headMs / BigInt(BLOCK_STEP_MS), isBuilding };
   }
 
-  /** Energy cycle (maintenance interval) at a time. */
+  /** Returns the energy cycle (maintenance interval) at a time. */
   private cycleAt(state: Reader, timeMs: number): bigint {
     const interval = parameter(state, 'getMaintenanceTimeInterval');
     return BigInt(timeMs - this.options.startMs + BLOCK_STEP_MS) / (interval > 0n ? interval : 1n) + 1n;
@@ -96,7 +96,7 @@ export class Chain {
     return BigInt(`0x${this.block(0).id.slice(-8)}`);
   }
 
-  /** What contracts see of an existing block: constant calls run on the head. */
+  /** Returns a block's data as contracts see it: constant calls run on the head. */
   infoOf(state: Reader, block: Block): BlockInfo {
     return {
       number: BigInt(block.number),
@@ -124,19 +124,19 @@ export class Chain {
     return Math.max(next, Math.ceil(this.notBeforeMs / BLOCK_STEP_MS) * BLOCK_STEP_MS);
   }
 
-  /** Begins the life of a filled genesis state: pending changes are journaled from here on. */
+  /** Opens the journal after the genesis state is complete: later changes can be reverted. */
   begin(): void {
     this.store.open(1);
   }
 
-  /** Takes a transaction into the mempool. Throws BroadcastError with the node's code and text. */
+  /** Accepts a transaction into the mempool. Throws BroadcastError with the node's code and message. */
   async broadcast(tx: Tx): Promise<void> {
     if (this.mempool.size > this.options.pendingMax) throw new BroadcastError('SERVER_BUSY', 'Server busy.');
     await this.admit(tx, this.nextInfo());
     this.mempool.set(tx.id, tx);
   }
 
-  /** Checks and executes a transaction on the store's newest layer. TRON: Manager.pushTransaction's order. */
+  /** Checks and executes a transaction on the store's newest layer, in the order of TRON's Manager.pushTransaction. */
   private async admit(tx: Tx, block: BlockInfo): Promise<Receipt> {
     checkSignatures(this.store, tx);
     this.checkReference(tx);
@@ -174,7 +174,7 @@ export class Chain {
       throw new BroadcastError('TRANSACTION_EXPIRATION_ERROR', 'Transaction expired');
   }
 
-  /** Makes one block of what the mempool holds; what cannot be in it any more is dropped without a word. */
+  /** Makes one block from the mempool. Silently drops transactions that are no longer valid. */
   async mine(): Promise<Block> {
     const parent = this.head;
     const info = this.nextInfo();
@@ -206,14 +206,14 @@ export class Chain {
   }
 
   /**
-   * Makes a block no earlier than `fromMs`, as if nobody had made one in the slots before, of what is pending and of
-   * `transactions`. Throws BroadcastError when one of them cannot be in it; the block is made all the same.
+   * Makes a block no earlier than `fromMs`, as if the slots before were missed, from the mempool and `transactions`.
+   * Throws BroadcastError if one of them is invalid; the block is made nevertheless.
    */
   async mineFrom(fromMs: number, transactions: readonly Tx[]): Promise<Block> {
     this.notBeforeMs = fromMs;
     for (const tx of transactions) this.mempool.set(tx.id, tx);
     const block = await this.mine();
-    // What was left out is refused anew, with the reason.
+    // Broadcasts the omitted ones again to get the error.
     for (const tx of transactions) if (!this.included.has(tx.id)) await this.broadcast(tx);
     return block;
   }
@@ -227,12 +227,12 @@ export class Chain {
     }
   }
 
-  /** Executes transactions anew as pending, in order; those that no longer hold are dropped. */
+  /** Executes transactions again as pending, in order, and drops those that are no longer valid. */
   private async pend(list: readonly Tx[]): Promise<void> {
     for (const tx of list) if ((await this.tryAdmit(tx, this.nextInfo())) !== undefined) this.mempool.set(tx.id, tx);
   }
 
-  /** Drops the newest `depth` blocks. Their transactions return to the mempool, or are lost with `drop`. */
+  /** Reverts the newest `depth` blocks. Their transactions return to the mempool, or are lost with `drop`. */
   async fork(depth: number, drop: boolean): Promise<{ readonly dropped: readonly Block[] }> {
     const most = Math.min(this.store.depth - 1, this.head.number);
     if (depth < 1 || depth > most) throw new RangeError(`depth must be from 1 to ${String(most)}`);
@@ -243,7 +243,7 @@ export class Chain {
       const block = this.blocks.pop();
       if (block === undefined || !this.store.undo()) throw new Error('fork went past what can be undone');
       dropped.unshift(block);
-      // TRON: blocks are made in slots of the wall clock, so those that replace others later are later too.
+      // TRON: slots follow the wall clock, so replacement blocks have later times than the reverted ones.
       this.madeToMs = Math.max(this.madeToMs, block.timeMs);
       for (const id of [...block.txIds].reverse()) {
         const known = this.included.get(id);
@@ -259,7 +259,7 @@ export class Chain {
     return { dropped };
   }
 
-  /** Forgets pending transactions, all or the named ones, as a node that dropped or lost them. */
+  /** Removes pending transactions, all or the named ones, as a node that lost them would. Returns their count. */
   async evict(ids: readonly string[] | null): Promise<number> {
     const keep = ids === null ? [] : [...this.mempool.values()].filter((tx) => !ids.includes(tx.id));
     const gone = this.mempool.size - keep.length;
@@ -267,7 +267,7 @@ export class Chain {
     return gone;
   }
 
-  /** Applies `change` to every state, past and pending, and executes the mempool again on top of it. */
+  /** Applies `change` to every past and pending state, then executes the mempool again. */
   async replay(queue: readonly Tx[], change: () => void): Promise<void> {
     this.store.undo();
     this.mempool.clear();
@@ -276,7 +276,7 @@ export class Chain {
     await this.pend(queue);
   }
 
-  /** Sets chain parameters at once, as a committee decision that has always held. */
+  /** Sets chain parameters in all states, as a committee decision that was always in force. */
   async setParameters(change: Readonly<Record<string, bigint>>): Promise<void> {
     await this.replay([...this.mempool.values()], () => {
       const next = { ...parametersAt(this.store), ...change };
@@ -289,21 +289,21 @@ export class Chain {
     });
   }
 
-  /** Others stake, or take their stake back: whole TRX staked for energy on the whole chain, as it is from now on. */
+  /** Sets the TRX that the whole chain stakes for energy, as if others had staked or unstaked. Applies from now on. */
   async setEnergyWeight(trx: bigint): Promise<void> {
     await this.replay([...this.mempool.values()], () => {
       forceEnergyWeight(this.store, trx - totalsAt(this.store).ENERGY);
     });
   }
 
-  /** Sets one value of the state at once, in every past state too. */
+  /** Sets one value in the current and every past state. */
   async setValue(entry: readonly [string, unknown]): Promise<void> {
     await this.replay([...this.mempool.values()], () => {
       this.store.force(...entry);
     });
   }
 
-  /** The energy cycle at the head, for values that carry it. */
+  /** The energy cycle at the head. */
   get cycle(): bigint {
     return this.cycleAt(this.store, this.head.timeMs);
   }

@@ -1,4 +1,4 @@
-// Constant calls, energy estimates and the building of contract calls. TRON: TriggerConstantContractServlet,
+// Constant calls, energy estimates and unsigned contract calls. TRON: TriggerConstantContractServlet,
 // EstimateEnergyServlet, TriggerSmartContractServlet, Wallet.callConstantContract.
 import { accountAt } from './accounts.js';
 import { keccak256 } from './address.js';
@@ -23,8 +23,8 @@ const CONSTANT_ENERGY = 100_000_000n;
 const SUN_PER_TRX = 1_000_000n;
 
 /**
- * The call a body describes. A selector overrides data; an odd-length parameter shifts the whole by a nibble.
- * Only a constant call may leave the contract out: it then simulates a deployment of `data`.
+ * Returns the call that a body describes. A selector overrides data; an odd-length parameter shifts the whole by a
+ * nibble. Only a constant call may omit the contract: it then simulates a deployment of `data`.
  */
 function callOf(request: Request, isConstant: boolean): Message {
   const { body, source, visible } = request;
@@ -46,7 +46,7 @@ function callOf(request: Request, isConstant: boolean): Message {
   return { ...message, data: data.toLowerCase() };
 }
 
-/** Runs a call on what the port sees, keeping nothing. Throws NodeError for what cannot be run. */
+/** Runs a call on the state visible at the port and discards its changes. Throws NodeError if it cannot run. */
 export async function runConstant(
   view: NodeView,
   context: Context,
@@ -70,10 +70,10 @@ export async function runConstant(
   throw new NodeError(`org.tron.core.vm.program.${result.halt.exception}`, result.halt.message);
 }
 
-/** `result` of an answer that failed before or in the VM. */
+/** The `result` of an answer that failed before or in the VM. */
 function failureOf(error: unknown, visible: boolean): Json {
   const isValidation = error instanceof NodeError && error.javaClass === VALIDATE_CLASS;
-  // TRON: the servlet turns double quotes of the message into single ones.
+  // TRON: the servlet replaces double quotes of the message with single ones.
   const message = (error instanceof Error ? error.message : String(error)).replaceAll('"', "'");
   const text = isValidation ? message : `class ${javaClassOf(error)} : ${message}`;
   return {
@@ -99,7 +99,9 @@ export async function triggerConstant(view: NodeView, isSolid: boolean, request:
   }
 }
 
-/** Runs a call as the transaction that the answer shows, whose id its internal transactions and creations carry. */
+/**
+ * Runs a call as the transaction that the answer shows: its internal transactions and creations derive from that id.
+ */
 async function constantAnswer(
   view: NodeView,
   context: Context,
@@ -123,7 +125,7 @@ async function constantAnswer(
   };
 }
 
-/** wallet/estimateenergy: the lowest fee limit that succeeds, found in steps of 1 TRX. */
+/** wallet/estimateenergy: the lowest successful fee limit, in steps of 1 TRX. */
 export async function estimateEnergy(view: NodeView, isSolid: boolean, request: Request): Promise<Json> {
   const { visible } = request;
   try {
@@ -138,8 +140,8 @@ export async function estimateEnergy(view: NodeView, isSolid: boolean, request: 
 }
 
 /**
- * java-tron's search over fee limits, 1 TRX apart at best, beginning at no more than three times what was used.
- * TRON, measured: 27 841 used gives 34 802.
+ * Follows java-tron's binary search over fee limits with a precision of 1 TRX. It starts at no more than three times
+ * the used energy. TRON, measured: 27 841 used gives 34 802.
  */
 function requiredEnergy(context: Context, used: bigint): bigint {
   const price = parameter(context.state, 'getEnergyFee') || 100n;
@@ -153,7 +155,9 @@ function requiredEnergy(context: Context, used: bigint): bigint {
   return (high + price - 1n) / price;
 }
 
-/** wallet/triggersmartcontract: a view function is run at once, anything else becomes an unsigned transaction. */
+/**
+ * wallet/triggersmartcontract: runs a view function immediately, and returns an unsigned transaction for anything else.
+ */
 export async function triggerSmart(view: NodeView, request: Request): Promise<Json> {
   const { visible } = request;
   try {
@@ -207,7 +211,7 @@ export function printContract(context: Context, address: string | undefined, vis
   );
 }
 
-/** wallet/getcontractinfo: the code that runs and the dynamic-energy state. */
+/** wallet/getcontractinfo: the runtime code and the dynamic-energy state. */
 export function printContractInfo(
   context: Context,
   address: string | undefined,

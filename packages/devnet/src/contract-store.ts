@@ -1,4 +1,4 @@
-// What the chain keeps of a smart contract besides its account: settings, code, storage, dynamic-energy state.
+// State of a smart contract besides its account: settings, code, storage, dynamic-energy state.
 import { parameter } from './parameters.js';
 import type { Message } from './schema.js';
 import type { Reader, State } from './state.js';
@@ -15,17 +15,17 @@ export interface Contract {
   readonly trxHash: string;
 }
 
-/** TRON's dynamic energy: how busy a contract was in its last cycle and what its calls cost extra, in 1/10 000. */
+/** TRON's dynamic energy: a contract's usage in its last cycle, and the surcharge on its calls in 1/10 000. */
 export interface EnergyState {
   readonly used: bigint;
   readonly factor: bigint;
   readonly cycle: bigint;
-  /** True for a factor that neither use nor idleness changes. No real contract has one. */
+  /** True for a fixed factor that usage does not change. No real contract has one. */
   readonly isHeld?: boolean;
 }
 
 export const FACTOR_ONE = 10_000n;
-/** The highest factor that a local chain takes: +10 000 %. */
+/** Upper bound of the factor on a local chain: +10 000 %. */
 export const FACTOR_MAX = 100n * FACTOR_ONE;
 const OWNED_TOKENS_KEY = 'p:ownedTokens';
 
@@ -45,7 +45,7 @@ export function putCode(state: State, address: string, code: Uint8Array): void {
   state.put(`c:${address}`, code);
 }
 
-/** Storage is keyed by address and 64-hex slot, valued by the shortest hex of the word. */
+/** Key of a storage slot: address and 64-hex slot. The value is the word's shortest hex. */
 export function slotKey(address: string, slot: string): string {
   return `s:${address}${slot}`;
 }
@@ -59,7 +59,7 @@ export function energyStateEntry(address: string, value: EnergyState): readonly 
   return [`e:${address}`, value];
 }
 
-/** A token whose owner's acts the control port carries out, and the private key of its owner in hex. */
+/** A token with its owner's private key (hex), for owner transactions by the control port. */
 export interface OwnedToken {
   readonly address: string;
   readonly key: string;
@@ -73,7 +73,7 @@ export function ownedTokensAt(state: Reader): readonly OwnedToken[] {
   return (state.get(OWNED_TOKENS_KEY) as readonly OwnedToken[] | undefined) ?? [];
 }
 
-/** The dynamic-energy state of a contract, brought up to cycle `cycle`. TRON: ContractStateCapsule.catchUpToCycle. */
+/** Returns the dynamic-energy state of a contract, advanced to `cycle`. TRON: ContractStateCapsule.catchUpToCycle. */
 export function energyStateAt(state: Reader, address: string, cycle: bigint): EnergyState {
   const last = state.get(`e:${address}`) as EnergyState | undefined;
   if (last?.isHeld === true) return { ...last, used: last.cycle === cycle ? last.used : 0n, cycle };

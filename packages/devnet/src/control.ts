@@ -1,4 +1,4 @@
-// The control port: what an experiment does to the chain from outside, which no client of a real node could.
+// The control port: interventions of a test or experiment that no client of a real node could make.
 import { type Handler, Port, passThrough } from './http.js';
 import type { Chain } from './chain.js';
 import { endpoints } from './endpoints.js';
@@ -17,7 +17,7 @@ export interface Control {
   readonly chain: Chain;
   readonly nodes: readonly NodeView[];
   readonly faults: Faults;
-  /** The whole chain as JSON text, to be loaded again. */
+  /** Serialises the whole chain as JSON for a later load. */
   readonly dump: () => string;
 }
 
@@ -51,7 +51,7 @@ async function setEnergyWeight(chain: Chain, body: Parameters<Handler>[0]['body'
   return { before, after: trx };
 }
 
-/** Sets a contract's dynamic energy factor, and whether it is held from now on; each stays as it is unless given. */
+/** Sets a contract's dynamic energy factor and fixes or releases it. Omitted members stay unchanged. */
 async function setEnergyFactor(chain: Chain, body: JsonNode): Promise<Json> {
   const address = addressFrom(body, 'address');
   if (contractAt(chain.store, address) === undefined) throw new RangeError('no such contract');
@@ -64,7 +64,7 @@ async function setEnergyFactor(chain: Chain, body: JsonNode): Promise<Json> {
   return { energy_factor: factor, hold: isHeld };
 }
 
-/** Moves a node's heads, or changes what it keeps. */
+/** Moves a node's heads, or changes the receipts that it stores. */
 function setNode(chain: Chain, nodes: readonly NodeView[], body: Parameters<Handler>[0]['body']): Json {
   const view = nodes[Number(integerOf(member(body, 'index')) ?? 0n)];
   if (view === undefined) throw new RangeError('no such node');
@@ -78,7 +78,7 @@ function setNode(chain: Chain, nodes: readonly NodeView[], body: Parameters<Hand
   return { ...view.settings };
 }
 
-/** One block for each entry: a time that it is not earlier than, and transactions in hex as `broadcasthex` takes them. */
+/** Makes one block for each entry: its minimum time, and transactions in hex as `broadcasthex` takes them. */
 async function mineEach(chain: Chain, entries: readonly JsonNode[]): Promise<Json> {
   if (entries.length > MINE_MAX) throw new RangeError(`blocks must be at most ${String(MINE_MAX)}`);
   const made: Json[] = [];
@@ -92,7 +92,7 @@ async function mineEach(chain: Chain, entries: readonly JsonNode[]): Promise<Jso
   return { ...(headOf(chain) as Record<string, Json>), blocks: made };
 }
 
-/** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
+/** Returns the control port's handlers by path. Errors are `{"Error": …}`, as at a node. */
 function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, Handler> {
   const table: Record<string, Handler> = {
     status: () => ({
@@ -141,7 +141,7 @@ function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, H
   };
   const [first] = nodes;
   return new Map([
-    // The first node's own endpoints once more, past every fault: for whoever needs the truth meanwhile.
+    // The first node's own endpoints, unaffected by faults, for tests that need the true state.
     ...(first === undefined ? [] : endpoints(first, false)),
     ...Object.entries(table).map(([path, handler]): [string, Handler] => [
       path,

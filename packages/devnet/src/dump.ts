@@ -1,5 +1,5 @@
-// A whole chain as text and back: blocks, transactions, mempool and state with its journal, so a loaded chain can
-// fork and answer for past blocks as the dumped one could.
+// Serialises and restores a whole chain: blocks, transactions, mempool, state and journal. A restored chain can fork
+// and answer for past blocks like the original.
 import type { Block } from './block.js';
 import { Chain, type ChainOptions, type Included } from './chain.js';
 import type { StoreImage } from './state.js';
@@ -18,10 +18,10 @@ interface Image {
   readonly store: StoreImage;
 }
 
-/** A dump that cannot be loaded; the message says why. */
+/** A dump that cannot be loaded; the message gives the reason. */
 class DumpError extends Error {}
 
-// JSON has no bigint, no bytes, no undefined: each becomes a one-member object nothing else uses.
+// JSON has no bigint, bytes or undefined: each becomes an object with one reserved member.
 function pack(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const original = this[key];
   if (typeof original === 'bigint') return { $n: original.toString() };
@@ -38,7 +38,7 @@ function unpack(_key: string, value: unknown): unknown {
   return value;
 }
 
-/** JSON.parse drops undefined, so the marker is put back by hand where a journal holds "was absent". */
+/** Restores undefined where a journal holds "was absent": JSON.parse would drop it. */
 function absent(value: unknown): unknown {
   return typeof value === 'object' && value !== null && '$u' in value ? undefined : value;
 }
@@ -57,7 +57,7 @@ export function dumpChain(chain: Chain): string {
   return JSON.stringify(image, pack);
 }
 
-/** The chain a dump holds. Its seed and start replace those of `options`. Throws DumpError. */
+/** Restores a chain from a dump. The dump's seed and start replace those of `options`. Throws DumpError. */
 export function loadChain(text: string, options: ChainOptions): Chain {
   let image: Image;
   try {

@@ -1,4 +1,4 @@
-// Which path of which port is answered by what. The solid port has only what the real node has there.
+// The handlers of each port's paths. The solid port has only the paths that the real node has there.
 import { accountAt, indexKey } from './accounts.js';
 import { BUILDERS, buildDeployment, buildSystem } from './builders.js';
 import {
@@ -36,17 +36,17 @@ import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
 
 type Table = Record<string, Handler>;
 
-/** A request read as one of the node's own messages. Throws the parse error the node gives. */
+/** Parses a request as one of the node's messages. Throws the node's parse error. */
 function asked(type: string, { body, source, visible }: Request): Message {
   return mergeJson(type, body, source, visible);
 }
 
-/** `value` of a request as hex bytes. */
+/** The `value` of a request as hex bytes. */
 function hexValue(request: Request): string {
   return text(asked('BytesMessage', request), 'value');
 }
 
-/** `value` as an address: the node rewrites it by hand when visible, and reads hex otherwise. */
+/** The `value` as an address. The node parses it by hand if visible, and reads hex otherwise. */
 function addressValue(request: Request): string | undefined {
   return request.visible ? looseAddress(request.body, 'value', true) : hexValue(request) || undefined;
 }
@@ -197,7 +197,7 @@ async function broadcastJson(view: NodeView, request: Request): Promise<Json> {
   return (await push(view, tx, request.visible)) ?? { result: true, txid: tx.id };
 }
 
-/** Broadcasts; undefined on success, else the refusal as the node prints it. */
+/** Broadcasts. Returns undefined on success, otherwise the refusal as the node prints it. */
 async function push(view: NodeView, tx: Tx, visible: boolean): Promise<Record<string, Json> | undefined> {
   try {
     await view.chain.broadcast(tx);
@@ -222,7 +222,7 @@ async function broadcastHex(view: NodeView, request: Request): Promise<Json> {
   return { result: false, ...outcome, transaction: printJson({ visible: request.visible, ...printed }) };
 }
 
-/** Every endpoint of a port. Each runs alone on the chain: a read never sees half a transaction. */
+/** Returns every endpoint of a port. Each runs exclusively on the chain, so a read never sees half a transaction. */
 export function endpoints(view: NodeView, isSolid: boolean): Map<string, Handler> {
   const prefix = isSolid ? 'walletsolidity/' : 'wallet/';
   const tables = [accountReads(view, isSolid), blockReads(view, isSolid), transactionReads(view, isSolid)];

@@ -1,9 +1,9 @@
 // TRON's price of every opcode, as java-tron 4.8 charges it. TRON: EnergyCost.java, OperationRegistry.java, VM.java.
-// Never runs an opcode: it only says what one costs and which checks come before it.
+// Only prices opcodes and the checks before them; runs none.
 
-/** Where TRON's VM stopped: the Java exception, its text, and the result code the receipt shows. */
+/** A halt of TRON's VM: the Java exception, its message, and the result code on the receipt. */
 export class VmHalt {
-  /** Both names make @ethereumjs/evm treat this as a halt of the frame that consumes its energy. */
+  /** With both names @ethereumjs/evm treats this as a halt of the frame that consumes its energy. */
   readonly errorType = 'EVMError';
   readonly error: string = 'out of gas';
   constructor(
@@ -13,7 +13,7 @@ export class VmHalt {
   ) {}
 }
 
-/** TRON: a transfer that cannot be made ends a frame like any halt, but the transaction pays only what it used. */
+/** TRON: an impossible transfer ends a frame like any halt, but the transaction pays only for the energy it used. */
 export class TransferHalt extends VmHalt {
   override readonly error: string;
   constructor(
@@ -25,21 +25,21 @@ export class TransferHalt extends VmHalt {
   }
 }
 
-/** The whole transaction ran too long; unlike a VmHalt no calling contract can catch it. */
+/** The whole transaction ran too long. Unlike a VmHalt, no calling contract can catch it. */
 export class VmTimeout extends Error {}
 
-/** What a price may depend on: the stack, memory, and the running contract. */
+/** Inputs of a price: the stack, memory and the running contract. */
 export interface Frame {
-  /** How many values are on the stack. */
+  /** Number of values on the stack. */
   readonly height: number;
-  /** The n-th value from the top, 1 = top. */
+  /** Returns the n-th value from the top; 1 = top. */
   peek(n: number): bigint;
   readonly memoryBytes: number;
-  /** Set by pricing: bytes of memory the opcode will reach. */
+  /** Set by pricing: the memory in bytes that the opcode will reach. */
   memoryEnd: bigint;
   readonly energyLeft: bigint;
   hasSlot(slot: bigint): boolean;
-  /** True for an address with no account and no precompiled contract. */
+  /** True for an address without account and precompiled contract. */
   isDead(address: bigint): boolean;
 }
 
@@ -115,7 +115,10 @@ function exp(frame: Frame): bigint {
   return 10n + 10n * BigInt(exponent === 0n ? 0 : Math.ceil(exponent.toString(16).length / 2));
 }
 
-/** TRON: a slot that has a row, even one written zero by this transaction, costs 5 000; a new non-zero row 20 000. */
+/**
+ * TRON: writing a slot with a row costs 5 000, even a row set to zero in this transaction; a new non-zero row costs
+ * 20 000.
+ */
 function sstore(frame: Frame): bigint {
   return !frame.hasSlot(arg(frame, 1)) && arg(frame, 2) !== 0n ? 20_000n : 5_000n;
 }
@@ -132,7 +135,7 @@ function log(frame: Frame, op: number): bigint {
   return 375n + 375n * BigInt(op - 0xa0) + data + memoryPrice(frame, needs(arg(frame, 1), size), op);
 }
 
-/** The part of a call that is not passed on to the callee. */
+/** Returns the price of a call without the energy passed to the callee. */
 function call(hasValue: boolean, makesAccount: boolean, inAt = hasValue ? 4 : 3) {
   return (frame: Frame, op: number): bigint => {
     let energy = 40n;
@@ -213,7 +216,7 @@ define(0xfa, 'STATICCALL', 6, 1, call(false, false));
 define(0xfd, 'REVERT', 2, 0, range(0n, 1, 2));
 define(0xff, 'SUICIDE', 1, 0, ZERO);
 
-/** The opcodes that pass energy on to another frame. */
+/** Opcodes that pass energy to another frame. */
 export const CALLS: ReadonlySet<number> = new Set([0xd0, 0xf1, 0xf2, 0xf4, 0xfa]);
 export const CREATES: ReadonlySet<number> = new Set([0xf0, 0xf5]);
 
@@ -221,7 +224,9 @@ export function operationName(op: number): string {
   return OPERATIONS[op]?.name ?? 'INVALID';
 }
 
-/** Price of the opcode about to run, without what a call passes on. Throws VmHalt for what cannot run at all. */
+/**
+ * Returns the price of the next opcode, without energy that a call passes on. Throws VmHalt if the opcode cannot run.
+ */
 export function priceOf(op: number, frame: Frame): bigint {
   const operation = OPERATIONS[op];
   if (operation === undefined)

@@ -1,4 +1,4 @@
-// The ways a java-tron node refuses, each with the Java class its answers name.
+// The refusals of a java-tron node, each with the Java class in its answer.
 
 /** A refusal printed as `{"Error":"class <javaClass> : <message>"}`. */
 export class NodeError extends Error {
@@ -10,7 +10,7 @@ export class NodeError extends Error {
   }
 }
 
-/** An actuator's validate() said no. */
+/** Returns the refusal of an actuator's validate(). */
 export function validateError(message: string): NodeError {
   return new NodeError('org.tron.core.exception.ContractValidateException', message);
 }
@@ -25,7 +25,7 @@ export function nullPointer(message: string): NodeError {
 
 export const VALIDATE_CLASS = 'org.tron.core.exception.ContractValidateException';
 
-/** A broadcast refused: the code of `Return` and the exact text. */
+/** A refused broadcast: the code of `Return` and the exact message. */
 export class BroadcastError extends Error {
   constructor(
     readonly code: string,

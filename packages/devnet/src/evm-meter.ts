@@ -1,5 +1,5 @@
-// One contract run as TRON meters it: the price and penalty of every opcode, the steps it may take, what it called and
-// the addresses it made. Knows the shape of @ethereumjs/evm's frames, but starts none.
+// Metering of one contract run under TRON's rules: price and penalty of every opcode, step limit, calls and created
+// addresses. Depends on the shape of @ethereumjs/evm's frames, but starts none.
 import type { EVMResult } from '@ethereumjs/evm';
 import { type Account as EvmAccount, Address } from '@ethereumjs/util';
 import { accountAt } from './accounts.js';
@@ -10,15 +10,15 @@ import { type TronStateManager, tronAddress } from './evm-state.js';
 import { type InternalDraft, type InternalTransaction, InternalTransactions } from './internal-transactions.js';
 import type { Reader } from './state.js';
 
-/** A frame of the run: what it begins carries its hash. */
+/** A frame of the run. Hashes of its internal transactions derive from its hash. */
 interface OpenFrame {
   readonly hash: string;
-  /** Where its own internal transaction stands in the list; undefined for the root and for precompiled contracts. */
+  /** Index of its own internal transaction; undefined for the root and for precompiled contracts. */
   readonly index: number | undefined;
   readonly token: Token;
 }
 
-/** A TRC10 token that came with a call; none has id 0. */
+/** A TRC10 token sent with a call; id 0 means none. */
 interface Token {
   readonly id: string;
   readonly value: bigint;
@@ -27,18 +27,18 @@ const NO_TOKEN: Token = { id: '0', value: 0n };
 export interface VmRequest {
   readonly state: Reader;
   readonly caller: string;
-  /** The contract to call, or the address a deployment will have. */
+  /** The called contract, or the address of a deployment. */
   readonly contract: string;
   readonly isCreate: boolean;
   readonly data: Uint8Array;
   readonly value: bigint;
-  /** The TRC10 token the transaction brought. */
+  /** The TRC10 token sent with the transaction. */
   readonly token?: Token;
   readonly energyLimit: bigint;
   readonly txId: string;
   readonly block: { readonly number: bigint; readonly timeMs: bigint; readonly witness: string };
   readonly headMs: bigint;
-  /** Maintenance cycle for dynamic energy, and whether that is on. */
+  /** Maintenance cycle for dynamic energy, and its activation flag. */
   readonly cycle: bigint;
   readonly dynamicEnergy: boolean;
   readonly energyFee: bigint;
@@ -46,12 +46,12 @@ export interface VmRequest {
 }
 
 /**
- * Opcodes one transaction may run. Our choice: stands for java-tron's 80 ms of CPU, counted in steps so that the
- * same transaction always ends the same way; about half a second here.
+ * Opcodes that one transaction may run. This replaces java-tron's limit of 80 ms of CPU. Counting steps makes the
+ * outcome deterministic; the limit is about half a second here.
  */
 const STEPS_MAX = 500_000;
 const JUMP = 0x56;
-/** Precompiled contracts stand at the addresses from 1 to this. */
+/** Precompiled contracts have the addresses from 1 to this. */
 const PRECOMPILED_MAX = 9n;
 
 function isPrecompiled(address: Address): boolean {
@@ -63,7 +63,7 @@ const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([
   ...[0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff],
   ...[0xda, 0xdb, 0xdd, 0xde, 0xdf],
 ]);
-/** Those that may run in a static call unless they carry a value. */
+/** Opcodes that a static call may run unless they carry a value. */
 const CARRIERS: ReadonlySet<number> = new Set([0xd0, 0xf1]);
 
 export interface RunState {
@@ -101,7 +101,7 @@ export interface CreateMessage {
   depth: number;
 }
 
-/** One transaction's run: its limits, its count of steps, and what it saw. */
+/** One transaction's run: its limits, step count and observations. */
 export class Run {
   steps = 0;
   penalty = 0n;
@@ -109,7 +109,7 @@ export class Run {
   readonly usedBy = new Map<string, bigint>();
   readonly internal = new InternalTransactions();
   private readonly frames: OpenFrame[] = [];
-  /** What the call that is about to begin brings. */
+  /** The token of the call that is about to begin. */
   private brought: (Token & { readonly from: string; readonly to: string }) | undefined;
   readonly addresses = new WeakMap<CreateMessage, Address>();
 
@@ -119,8 +119,8 @@ export class Run {
   ) {}
 
   /**
-   * A message begins. TRON: every call and creation within a transaction is an internal transaction, library code's by
-   * the contract to itself; a call of a precompiled contract is none, whatever it carries.
+   * Called when a message begins. TRON: every call and creation within a transaction is an internal transaction. A call
+   * of library code appears as a call of the contract to itself. A call of a precompiled contract never is one.
    */
   enter(message: CallMessage): void {
     if (message.depth === 0) {
@@ -152,24 +152,24 @@ export class Run {
     this.frames.push({ hash, index, token });
   }
 
-  /** The TRC10 token that came with the running frame's call. */
+  /** The TRC10 token sent with the running frame's call. */
   get token(): Token {
     return this.frames.at(-1)?.token ?? NO_TOKEN;
   }
 
-  /** Runs `call`, whose frame gets a token: moved within it, so that its failure takes the token back. */
+  /** Runs `call` with a token. The token moves inside the call's frame, so a failed call returns it. */
   async bringing(token: NonNullable<Run['brought']>, call: () => Promise<void>): Promise<void> {
     this.brought = token;
     await call();
     this.brought = undefined;
   }
 
-  /** Notes what the running frame begins. */
+  /** Records an internal transaction of the running frame. */
   note(draft: InternalDraft): InternalTransaction {
     return this.internal.add(this.frames.at(-1)?.hash ?? this.request.txId, draft);
   }
 
-  /** Names the address of the creation that just began. */
+  /** Sets the address of the creation that just began. */
   created(address: string): void {
     const index = this.frames.at(-1)?.index;
     const creation = index === undefined ? undefined : this.internal.list[index];
@@ -226,14 +226,16 @@ function outOfEnergy(run: RunState, op: number, energy: bigint, penalty: bigint)
   );
 }
 
-/** Prices the opcode, charges the penalty, reserves what a call passes on; the EVM then deducts what is returned. */
+/**
+ * Prices the opcode, charges the penalty, and reserves the energy of a call. The EVM then deducts the returned amount.
+ */
 export function meter(run: Run, state: RunState): bigint {
   const op = state.opCode;
   const { interpreter } = state;
   interpreter.initialEnergy ??= state.gasLeft;
   interpreter.user ??= tronAddress(state.env.address);
   interpreter.factor ??= run.factorOf(interpreter.user);
-  // Judged at jumps, which every endless run makes, so the text names the same opcode each time.
+  // Checked at jumps, which every endless run makes, so the message always names the same opcode.
   if (++run.steps > STEPS_MAX && (op === JUMP || run.steps > 2 * STEPS_MAX))
     throw new VmTimeout(`CPU timeout for '${operationName(op)}' operation executing`);
   const frame = new EnergyMeter(run, state);
@@ -279,7 +281,7 @@ function checkLegal(run: Run, state: RunState, op: number, frame: Frame): void {
     );
 }
 
-/** TRON derives contract addresses from the transaction, CREATE2 ones with 41 where Ethereum has ff. */
+/** Returns a contract's address. TRON derives it from the transaction; CREATE2 uses 41 where Ethereum has ff. */
 export function generatedAddress(run: Run, message: CreateMessage): Address {
   const known = run.addresses.get(message);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// What TRON's own opcodes do, and those of Ethereum that do otherwise on TRON: self-destruction, TRC10 tokens, stake held
-// and delegated by contracts. TRON: OperationActions, Program. Prices are in energy.ts.
+// TRON's own opcodes, and Ethereum opcodes that behave differently on TRON: self-destruct, TRC10 tokens, stake of
+// contracts. TRON: OperationActions, Program. Prices are in energy.ts.
 import { Address } from '@ethereumjs/util';
 import { accountAt, newAccount, putAccount } from './accounts.js';
 import type { Actuator } from './actuators.js';
@@ -15,13 +15,13 @@ import type { Message } from './schema.js';
 import { canBeInherited, delegate, freeze, inherit, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
 import { Overlay } from './state.js';
 
-/** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's own. */
+/** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's implementation. */
 type Action = (run: Run, state: RunState, original: () => Promise<void>) => void | Promise<void>;
 
 const ADDRESS_MASK = (1n << 160n) - 1n;
 const LONG_MAX = (1n << 63n) - 1n;
 const STIPEND = 2_300n;
-/** No resource there is. TRON: Common.ResourceCode.UNRECOGNIZED. */
+/** An invalid resource. TRON: Common.ResourceCode.UNRECOGNIZED. */
 const UNRECOGNIZED = 127;
 
 function addressOf(word: bigint): string {
@@ -37,13 +37,13 @@ function contextOf(run: Run): Context {
   return { state: run.vmState.top, headMs, slot: headMs / 3_000n };
 }
 
-/** @ethereumjs/evm keeps the running contract's balance beside the state; what changed it here must be read again. */
+/** Re-reads the running contract's balance, of which @ethereumjs/evm holds a copy, after a change here. */
 async function refresh(run: Run, state: RunState): Promise<void> {
   const account = await run.vmState.getAccount(state.env.address);
   if (account !== undefined) state.env.contract = account;
 }
 
-/** A refused action is caught in the VM: the contract goes on and sees 0. */
+/** The VM catches a refused action: the contract continues and sees 0. */
 function isRefused(act: () => void): boolean {
   try {
     act();
@@ -60,7 +60,7 @@ function resourceName(word: bigint): string {
   return RESOURCE_NAMES[Number(BigInt.asUintN(32, word))] ?? 'UnknownType';
 }
 
-/** Does with the contract's stake what an account does by a transaction. Returns what acting gave; undefined: refused. */
+/** Runs a staking actuator for the contract. Returns the result; `released` is undefined after a refusal. */
 function stake(
   run: Run,
   actuator: Actuator,
@@ -82,7 +82,7 @@ function stake(
   return { internal, released: refused ? undefined : released };
 }
 
-/** FREEZEBALANCEV2 and UNFREEZEBALANCEV2: amount and resource in, 1 or 0 out. */
+/** FREEZEBALANCEV2 and UNFREEZEBALANCEV2: take amount and resource, return 1 or 0. */
 function ownStake(actuator: Actuator, note: string, field: string): Action {
   return async (run, state) => {
     const resource = state.stack.pop();
@@ -101,7 +101,7 @@ function ownStake(actuator: Actuator, note: string, field: string): Action {
   };
 }
 
-/** DELEGATERESOURCE and UNDELEGATERESOURCE: receiver, amount and resource in, 1 or 0 out; never locked. */
+/** DELEGATERESOURCE and UNDELEGATERESOURCE: take receiver, amount and resource, return 1 or 0. Never locked. */
 function othersStake(actuator: Actuator, note: string): Action {
   return (run, state) => {
     const resource = state.stack.pop();
@@ -118,7 +118,7 @@ function othersStake(actuator: Actuator, note: string): Action {
   };
 }
 
-/** An amount out of long range is refused, as any that is not positive. */
+/** Returns the amount, or 0 outside the long range, so that the actuator refuses it. */
 function amountOf(word: bigint): bigint {
   return word > LONG_MAX ? 0n : word;
 }
@@ -131,7 +131,7 @@ const withdraw: Action = async (run, state) => {
   const self = selfOf(state);
   const { internal, released } = stake(
     run,
-    // TRON (WithdrawExpireUnfreezeProcessor): nothing to withdraw is no failure of a contract's.
+    // TRON (WithdrawExpireUnfreezeProcessor): for a contract, withdrawing nothing is not a failure.
     { check: () => undefined, act: (context, message) => withdrawUnfrozen.act(context, message) },
     { caller: self, to: self, value: 0n, note: 'withdrawExpireUnfreeze' },
     { owner_address: self },
@@ -141,7 +141,9 @@ const withdraw: Action = async (run, state) => {
   state.stack.push(released ?? 0n);
 };
 
-/** SUICIDE: everything goes to the named account, which is made if it is none; to itself, everything is gone. */
+/**
+ * SUICIDE: transfers everything to the given account and creates it if needed. With itself as heir, everything is lost.
+ */
 const selfDestruct: Action = async (run, state) => {
   const self = selfOf(state);
   const context = contextOf(run);
@@ -174,7 +176,7 @@ function halt(state: RunState, message: string): TransferHalt {
   return new TransferHalt(message, state.env.depth === 0);
 }
 
-/** CALL: TRON lets no contract pay itself, and ends it instead. */
+/** CALL: TRON halts a contract that pays itself. */
 const call: Action = (_run, state, original) => {
   const { _store: store, _len: height } = state.stack;
   const [to = 0n, value = 0n] = [store[height - 2], store[height - 3]];
@@ -183,7 +185,7 @@ const call: Action = (_run, state, original) => {
   return original();
 };
 
-/** CALLTOKEN: a call that brings a TRC10 token instead of TRX. */
+/** CALLTOKEN: a call that sends a TRC10 token instead of TRX. */
 function callToken(plainCall: (state: RunState) => Promise<void>): Action {
   return async (run, state) => {
     const { stack } = state;
@@ -236,7 +238,7 @@ const isContract: Action = (run, state) => {
   state.stack.push(isOne ? 1n : 0n);
 };
 
-/** The opcodes that act otherwise than @ethereumjs/evm's, by code. `plainCall` is its own CALL. */
+/** Returns the opcodes that differ from @ethereumjs/evm's, by code. `plainCall` is its CALL. */
 export function tronOperations(plainCall: (state: RunState) => Promise<void>): ReadonlyMap<number, Action> {
   return new Map<number, Action>([
     [0xd0, callToken(plainCall)],

@@ -1,5 +1,5 @@
-// The state manager @ethereumjs/evm works on: TRON accounts, code and storage over a stack of overlays.
-// It never writes to the chain itself; the caller commits the bottom overlay when the transaction stands.
+// The state manager for @ethereumjs/evm: TRON accounts, code and storage over a stack of overlays. It never writes to
+// the chain; the caller commits the bottom overlay after a successful transaction.
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common';
 import { type Account as EvmAccount, type Address, KECCAK256_NULL, createAccount } from '@ethereumjs/util';
 import { accountAt, becomingContract, deleteAccount, newAccount, putAccount } from './accounts.js';
@@ -15,7 +15,7 @@ export function tronAddress(address: Address): string {
   return '41' + Buffer.from(address.bytes).toString('hex');
 }
 
-// The EVM asks for an account, and with it the hash of its code, many times a call; code never changes in place.
+// The EVM reads an account with its code hash many times per call; code never changes in place.
 const codeHashes = new WeakMap<Uint8Array, Uint8Array>();
 
 function hashOf(code: Uint8Array): Uint8Array {
@@ -32,10 +32,10 @@ function hexOf(bytes: Uint8Array): string {
 
 export class TronStateManager implements StateManagerInterface {
   private stack: Overlay[];
-  /** Contracts being made in this transaction, by address, with their maker: their accounts exist before their code. */
+  /** Contracts created in this transaction with their creators, by address: their accounts exist before their code. */
   readonly creating = new Map<string, string>();
 
-  /** A TRC10 token that moves once the state of the frame it belongs to is open. */
+  /** A TRC10 token to move once the state of its frame is open. */
   atCheckpoint: { readonly from: string; readonly to: string; readonly id: string; readonly value: bigint } | undefined;
 
   constructor(
@@ -45,14 +45,14 @@ export class TronStateManager implements StateManagerInterface {
     this.stack = [new Overlay(parent)];
   }
 
-  /** The state as the running frame sees it. */
+  /** The state that the running frame sees. */
   get top(): State {
     const top = this.stack.at(-1);
     if (top === undefined) throw new Error('the overlay stack is never empty');
     return top;
   }
 
-  /** Writes everything into `target`; slots that ended at zero are removed, as TRON's repository does. */
+  /** Writes all changes into `target`. Removes slots that ended at zero, as TRON's repository does. */
   commitTo(target: State): void {
     const bottom = this.stack[0];
     bottom?.commit({
@@ -83,7 +83,7 @@ export class TronStateManager implements StateManagerInterface {
     } else if (this.creating.has(tron)) {
       putAccount(this.top, { ...newAccount(tron, 'contract', this.headMs), balance: account.balance });
     } else if (account.balance > 0n) {
-      // A call by itself never makes an account; TRX arriving at an unused address does.
+      // A call alone never creates an account; TRX sent to an unused address does.
       putAccount(this.top, { ...newAccount(tron, 'normal', this.headMs), balance: account.balance });
     }
     return Promise.resolve();
@@ -120,7 +120,10 @@ export class TronStateManager implements StateManagerInterface {
     return Promise.resolve(value === undefined || value === '' ? EMPTY : Buffer.from(value, 'hex'));
   }
 
-  /** Whether a slot has a row: TRON prices SSTORE by that, and a row written in this transaction stays one at zero. */
+  /**
+   * Returns true if a slot has a row, on which TRON bases SSTORE's price. A row written in this transaction remains at
+   * zero.
+   */
   hasSlot(address: Address, slot: bigint): boolean {
     return this.top.get(slotKey(tronAddress(address), slot.toString(16).padStart(64, '0'))) !== undefined;
   }

@@ -1,5 +1,5 @@
-// Runs contracts on @ethereumjs/evm with TRON's prices, dynamic energy, addresses and refusals.
-// Works on a state it is given and never decides whether the result is kept.
+// Runs contracts on @ethereumjs/evm with TRON's prices, dynamic energy, addresses and refusals. Works on a given state;
+// the caller decides if the changes are kept.
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common';
 import { type EVM, type EVMResult, type EVMRunCallOpts, createEVM } from '@ethereumjs/evm';
 import { Address } from '@ethereumjs/util';
@@ -18,23 +18,23 @@ import { tronOperations } from './evm-operations.js';
 import { TronStateManager } from './evm-state.js';
 import type { InternalTransaction } from './internal-transactions.js';
 
-/** One log as the node prints it: the contract's 20 bytes, topics and data, all hex. */
+/** One log as the node prints it: the contract's 20 bytes, topics and data, in hex. */
 export interface Log {
   readonly address: string;
   readonly topics: readonly string[];
   readonly data: string;
 }
 export interface VmResult {
-  /** SUCCESS, REVERT, OUT_OF_ENERGY, … as a receipt shows it. */
+  /** Result code on the receipt: SUCCESS, REVERT, OUT_OF_ENERGY, … */
   readonly result: string;
-  /** The Java exception behind a failure that is no revert. */
+  /** The Java exception of a failure other than a revert. */
   readonly halt?: { readonly exception: string; readonly message: string };
   readonly energyUsed: bigint;
   readonly penalty: bigint;
   readonly output: string;
   readonly logs: readonly Log[];
   readonly internal: readonly InternalTransaction[];
-  /** Energy each contract used before penalties, for its dynamic-energy state. */
+  /** Energy that each contract used before penalties, for its dynamic-energy state. */
   readonly usedBy: ReadonlyMap<string, bigint>;
   readonly deleted: readonly string[];
   readonly vmState: TronStateManager;
@@ -57,15 +57,15 @@ interface OpEntry {
   opHandler: (run: RunState, common: Common) => void | Promise<void>;
   gasHandler: (run: RunState, gas: bigint) => bigint;
 }
-/** The members of the EVM that are replaced; they are private in its types but stable within the pinned version. */
+/** The replaced members of the EVM. They are private in its types, but stable within the pinned version. */
 interface EvmInside {
   _opcodeMap: OpEntry[];
   _generateAddress: (message: CreateMessage) => Promise<Address>;
 }
 
 /**
- * An EVM with TRON's rules that can be handed one run after another. Building one takes about 2 ms, more than most
- * calls, so it is kept until a run is cut short and leaves its journal open.
+ * A reusable EVM with TRON's rules. Creating one takes about 2 ms, more than most calls. It is discarded when a run is
+ * cut short and leaves its journal open.
  */
 class Machine {
   private run: Run | undefined;
@@ -126,7 +126,7 @@ class Machine {
   }
 }
 
-/** Machines at rest, by chain id. A run takes one out, so two at once never share. */
+/** Idle machines by chain id. A run removes its machine, so concurrent runs never share one. */
 const resting = new Map<bigint, Machine>();
 
 const EVM_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
@@ -154,7 +154,7 @@ function haltOf(run: Run, error: unknown): { exception: string; message: string;
   return { exception: 'Program$OutOfEnergyException', message, result: 'OUT_OF_ENERGY' };
 }
 
-/** Runs one message. The result's `vmState` holds the changes; on anything but SUCCESS it is to be dropped. */
+/** Runs one message. The result's `vmState` holds the changes; discard it unless the result is SUCCESS. */
 export async function runVm(request: VmRequest): Promise<VmResult> {
   const vmState = new TronStateManager(request.state, request.headMs);
   const run = new Run(request, vmState);
@@ -232,7 +232,7 @@ function blockOf(request: VmRequest): object {
   };
 }
 
-/** An address as logs of constant calls show it with visible: base58check of its 20 bytes. */
+/** Prints a log's address for constant calls: base58check of its 20 bytes if visible. */
 export function logAddress(hex20: string, visible: boolean): string {
   return visible ? base58OfHex(hex20) : hex20;
 }

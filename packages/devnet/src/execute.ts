@@ -1,5 +1,5 @@
-// Executes one transaction on a state: bandwidth, fees, the contract, the receipt. All or nothing: the caller
-// commits the overlay only when this returns. TRON: Manager.processTransaction.
+// Executes one transaction on a state: bandwidth, fees, contract and receipt. Atomic: the caller commits the overlay
+// only when this returns. TRON: Manager.processTransaction.
 import { accountAt } from './accounts.js';
 import {
   type Actuator,
@@ -35,9 +35,9 @@ export const ACTUATORS: Readonly<Record<string, Actuator>> = {
   UnDelegateResourceContract: undelegate,
 };
 
-/** What a transaction did, kept with it for gettransactioninfobyid. */
+/** Effects of a transaction, stored for gettransactioninfobyid. */
 export interface Receipt {
-  /** SUCCESS, or a contract's way of failing: what `ret` shows. */
+  /** SUCCESS, or the code of a contract's failure: the value of `ret`. */
   readonly contractRet: string;
   readonly fee: bigint;
   readonly netUsage: bigint;
@@ -59,7 +59,7 @@ function createsAccount(context: Context, tx: Tx): boolean {
   return isTransfer && accountAt(context.state, text(tx.body, 'to_address')) === undefined;
 }
 
-/** Turns an actuator's refusal into what broadcasttransaction says. */
+/** Converts an actuator's refusal into the error of broadcasttransaction. */
 export function broadcastErrorOf(error: unknown): unknown {
   if (!(error instanceof NodeError)) return error;
   return error.javaClass === VALIDATE_CLASS
@@ -67,7 +67,7 @@ export function broadcastErrorOf(error: unknown): unknown {
     : new BroadcastError('CONTRACT_EXE_ERROR', `Contract execute error : ${error.message}`);
 }
 
-/** Executes `tx`. Throws BroadcastError (or a NodeError to be turned into one) when it cannot be in a block. */
+/** Executes `tx`. Throws BroadcastError (or a NodeError to convert) if it cannot be in a block. */
 export async function execute(context: Context, tx: Tx, block: BlockInfo): Promise<Receipt> {
   if (!isOfItsType(tx)) throw new NodeError(VALIDATE_CLASS, `contract type error, expected type [${tx.type}]`);
   const bytes = BigInt(tx.size) + RESULT_BYTES_MAX;

@@ -1,4 +1,4 @@
-// Wrong blocks of a misbehaving node: some that nobody made yet, and some larger than they are.
+// Wrong blocks of a faulty node: blocks ahead of the chain, and blocks that are padded.
 import { makeBlock, type Block } from './block.js';
 import { printBlock, printInfos } from './chain-reads.js';
 import type { Request, Response } from './http.js';
@@ -6,15 +6,15 @@ import { integerOf, member, printJson } from './json.js';
 import type { NodeView } from './node-view.js';
 import { buildTx, printTx } from './transactions.js';
 
-/** Between two blocks of the main network. */
+/** Block interval of the main net. */
 const SLOT_MS = 3_000;
-/** The accounts of made-up payments. */
+/** Accounts of fabricated payments. */
 const PAYER = `41${'11'.repeat(20)}`;
 const RECEIVER = `41${'22'.repeat(20)}`;
 
 /**
- * The answer of a node whose head is `blocks` ahead of the chain: to a question for the head, or for one of the blocks
- * that it has made up, empty and linked to the chain's own head. undefined for any other question.
+ * Returns the answer of a node whose head is `blocks` ahead of the chain. Covers requests for the head and for the
+ * fabricated blocks, which are empty and linked to the chain's head. Returns undefined for any other request.
  */
 export function aheadOf(view: NodeView, isSolid: boolean, request: Request, blocks: number): Response | undefined {
   const top = view.top(isSolid);
@@ -30,7 +30,10 @@ export function aheadOf(view: NodeView, isSolid: boolean, request: Request, bloc
   return { status: 200, body: printJson(printBlock(view, last, true, request.visible)) };
 }
 
-/** The receipts of the block that is so many before the one asked for; undefined when there is none, or another question. */
+/**
+ * Returns the receipts of a block `blocks` earlier than the requested one. Returns undefined if that block does not
+ * exist, or for another request.
+ */
 export function otherReceipts(
   view: NodeView,
   isSolid: boolean,
@@ -44,10 +47,10 @@ export function otherReceipts(
   return { status: 200, body: printJson(printInfos(view, isSolid, number, request.visible)) };
 }
 
-/** Made-up payments as text, by how they are asked for; as many as were ever needed. */
+/** Fabricated payments as text, by output form; grows as needed. */
 const payments: Record<'hex' | 'visible', string[]> = { hex: [], visible: [] };
 
-/** A block's answer with as many made-up payments more as make it `bytes` long; any other answer as it is. */
+/** Pads a block's answer with fabricated payments to `bytes`. Returns any other answer unchanged. */
 export function filled(response: Response, visible: boolean, bytes: number): Response {
   const { body } = response;
   if (body.length >= bytes || !body.startsWith('{') || !body.includes('"block_header"')) return response;

@@ -1,9 +1,9 @@
-// What a node says to a broadcast when it is set to refuse, or to lie about it. Never touches the chain.
+// Refusals of and false answers to broadcasts. Never changes the chain.
 import type { Request, Response } from './http.js';
 import { member, printJson, textOf } from './json.js';
 import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
 
-/** The codes of a refusal with the node's own texts. TRON: GrpcAPI.Return.response_code, Wallet.broadcastTransaction. */
+/** Refusal codes with the node's own messages. TRON: GrpcAPI.Return.response_code, Wallet.broadcastTransaction. */
 export const REFUSALS = {
   SIGERROR: 'Validate signature error: permission error',
   CONTRACT_VALIDATE_ERROR: 'Contract validate error : delegateBalance must be less than or equal to available balance',
@@ -24,7 +24,7 @@ export const REFUSAL_CODES = Object.keys(REFUSALS) as Refusal[];
 
 const BROADCASTS = new Set(['wallet/broadcasttransaction', 'wallet/broadcasthex']);
 
-/** The transaction of a broadcast; undefined for any other request and for one that cannot be read. */
+/** Returns the transaction of a broadcast; undefined for other requests and for an unreadable one. */
 export function broadcastOf(request: Request): Tx | undefined {
   if (!BROADCASTS.has(request.path)) return undefined;
   try {
@@ -36,13 +36,13 @@ export function broadcastOf(request: Request): Tx | undefined {
   }
 }
 
-/** The answer of a node that took the transaction. */
+/** Returns the answer of a node that accepted the transaction. */
 export function acceptance(request: Request, tx: Tx): Response {
   if (request.path !== 'wallet/broadcasthex') return { status: 200, body: printJson({ result: true, txid: tx.id }) };
   return withTransaction(request, tx, { result: true, code: 'SUCCESS', txid: tx.id, message: '' });
 }
 
-/** The answer of a node that refused it. */
+/** Returns the answer of a node that refused it. */
 export function refusal(request: Request, tx: Tx, code: Refusal): Response {
   const isHex = request.path === 'wallet/broadcasthex';
   const text = REFUSALS[code];
@@ -51,7 +51,7 @@ export function refusal(request: Request, tx: Tx, code: Refusal): Response {
   return withTransaction(request, tx, { result: false, code, txid: tx.id, message });
 }
 
-/** broadcasthex prints the transaction it was given beside its answer. */
+/** broadcasthex prints its transaction next to the answer. */
 function withTransaction(request: Request, tx: Tx, answer: Record<string, string | boolean>): Response {
   const { visible: _visible, ...printed } = printTx(tx, request.visible);
   const transaction = printJson({ visible: request.visible, ...printed });

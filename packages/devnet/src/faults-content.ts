@@ -1,5 +1,5 @@
-// Answers made wrong: nonsense instead of JSON, and JSON that says something else than the chain. Changes an answer
-// only, never the chain.
+// Falsified answers: garbage instead of JSON, and JSON that contradicts the chain. Changes answers only, never the
+// chain.
 import { createHash } from 'node:crypto';
 import type { Block } from './block.js';
 import type { Response } from './http.js';
@@ -18,7 +18,7 @@ import {
 } from './faults-receipts.js';
 import { type Json, type JsonNode, printJson, readJson } from './json.js';
 
-/** How an answer's content is wrong. */
+/** Ways in which an answer's content can be wrong. */
 export const WRONGS = [
   'empty',
   'other-id',
@@ -37,7 +37,7 @@ export const WRONGS = [
 ] as const;
 export type Wrong = (typeof WRONGS)[number];
 
-/** 200 with something that is no answer; `pick` chooses which. */
+/** Returns status 200 with garbage; `pick` selects the variant. */
 export function garbageOf(real: Response, pick: number): Response {
   const bodies = [
     real.body.slice(0, Math.floor(real.body.length / 2)),
@@ -52,7 +52,7 @@ export function garbageOf(real: Response, pick: number): Response {
   return { status: 200, body: bodies[pick % bodies.length] ?? '' };
 }
 
-/** The answer as fields, or a list as a list; undefined when it is neither, or empty, or a refusal. */
+/** Parses an answer as an object or a list of objects. Returns undefined if it is neither, empty, or a refusal. */
 function contentOf(response: Response): Fields | readonly Fields[] | undefined {
   if (response.status !== 200) return undefined;
   const plain = plainOf(readJson(response.body));
@@ -69,7 +69,7 @@ function answerOf(content: Json): Response {
   return { status: 200, body: printJson(content) };
 }
 
-/** A read value as it is printed again; integers stay exact. */
+/** Converts a parsed value for printing; integers stay exact. */
 export function plainOf(node: JsonNode): Json {
   switch (node.kind) {
     case 'object':
@@ -90,26 +90,26 @@ export function plainOf(node: JsonNode): Json {
 
 const integer = (value: Json | undefined): bigint | undefined => (typeof value === 'bigint' ? value : undefined);
 
-/** Another id, made of the first one alone; the id of a block goes on beginning with its number. */
+/** Derives another id from an id. A block's id keeps the prefix with its number. */
 function otherId(id: string, isBlock: boolean): string {
   const other = createHash('sha256').update(`other ${id}`).digest('hex');
   return isBlock ? id.slice(0, 16) + other.slice(16) : other;
 }
 
-/** Flips a bit in the middle of hex digits. */
+/** Flips a bit in the middle of a hex string. */
 function flipped(hex: string): string {
   const at = Math.floor(hex.length / 2);
   return hex.slice(0, at) + (Number.parseInt(hex[at] ?? '0', 16) ^ 1).toString(16) + hex.slice(at + 1);
 }
 
-/** By what an answer is wrong: the members put into it, how far a time is off, the one transaction that is meant. */
+/** Parameters of a falsification: replacement members, time offset, affected transaction. */
 interface Measure {
   readonly replace: Fields;
   readonly ms: number;
   readonly txId?: string | undefined;
 }
 
-/** The answer with `wrong` done to it; undefined when nothing in it can be wrong in this way. */
+/** Returns the answer falsified by `wrong`; undefined if that is not applicable. */
 export function wronged(real: Response, wrong: Wrong, by: Measure): Response | undefined {
   const content = contentOf(real);
   if (content === undefined) return undefined;
@@ -122,7 +122,7 @@ function wrongedOne(fields: Fields, wrong: Wrong, by: Measure): Fields | undefin
   return isMeant ? WRONG_WAYS[wrong](fields, by) : undefined;
 }
 
-/** A block's receipts: none, one less, or those that are meant wrong as a receipt by itself would be. */
+/** Falsifies a block's receipts: empty list, one missing, or the affected ones falsified individually. */
 function wrongedList(list: readonly Fields[], wrong: Wrong, by: Measure): readonly Fields[] | undefined {
   if (wrong === 'empty') return [];
   if (wrong === 'short') return without(list, by.txId);
@@ -135,7 +135,7 @@ function wrongedList(list: readonly Fields[], wrong: Wrong, by: Measure): readon
   return count === 0 ? undefined : changed;
 }
 
-/** The answer of a node that knows nothing of one transaction; undefined when it has nothing to do with it. */
+/** Returns the answer of a node that does not know one transaction; undefined if the answer does not concern it. */
 export function withoutTransaction(real: Response, txId: string | undefined): Response | undefined {
   const content = contentOf(real);
   const changed = content === undefined ? undefined : hidden(content, txId);
@@ -185,7 +185,7 @@ const WRONG_WAYS: Record<Wrong, (fields: Fields, by: Measure) => Fields | undefi
   replace: (fields, { replace }) => ({ ...fields, ...replace }),
 };
 
-/** A block, or a receipt, of the right id with another time. */
+/** Shifts the time of a block or receipt; its id stays correct. */
 function atAnotherTime(fields: Fields, byMs: bigint): Fields | undefined {
   const header = object(fields['block_header']);
   const raw = object(header?.['raw_data']);
@@ -205,9 +205,9 @@ function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Field
 }
 
 /**
- * The answer as of a node whose newest blocks, those above number `base`, are others than the chain's: of the same
- * numbers and times, with other ids and nothing in them. undefined when the answer is about no such block. `twin`: the
- * other block of that number.
+ * Returns the answer of a node on another fork above block `base`. The fork's blocks have the same numbers and times,
+ * other ids and no transactions. Returns undefined if the answer concerns no such block. `twin` returns the fork's
+ * block of a number.
  */
 export function onAnotherFork(
   real: Response,
@@ -225,7 +225,7 @@ export function onAnotherFork(
   const other = twin(Number(number));
   if (other === undefined) return undefined;
   const { transactions: _none, ...rest } = fields;
-  // Its id is that of this header.
+  // The id is the hash of this header.
   const shown = raw['witness_address'];
   const witness = printAddress(other.witness, typeof shown === 'string' && shown.startsWith('T'));
   const ownRaw = { ...raw, parentHash: other.parent, txTrieRoot: other.txRoot, witness_address: witness };

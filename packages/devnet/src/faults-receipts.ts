@@ -1,4 +1,4 @@
-// Receipts made wrong, by themselves and in a block's list: something left out, something added. Works on read answers.
+// Falsified receipts, single and in a block's list: parts removed or added. Works on parsed answers.
 import type { Json } from './json.js';
 
 export type Fields = Record<string, Json>;
@@ -9,18 +9,18 @@ const isList = (value: Json | undefined): value is readonly Json[] => Array.isAr
 export const objects = (value: Json | undefined): Fields[] | undefined =>
   isList(value) ? value.flatMap<Fields>((item) => object(item) ?? []) : undefined;
 
-/** The id of a receipt or a transaction. */
+/** Returns the id of a receipt or a transaction. */
 export function idOf(fields: Fields): Json | undefined {
   return fields['id'] ?? fields['txID'];
 }
 
-/** The list without the one of this id, or without its last; undefined when nothing is left out. */
+/** Returns the list without the entry of this id, or without its last entry; undefined if nothing was removed. */
 export function without(list: readonly Fields[], txId: string | undefined): Fields[] | undefined {
   const left = txId === undefined ? list.slice(0, -1) : list.filter((each) => idOf(each) !== txId);
   return left.length === list.length ? undefined : left;
 }
 
-/** A block's answer without one of its transactions. */
+/** Returns a block's answer without one of its transactions. */
 export function shortBlock(block: Fields, txId: string | undefined): Fields | undefined {
   const { transactions, ...rest } = block;
   const left = without(objects(transactions) ?? [], txId);
@@ -28,7 +28,10 @@ export function shortBlock(block: Fields, txId: string | undefined): Fields | un
   return left.length === 0 ? rest : { ...rest, transactions: left };
 }
 
-/** The answer of a node that knows nothing of one transaction: a block, a receipt, a list of receipts, the transaction. */
+/**
+ * Returns the answer of a node that does not know one transaction: for a block, a receipt, a list of receipts or the
+ * transaction itself.
+ */
 export function hidden(answer: Fields | readonly Fields[], txId: string | undefined): Json | undefined {
   if (Array.isArray(answer)) return without(answer as readonly Fields[], txId);
   const fields = answer as Fields;
@@ -41,13 +44,13 @@ export function withoutInternal(receipt: Fields): Fields | undefined {
   return internal === undefined ? undefined : rest;
 }
 
-/** A log more than the transaction made. */
+/** Adds a log that the transaction did not emit. */
 export function withLog(receipt: Fields, log: Fields): Fields | undefined {
   if (receipt['receipt'] === undefined) return undefined;
   return { ...receipt, log: [...(objects(receipt['log']) ?? []), log] };
 }
 
-/** Every log with other members. */
+/** Replaces members of every log. */
 export function withOtherLogs(receipt: Fields, members: Fields): Fields | undefined {
   const logs = objects(receipt['log']);
   return logs === undefined ? undefined : { ...receipt, log: logs.map((log) => ({ ...log, ...members })) };

@@ -1,4 +1,4 @@
-// A fault as it is asked for: which calls, how it goes wrong, how often. Reads and checks; does nothing.
+// Parsing and validation of a fault rule: affected calls, kind of fault, frequency.
 import { createHash } from 'node:crypto';
 import { REFUSAL_CODES, type Refusal } from './faults-broadcast.js';
 import { WRONGS, plainOf, type Wrong } from './faults-content.js';
@@ -33,36 +33,39 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface FaultSpec {
   readonly kind: FaultKind;
-  /** 0 or 1; every node when absent. */
+  /** 0 or 1; every node if absent. */
   readonly node: number | undefined;
   readonly port: 'full' | 'solid' | undefined;
-  /** e.g. wallet/getaccount, or a beginning with `*` at its end; every path when absent. */
+  /** For example wallet/getaccount, or a prefix with a trailing `*`; every path if absent. */
   readonly path: string | undefined;
-  /** Only questions for blocks with their transactions, or only others; `getblock` is asked for both. */
+  /** Only requests for blocks with transactions, or only other ones; `getblock` serves both. */
   readonly detail: boolean | undefined;
-  /** Fires so many times at most. */
+  /** Maximum number of firings. */
   readonly times: number | undefined;
-  /** The first so many calls that are meant go well. */
+  /** Number of matching calls to pass before the first firing. */
   readonly skip: number;
-  /** The chance that a call which is meant goes wrong. */
+  /** Probability that a matching call fails. */
   readonly rate: number;
   readonly seed: string;
-  /** How long an answer is held back, or how far its time is off. */
+  /** Delay of an answer, or offset of its time. */
   readonly ms: number;
   readonly status: number;
-  /** A refusal's code; one chosen by chance when absent. */
+  /** Code of a refusal; random if absent. */
   readonly code: Refusal | undefined;
-  /** Depth of a fork, or how far behind. */
+  /** Depth of a fork, or lag in blocks. */
   readonly blocks: number;
-  /** Whether a fork loses its transactions. */
+  /** True if the fork loses its transactions. */
   readonly drop: boolean;
   readonly wrong: Wrong;
-  /** The one transaction that goes wrong, or is hidden; any one, or a block's last, when absent. */
+  /** The affected transaction; if absent any one, or a block's last. */
   readonly txId: string | undefined;
-  /** What a slow link carries in a second, and how large it finds every block's answer to be, in bytes. */
+  /** Throughput of a slow link per second, and the size to which every block's answer is padded, in bytes. */
   readonly bytesPerSec: number;
   readonly blockBytes: number;
-  /** The members that `wrong: replace` puts into an answer, `other-log` into its logs; the log that `extra-log` adds; the `key` of the parameter that `without-parameter` leaves out. */
+  /**
+   * Members that `wrong: replace` sets in an answer and `other-log` in its logs; the log that `extra-log` adds; the
+   * `key` of the parameter that `without-parameter` omits.
+   */
   readonly replace: Readonly<Record<string, Json>>;
 }
 
@@ -71,10 +74,10 @@ const COUNT_MAX = 1_000_000_000;
 const BLOCKS_MAX = 10_000;
 const BYTES_MAX = 64 * 1024 * 1024;
 const BYTES_PER_SEC = 500_000;
-/** Long enough for any client to give up. */
+/** Longer than any client waits. */
 const HOLD_MS = 60_000;
 const SLOW_MS = 2_000;
-/** How far a wrong time is off. */
+/** Default offset of a wrong time. */
 const TIME_OFF_MS = 600_000;
 const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   'timeout-before': HOLD_MS,
@@ -88,14 +91,17 @@ const MEMBERS = new Set([
   ...['wrong', 'replace', 'txId', 'bytesPerSec', 'blockBytes'],
 ]);
 
-/** Broadcasts reach the mempool whatever a node's heads are, so they are never answered from another head. */
+/**
+ * Returns true for broadcasts. They reach the mempool independent of a node's heads, so a shifted head never answers
+ * them.
+ */
 export function isHeldBack(path: string): boolean {
   return path.startsWith('wallet/broadcast');
 }
 
 const PATH = /^wallet(?:solidity)?\/[a-z0-9]+\*?$|^[a-z/]*\*$/;
 
-/** Reads a fault. Throws RangeError that names the member. */
+/** Parses a fault. Throws RangeError that names the invalid member. */
 export function readFault(json: JsonNode, nodes: number): FaultSpec {
   if (json.kind !== 'object') throw new RangeError('a fault is a JSON object');
   for (const name of json.fields.keys()) if (!MEMBERS.has(name)) throw new RangeError(`${name} is no part of a fault`);
@@ -104,7 +110,7 @@ export function readFault(json: JsonNode, nodes: number): FaultSpec {
   const replace = member(json, 'replace');
   if (replace !== undefined && replace.kind !== 'object') throw new RangeError('replace must be an object');
   const path = textOf(member(json, 'path'))?.replace(/^\/+/, '').toLowerCase();
-  // One that no node serves would make a fault that never fires.
+  // A path that no node serves would make a fault that never fires.
   if (path !== undefined && !PATH.test(path)) throw new RangeError(`${path} is no path of a node`);
   return {
     kind,
@@ -158,11 +164,11 @@ function rateOf(json: JsonNode): number {
   return Number.parseFloat(text);
 }
 
-/** Numbers from 0 to below 1, the same ones for the same seed. */
+/** Returns a generator of numbers in [0, 1), deterministic by seed. */
 export function seededRandom(seed: string): () => number {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0);
   return () => {
-    // mulberry32: short, and good enough to choose calls with.
+    // mulberry32: short, and random enough to select calls.
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);

@@ -1,5 +1,5 @@
-// Misbehaviour on request: rules that say which calls of which node go wrong, how, and how often; each counts how often
-// it was met and how often it fired. Holds no state of the chain.
+// Fault injection: rules select the calls of a node that fail, the kind of failure, and its frequency. Each rule counts
+// matches and firings. Holds no chain state.
 import { type Block, twinOf } from './block.js';
 import { endpoints } from './endpoints.js';
 import { type FaultKind, type FaultSpec, isHeldBack, readFault, seededRandom } from './faults-spec.js';
@@ -11,23 +11,23 @@ import { flagOf, type Json, type JsonNode, member, printJson } from './json.js';
 import { NodeView } from './node-view.js';
 
 const RULES_MAX = 1_000;
-/** Questions that one `stale` rule remembers. */
+/** Requests that one `stale` rule remembers. */
 const FIRST_MAX = 10_000;
 
 interface Rule {
   readonly id: number;
   readonly spec: FaultSpec;
   readonly random: () => number;
-  /** Head and solid head of every node when the rule came. */
+  /** Head and solid head of every node when the rule was added. */
   readonly tops: readonly { readonly head: number; readonly solid: number }[];
   readonly shadows: Map<string, Shadow>;
-  /** For `stale`: what each question was answered when it was first asked. */
+  /** For `stale`: the first answer to each request. */
   readonly first: Map<string, Response>;
   seen: number;
   fired: number;
 }
 
-/** A node as it would answer with other heads. */
+/** A view of a node with other heads. */
 interface Shadow {
   readonly view: NodeView;
   readonly handlers: ReadonlyMap<string, Handler>;
@@ -39,24 +39,24 @@ interface Call {
   readonly view: NodeView;
   readonly port: 'full' | 'solid';
   readonly request: Request;
-  /** Handles the request, once however often it is called. */
+  /** Handles the request once, even if it is called repeatedly. */
   readonly answer: () => Promise<Response>;
   readonly finalTo: () => number;
 }
 
-/** What a fault does to a call; undefined when there is nothing here that it could do. */
+/** Applies a fault to a call; returns undefined if it is not applicable. */
 type Act = (call: Call) => Promise<Response | 'cut' | undefined>;
 
 export class Faults {
   private rules: Rule[] = [];
   private readonly totals = new Map<FaultKind, number>();
   private nextId = 1;
-  /** The highest block that any node has called final. */
+  /** The highest block that any node has called solid. */
   private finalTo = 0;
 
   constructor(private readonly nodes: readonly NodeView[]) {}
 
-  /** Adds one rule, read from JSON. Throws RangeError with what is wrong. */
+  /** Adds one rule from JSON. Throws RangeError with the reason. */
   add(json: JsonNode): Json {
     if (this.rules.length >= RULES_MAX) throw new RangeError(`at most ${String(RULES_MAX)} faults`);
     const spec = readFault(json, this.nodes.length);
@@ -68,13 +68,13 @@ export class Faults {
     return printRule(rule);
   }
 
-  /** Takes one rule away, or all; the totals stay unless `counts` says otherwise. */
+  /** Removes one rule, or all; resets the totals only with `counts`. */
   clear(id: number | undefined, counts: boolean): void {
     if (counts) this.totals.clear();
     this.rules = id === undefined ? [] : this.rules.filter((rule) => rule.id !== id);
   }
 
-  /** Counts something that was done to the chain by hand. */
+  /** Counts a direct intervention in the chain. */
   count(kind: FaultKind, times = 1): void {
     if (times > 0) this.totals.set(kind, (this.totals.get(kind) ?? 0) + times);
   }
@@ -83,7 +83,7 @@ export class Faults {
     return { faults: this.rules.map(printRule), fired: Object.fromEntries(this.totals) };
   }
 
-  /** What stands before every endpoint of node `node`. */
+  /** Returns the interceptor for every endpoint of node `node`. */
   at(node: number): Intercept {
     return async (port, request, answer) => {
       const view = this.nodes[node];
@@ -95,7 +95,7 @@ export class Faults {
         if (!isMeant(rule.spec, node, port, request)) continue;
         rule.seen += 1;
         if (rule.seen <= rule.spec.skip || isUsedUp(rule) || rule.random() >= rule.spec.rate) continue;
-        // Taken before the fault is done, so that calls at the same time cannot use up more than there is.
+        // Counted before the fault is applied, so that concurrent calls cannot exceed the limit.
         rule.fired += 1;
         const result = await ACTS[rule.spec.kind]({
           rule,
@@ -135,7 +135,7 @@ function printRule({ id, spec, seen, fired }: Rule): Json {
 
 const hold = (ms: number): Promise<void> =>
   new Promise((resolve) => {
-    // A chain that ends waits for nobody.
+    // Unref: a pending delay must not keep an ending chain alive.
     setTimeout(resolve, ms).unref();
   });
 
@@ -240,7 +240,7 @@ const ACTS: Record<FaultKind, Act> = {
   },
 };
 
-/** The block of this number on a fork of the node's own that leaves the chain after `base`. */
+/** Returns the block of this number on a fork that leaves the chain after `base`. */
 function twinAt(view: NodeView, base: number, number: number): Block | undefined {
   const { chain } = view;
   if (number > chain.head.number) return undefined;
@@ -254,7 +254,7 @@ function codeOf(rule: Rule): (typeof REFUSAL_CODES)[number] {
   return code ?? REFUSAL_CODES[Math.floor(rule.random() * REFUSAL_CODES.length)] ?? 'OTHER_ERROR';
 }
 
-/** Answers as the node would with its heads elsewhere, as far back as past states can be read. */
+/** Answers as the node would with other heads, limited to readable past states. */
 async function fromShadow(
   { rule, node, port, view, request }: Call,
   behind: number,

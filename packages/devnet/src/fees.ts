@@ -1,4 +1,4 @@
-// Who pays for a transaction's bytes, signatures and memo: staked bandwidth, free bandwidth, or burned TRX.
+// Payment for a transaction's bytes, signatures and memo: staked bandwidth, free bandwidth, or burned TRX.
 import { type Account, accountAt, putAccount } from './accounts.js';
 import { base58OfHex } from './address.js';
 import { BroadcastError, NodeError } from './errors.js';
@@ -6,17 +6,17 @@ import { addTotals, parameter } from './parameters.js';
 import { increaseFree, limitOf, recovered, spend } from './resources.js';
 import type { State } from './state.js';
 
-/** What a transaction works on: its state, and the head block it is executed after. */
+/** Execution context: the state, and the head block before the execution. */
 export interface Context {
   readonly state: State;
   readonly headMs: bigint;
   /** headMs / 3000 */
   readonly slot: bigint;
-  /** True while a node builds an unsigned transaction, false when it is executed. */
+  /** True while a node builds an unsigned transaction, false during execution. */
   readonly isBuilding?: boolean;
 }
 
-/** What a transaction paid, as its receipt shows it. */
+/** Charges of a transaction, as on its receipt. */
 export interface Bill {
   netUsage: bigint;
   netFee: bigint;
@@ -30,7 +30,7 @@ export function exeError(message: string): NodeError {
   return new NodeError(EXE_CLASS, message);
 }
 
-/** Burns `sun` of an account's balance. Throws ContractExeException when it has less. */
+/** Burns `sun` of an account's balance. Throws ContractExeException if the balance is lower. */
 export function burn(context: Context, address: string, sun: bigint): void {
   const account = accountAt(context.state, address);
   if (account === undefined || account.balance < sun)
@@ -76,9 +76,9 @@ function useFree(context: Context, account: Account, bytes: bigint): boolean {
 }
 
 /**
- * Charges a transaction of `bytes` (serialized with signatures, plus 64) to its owner.
- * TRON: staked bandwidth, then free, then TRX for all of it; creating an account never uses free bandwidth.
- * Throws BroadcastError BANDWITH_ERROR, or the validate error for an owner that does not exist.
+ * Charges a transaction of `bytes` (serialised with signatures, plus 64) to its owner. TRON: staked bandwidth first,
+ * then free bandwidth, then TRX for all bytes. Account creation never uses free bandwidth. Throws BroadcastError
+ * BANDWITH_ERROR, or the validate error for an owner that does not exist.
  */
 export function chargeBandwidth(context: Context, owner: string, bytes: bigint, createsAccount: boolean): Bill {
   const bill: Bill = { netUsage: 0n, netFee: 0n, multiSignFee: 0n, memoFee: 0n };
@@ -107,7 +107,7 @@ export function chargeBandwidth(context: Context, owner: string, bytes: bigint, 
   return bill;
 }
 
-/** Charges the fees for more than one signature and for a memo. Throws BroadcastError BANDWITH_ERROR. */
+/** Charges the fees for additional signatures and for a memo. Throws BroadcastError BANDWITH_ERROR. */
 export function chargeExtras(
   context: Context,
   owner: string,

@@ -1,4 +1,4 @@
-// Typed access to the fields of a decoded message; an absent field reads as its proto3 default.
+// Typed access to fields of a decoded message; an absent field reads as its proto3 default.
 import type { Message } from './schema.js';
 
 export function text(message: Message, name: string): string {
@@ -25,13 +25,13 @@ export function sub(message: Message, name: string): Message | undefined {
   return typeof value === 'object' && !isList(value) ? value : undefined;
 }
 
-/** The messages of a repeated field. */
+/** Returns the messages of a repeated field. */
 export function list(message: Message, name: string): readonly Message[] {
   const value = message[name];
   return typeof value === 'object' && isList(value) ? (value as readonly Message[]) : [];
 }
 
-/** The strings (hex bytes) of a repeated field. */
+/** Returns the strings (hex bytes) of a repeated field. */
 export function texts(message: Message, name: string): readonly string[] {
   const value = message[name];
   return typeof value === 'object' && isList(value) ? (value as readonly string[]) : [];

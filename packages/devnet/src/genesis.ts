@@ -1,4 +1,4 @@
-// Reads a genesis file, naming exactly what is wrong with it, and fills the first state from it.
+// Parses a genesis file with precise error messages, and fills the initial state from it.
 import { readFileSync } from 'node:fs';
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { hexOfBase58, isPrivateKey, keccak256, sha256Hex } from './address.js';
@@ -26,18 +26,18 @@ export interface GenesisContract {
   readonly code: string;
   readonly abi: Message;
   readonly storage: readonly (readonly [string, string])[];
-  /** The dynamic energy factor that is held for it; undefined when its factor goes by its use. */
+  /** Fixed dynamic energy factor; undefined if usage determines the factor. */
   readonly energyFactor: bigint | undefined;
-  /** Private key of the account that owns it, 64 hex characters; for the owner's acts on the control port. */
+  /** Private key of the owner's account, 64 hex characters; for owner transactions by the control port. */
   readonly ownerKey: string | undefined;
 }
 export interface Genesis {
-  /** Time of block 1, ms; undefined when the file names none. */
+  /** Time of block 1, ms; undefined if the file has none. */
   readonly timestamp: number | undefined;
   readonly accounts: readonly { readonly address: string; readonly balance: bigint }[];
   readonly parameters: Readonly<Record<string, bigint>>;
   readonly contracts: readonly GenesisContract[];
-  /** TRC10 tokens, all of them issued. */
+  /** TRC10 tokens, fully issued. */
   readonly assets: readonly {
     readonly id: string;
     readonly name: string;
@@ -46,7 +46,7 @@ export interface Genesis {
   readonly source: string;
 }
 
-/** A genesis file that cannot be used; the message says where and why. */
+/** An invalid genesis file; the message gives place and reason. */
 class GenesisError extends Error {}
 
 function bad(where: string, why: string): never {
@@ -147,7 +147,7 @@ function assetIn(node: JsonNode, i: number): Genesis['assets'][number] {
   return { id: String(id), name: textOf(member(node, 'name')) ?? '', balances: held };
 }
 
-/** Reads a genesis out of JSON text. Throws GenesisError. */
+/** Parses a genesis from JSON text. Throws GenesisError. */
 export function parseGenesis(source: string): Genesis {
   let root: JsonNode;
   try {
@@ -190,7 +190,7 @@ export function readGenesis(file: string): Genesis {
   return parseGenesis(source);
 }
 
-/** A chain with block 0 from `genesis` and the empty block 1. */
+/** Creates a chain with block 0 from `genesis` and the empty block 1. */
 export async function chainFrom(genesis: Genesis, options: ChainOptions): Promise<Chain> {
   const chain = new Chain(options, genesisBlock(options.seed, contentOf(genesis)));
   const { store } = chain;
@@ -228,7 +228,7 @@ function issue(chain: Chain, { id, name, balances }: Genesis['assets'][number], 
   }
 }
 
-/** Runs a contract's constructor at genesis and keeps what it made. */
+/** Runs a contract's constructor at genesis and stores the contract. */
 async function deploy(chain: Chain, contract: GenesisContract, i: number): Promise<void> {
   const { store } = chain;
   const where = `contracts[${String(i)}]`;

@@ -1,4 +1,4 @@
-// A node's HTTP face: paths, methods, bodies, and the one function every request passes, where faults can be put.
+// A node's HTTP server: paths, methods, bodies, and one interceptor for every request, where faults are injected.
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { NodeError } from './errors.js';
 import { type Json, type JsonNode, JsonSyntaxError, flagOf, member, nodeOfQuery, printJson, readJson } from './json.js';
@@ -8,10 +8,10 @@ const BODY_MAX = 4 * 1024 * 1024;
 const BODY_WAIT_MS = 15_000;
 
 export interface Request {
-  /** e.g. wallet/getaccount */
+  /** For example wallet/getaccount. */
   readonly path: string;
   readonly body: JsonNode;
-  /** The body as sent, for the columns error texts name. */
+  /** The original body: error messages refer to its columns. */
   readonly source: string;
   readonly visible: boolean;
 }
@@ -21,7 +21,7 @@ export interface Response {
   readonly type?: string;
 }
 export type Handler = (request: Request) => Json | Promise<Json>;
-/** Stands before every endpoint of a port; may answer itself, wait, or change the answer. The seam for faults. */
+/** Runs before every endpoint of a port. It may answer itself, wait, or change the answer. Faults use it. */
 export type Intercept = (
   port: 'full' | 'solid',
   request: Request,
@@ -56,7 +56,7 @@ function readBody(message: IncomingMessage): Promise<string> {
   });
 }
 
-/** What the node prints for anything thrown while handling a request. */
+/** Returns the node's answer for an error thrown by a handler. */
 export function errorJson(error: unknown): Json {
   return { Error: `class ${javaClassOf(error)} : ${error instanceof Error ? error.message : String(error)}` };
 }
@@ -119,7 +119,7 @@ export class Port {
     else write(response, result);
   }
 
-  /** Listens on 127.0.0.1 (or `host`); resolves to the port taken. */
+  /** Listens on 127.0.0.1 (or `host`); resolves to the port number. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
@@ -159,6 +159,6 @@ function write(response: ServerResponse, { status, body, type }: Response): void
     'content-type': type ?? 'application/json;charset=utf-8',
     'content-length': Buffer.byteLength(body, 'utf8'),
   };
-  // A string leaves together with its headers in one system call; bytes would take two.
+  // A string is sent together with its headers in one system call; bytes would need two.
   response.writeHead(status, headers).end(body, 'utf8');
 }

@@ -1,29 +1,29 @@
-// What contracts do to others inside a transaction, as receipts show it, in the order of beginning.
-// TRON: InternalTransaction, Program.addInternalTx, ProgramResult.
+// Internal transactions of contracts, as receipts show them, in order of their beginning. TRON: InternalTransaction,
+// Program.addInternalTx, ProgramResult.
 import { keccak256 } from './address.js';
 
-/** A call between contracts, TRX or a token that one moved, stake that one froze or delegated. */
+/** A call between contracts, a transfer of TRX or a token, or a staking action. */
 export interface InternalTransaction {
   readonly hash: string;
   readonly caller: string;
-  /** Of a creation known only once its address is made. */
+  /** For a creation, set once its address is derived. */
   to: string;
-  /** sun; 0 where a token moved instead. Of a withdrawal known only afterwards. */
+  /** In sun; 0 if a token moved instead. For a withdrawal, set afterwards. */
   value: bigint;
-  /** TRC10 tokens that moved, by id: one by a call, every one by a self-destruction; absent when none could. */
+  /** Moved TRC10 tokens by id: one for a call, all for a self-destruct. Absent if no token can move. */
   readonly tokens?: readonly (readonly [string, bigint])[];
-  /** call, create, suicide, or what was done with stake: freezeBalanceV2ForEnergy, delegateResourceOfEnergy, … */
+  /** call, create, suicide, or a staking action: freezeBalanceV2ForEnergy, delegateResourceOfEnergy, … */
   readonly note: string;
   rejected: boolean;
 }
 
 export interface InternalDraft extends Pick<InternalTransaction, 'caller' | 'to' | 'value' | 'note'> {
-  /** Call data or init code, which the hash covers. */
+  /** Call data or init code, included in the hash. */
   readonly data?: Uint8Array;
   readonly tokens?: NonNullable<InternalTransaction['tokens']>;
 }
 
-/** The notes a node keeps without vm.saveFeaturedInternalTx. TRON: TransactionUtil.buildTransactionInfoInstance. */
+/** Notes that a node stores without vm.saveFeaturedInternalTx. TRON: TransactionUtil.buildTransactionInfoInstance. */
 export const TRANSFER_NOTES: ReadonlySet<string> = new Set(['call', 'create', 'suicide']);
 
 function int64(value: bigint): Buffer {
@@ -33,8 +33,8 @@ function int64(value: bigint): Buffer {
 }
 
 /**
- * TRON (InternalTransaction.getHash): parent's hash, receiver (none for a creation), data, value and nonce. The nonce
- * counts the internal transactions of the whole transaction from 1.
+ * TRON (InternalTransaction.getHash): hash of the parent's hash, receiver (empty for a creation), data, value and
+ * nonce. The nonce counts internal transactions over the whole transaction, from 1.
  */
 function hashOf(parent: string, { to, value, note, data }: InternalDraft, nonce: number): string {
   const receiver = note === 'create' ? '' : to;
@@ -46,7 +46,7 @@ function hashOf(parent: string, { to, value, note, data }: InternalDraft, nonce:
 export class InternalTransactions {
   readonly list: InternalTransaction[] = [];
 
-  /** Adds one that a frame began whose own hash is `parent`: the transaction's id at the root. */
+  /** Adds an internal transaction of a frame. `parent` is the frame's hash; at the root, the transaction's id. */
   add(parent: string, draft: InternalDraft): InternalTransaction {
     const { caller, to, value, note, tokens } = draft;
     const hash = hashOf(parent, draft, this.list.length + 1);
@@ -55,7 +55,7 @@ export class InternalTransactions {
     return added;
   }
 
-  /** Marks all from the one at `first`: a frame that fails rejects whatever was begun within it. */
+  /** Marks all from index `first` as rejected: a failed frame rejects everything that began in it. */
   rejectFrom(first: number): void {
     for (const each of this.list.slice(first)) each.rejected = true;
   }

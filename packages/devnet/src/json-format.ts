@@ -1,4 +1,4 @@
-// java-tron's JsonFormat: JSON into messages, with the texts of its parse errors, and messages back into JSON.
+// java-tron's JsonFormat: parses JSON into messages, with java-tron's error messages, and prints messages as JSON.
 import { Base58Error, base58OfHex, hexOfBase58 } from './address.js';
 import { NodeError, nullPointer, parseError } from './errors.js';
 import { type Json, type JsonNode, member, textOf } from './json.js';
@@ -14,18 +14,18 @@ import {
   isDefault,
 } from './schema.js';
 
-/** `line:column` of a node, as the tokenizer counts. */
+/** Returns `line:column` of a node, as java-tron's tokenizer counts. */
 function place(text: string, at: number): string {
   const before = text.lastIndexOf('\n', at - 1);
   const line = before < 0 ? 1 : text.slice(0, at).split('\n').length;
   return `${String(line)}:${String(at - before)}`;
 }
 
-/** Reads hex as java-tron's ByteArray.fromHexString: 0x and an odd length tolerated; null when it is not hex. */
+/** Parses hex like java-tron's ByteArray.fromHexString: accepts 0x and an odd length; returns null if it is not hex. */
 export function looseHex(text: string): string | null {
   const bare = text.startsWith('0x') || text.startsWith('0X') ? text.slice(2) : text;
   const even = bare.length % 2 === 0 ? bare : `0${bare}`;
-  // Through bytes, so that the result is a string of its own and no slice of the request's body.
+  // Copies through bytes: a slice would keep the request's whole body alive.
   return /^[0-9a-fA-F]*$/.test(even) ? Buffer.from(even, 'hex').toString('hex') : null;
 }
 
@@ -112,7 +112,8 @@ class Merger {
       return value;
     }
     if (node.kind !== 'string') throw this.fail(node, `Expected identifier. -${node.raw}`);
-    // TRON: a name all in lower case is read with its first letter raised, and the error names what was looked up.
+    // TRON: the first letter of an all-lower-case name is capitalised before the look-up, and the error shows that
+    // form.
     const name = /^[a-z]+$/.test(node.value) ? node.value.charAt(0).toUpperCase() + node.value.slice(1) : node.value;
     const value = enumValue(field.of, name);
     if (value === undefined)
@@ -121,7 +122,7 @@ class Merger {
   }
 }
 
-/** Reads a message out of JSON. `text` is the whole body, for positions. Throws NodeError. */
+/** Parses a message from JSON. `text` is the whole body, for positions. Throws NodeError. */
 export function mergeJson(type: string, node: JsonNode, text: string, visible: boolean): Message {
   return new Merger(text, visible).message(type, node);
 }
@@ -144,7 +145,7 @@ function printValue(field: Field, value: Value, visible: boolean): Json {
   }
 }
 
-/** Prints a message: fields in order of number, defaults omitted. */
+/** Prints a message: fields by number, defaults omitted. */
 export function printMessage(type: string, message: Message, visible: boolean): Json {
   const out: Record<string, Json> = {};
   for (const field of fieldsOf(type)) {
@@ -158,8 +159,8 @@ export function printMessage(type: string, message: Message, visible: boolean): 
 }
 
 /**
- * An address in a request the node reads by hand: base58 when visible (a wrong checksum reads as none), hex otherwise.
- * Throws the error the node prints for characters that belong to neither.
+ * Parses an address in a request that the node reads by hand: base58 if visible, otherwise hex. Returns undefined for a
+ * wrong checksum. Throws the node's error for characters outside both alphabets.
  */
 export function looseAddress(node: JsonNode, name: string, visible: boolean): string | undefined {
   const given = textOf(member(node, name));
@@ -177,7 +178,7 @@ export function looseAddress(node: JsonNode, name: string, visible: boolean): st
   return hex;
 }
 
-/** What BouncyCastle says of text that is no hex. */
+/** Returns BouncyCastle's error for text that is not hex. */
 export function notHex(): NodeError {
   return new NodeError(
     'org.bouncycastle.util.encoders.DecoderException',

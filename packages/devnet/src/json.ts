@@ -1,5 +1,5 @@
-// Reads and writes the JSON a java-tron node speaks: integers to 64 bits kept exact, every value knows the column
-// it stands at, because the node's own error texts name it. Never touches the chain.
+// Reads and writes JSON like a java-tron node: 64-bit integers stay exact, and every value knows its column, because
+// the node's error messages contain it. Independent of the chain.
 
 export type JsonNode =
   | {
@@ -12,16 +12,16 @@ export type JsonNode =
   | { readonly kind: 'string'; readonly at: number; readonly raw: string; readonly value: string }
   | { readonly kind: 'number' | 'true' | 'false' | 'null'; readonly at: number; readonly raw: string };
 
-/** A plain value the node prints; `bigint` is printed as a bare JSON number. */
+/** A printable value; `bigint` prints as a bare JSON number. */
 export type Json =
   string | number | bigint | boolean | null | Printed | readonly Json[] | { readonly [key: string]: Json | undefined };
 
-/** What was printed before, and is put into an answer as it is. */
+/** Text printed earlier, inserted into an answer verbatim. */
 export class Printed {
   constructor(readonly text: string) {}
 }
 
-/** Signals text that is not JSON; `at` is the offset of the first character that cannot be read. */
+/** Text that is not JSON; `at` is the offset of the first unreadable character. */
 export class JsonSyntaxError extends Error {
   constructor(
     readonly at: number,
@@ -102,7 +102,7 @@ class Reader {
     return { kind: 'array', at: start, raw: this.text.slice(start, this.at), items };
   }
 
-  /** Steps over a comma (false) or over the closing bracket (true). */
+  /** Consumes a comma (false) or the closing bracket (true). */
   private next(close: string): boolean {
     this.space();
     const c = this.text[this.at];
@@ -141,25 +141,25 @@ class Reader {
   }
 }
 
-/** Reads one JSON value. Throws JsonSyntaxError. */
+/** Parses one JSON value. Throws JsonSyntaxError. */
 export function readJson(text: string): JsonNode {
   return new Reader(text).document();
 }
 
-/** The member `name` of an object; undefined when the node is no object, lacks it, or holds null. */
+/** Returns the member `name`; undefined if the node is no object, lacks it, or holds null. */
 export function member(node: JsonNode | undefined, name: string): JsonNode | undefined {
   if (node?.kind !== 'object') return undefined;
   const found = node.fields.get(name);
   return found === undefined || found.kind === 'null' ? undefined : found;
 }
 
-/** What fastjson's getString gives: the text of a string, the raw text of anything else. */
+/** Like fastjson's getString: the text of a string, the raw text of anything else. */
 export function textOf(node: JsonNode | undefined): string | undefined {
   if (node === undefined) return undefined;
   return node.kind === 'string' ? node.value : node.raw;
 }
 
-/** A whole number given bare or in quotes; undefined when absent. Throws what fastjson's getLong throws. */
+/** Returns a bare or quoted integer; undefined if absent. Throws the error of fastjson's getLong. */
 export function integerOf(node: JsonNode | undefined): bigint | undefined {
   const text = textOf(node);
   if (text === undefined || text === '') return undefined;
@@ -167,13 +167,13 @@ export function integerOf(node: JsonNode | undefined): bigint | undefined {
   return BigInt(text);
 }
 
-/** True for `true` and, as fastjson does, for "true" and 1. */
+/** Returns true for `true` and, like fastjson, for "true" and 1. */
 export function flagOf(node: JsonNode | undefined): boolean {
   const text = textOf(node);
   return text !== undefined && (text.toLowerCase() === 'true' || text === '1');
 }
 
-/** Prints JSON with 64-bit integers bare; undefined members are left out. */
+/** Prints JSON with bare 64-bit integers; undefined members are omitted. */
 export function printJson(value: Json): string {
   if (typeof value === 'bigint') return value.toString();
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
@@ -192,7 +192,7 @@ function isList(value: readonly Json[] | Readonly<Record<string, Json | undefine
   return Array.isArray(value);
 }
 
-/** Builds an object node from a query string, for endpoints asked with GET: short numbers and booleans stand bare. */
+/** Builds an object node from a GET query: short numbers and booleans become bare values. */
 export function nodeOfQuery(query: URLSearchParams): JsonNode {
   const fields = new Map<string, JsonNode>();
   for (const [name, value] of query) {

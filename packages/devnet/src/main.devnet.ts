@@ -1,5 +1,5 @@
-// The process of the local chain: reads its options, listens, makes blocks, ends on SIGTERM or SIGINT.
-// Prints one JSON line on stdout once every port listens; anything wrong goes to stderr with exit code 1.
+// The local chain's process: parses options, listens, makes blocks, ends on SIGTERM or SIGINT. Prints one JSON line on
+// stdout once every port listens. Errors go to stderr with exit code 1.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Chain, type ChainOptions, BLOCK_STEP_MS, UNDO_MIN } from './chain.js';
@@ -12,7 +12,7 @@ import { Port } from './http.js';
 import { NodeView, saveInternalOf } from './node-view.js';
 import { runTokenCommand } from './token-command.js';
 
-/** Time of block 1 when nothing may depend on the wall clock: 2026-01-01T00:00:00Z. */
+/** Time of block 1 for runs independent of the wall clock: 2026-01-01T00:00:00Z. */
 const FIXED_START_MS = 1_767_225_600_000;
 
 const HELP = `devnet: a local TRON chain
@@ -96,7 +96,10 @@ function settingsFrom(args: readonly string[]): Settings {
   return { values, blockMs: integer('block-ms', values['block-ms'], 3_600_000), solidLag, second };
 }
 
-/** Chain time begins at the genesis's timestamp, else at the wall clock; fixed when a run is meant to be repeated. */
+/**
+ * Returns the start of chain time: the genesis's timestamp, otherwise the wall clock. A repeatable run has a fixed
+ * start.
+ */
 function startOf(settings: Settings, genesis: Genesis | null): { startMs: number; now: (() => number) | null } {
   const isRepeatable = settings.blockMs === 0 && settings.values.seed !== undefined;
   const at = genesis?.timestamp ?? (isRepeatable ? FIXED_START_MS : Date.now());
@@ -123,7 +126,10 @@ async function openChain(settings: Settings): Promise<Chain> {
   return chainFrom(genesis, options);
 }
 
-/** Makes a block every `blockMs`; a late one is followed at once, but never two at a time. Returns how to stop. */
+/**
+ * Makes a block every `blockMs`. A late block is followed immediately, but never by two at a time. Returns a function
+ * that stops it.
+ */
 function makeBlocks(chain: Chain, blockMs: number): () => void {
   if (blockMs === 0) return () => undefined;
   let isStopped = false;
@@ -145,20 +151,20 @@ function makeBlocks(chain: Chain, blockMs: number): () => void {
   };
 }
 
-/** A chain that runs and cannot go on is a bug, and says where. */
+/** A failure of a running chain is a bug: prints the stack. */
 function fail(error: unknown): void {
   process.stderr.write(`devnet: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);
 }
 
-/** Why it does not start: one line with the cause and what to change. */
+/** Prints a start-up failure on one line with cause and remedy. */
 function failStart(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`devnet: ${message.replace(/\s+/g, ' ').replace(/\.$/, '')}; --help lists the options.\n`);
   process.exit(1);
 }
 
-/** Throws UsageError with the option to change. */
+/** Listens on a port. Throws UsageError that names the option to change. */
 async function listenOn(port: Port, option: string, number: number, host: string): Promise<number> {
   try {
     return await port.listen(number, host);
@@ -223,7 +229,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  // From the first moment: a signal that nobody listens for does nothing to process 1.
+  // Installed from the start: process 1 ignores signals without a handler.
   let stop = (): void => process.exit(0);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
   const settings = settingsFrom(args);

@@ -1,4 +1,4 @@
-// One node's view of the chain: its own head (possibly behind), its own solid head, and which state a port reads.
+// One node's view of the chain: its own head (possibly behind), its solid head, and the state that each port reads.
 import type { Block } from './block.js';
 import type { Chain } from './chain.js';
 import type { Context } from './fees.js';
@@ -6,32 +6,32 @@ import { type Json, Printed, printJson } from './json.js';
 import { Overlay } from './state.js';
 
 /**
- * Which internal transactions a node keeps with its receipts. TRON: `none` without vm.saveInternalTx; `transfers`
- * without vm.saveFeaturedInternalTx, which leaves out what was done with stake.
+ * Internal transactions that a node stores with its receipts. TRON: `none` without vm.saveInternalTx; `transfers`
+ * without vm.saveFeaturedInternalTx, which omits staking actions.
  */
 const SAVE_INTERNAL = ['all', 'transfers', 'none'] as const;
 type SaveInternal = (typeof SAVE_INTERNAL)[number];
 
 export interface NodeSettings {
-  /** Blocks this node's head is behind the chain's; 0 = it makes and sees everything, mempool included. */
+  /** Blocks that this node's head is behind the chain's. With 0 it makes all blocks and sees the mempool. */
   behind: number;
-  /** Blocks the solid head is behind this node's head. */
+  /** Blocks that the solid head is behind this node's head. */
   solidLag: number;
   saveInternal: SaveInternal;
 }
 
-/** Reads one of `SAVE_INTERNAL`. Throws RangeError that names them. */
+/** Parses a `SAVE_INTERNAL` value. Throws RangeError with the valid ones. */
 export function saveInternalOf(given: string): SaveInternal {
   const found = SAVE_INTERNAL.find((one) => one === given);
   if (found === undefined) throw new RangeError(`save-internal must be one of ${SAVE_INTERNAL.join(', ')}`);
   return found;
 }
 
-/** Enough for the newest blocks, which every reader of the chain asks for again and again. */
+/** Enough for the newest blocks, which every reader of the chain requests repeatedly. */
 const PRINTED_MAX = 8;
 
 export class NodeView {
-  /** Transactions of blocks as text, the latest last. */
+  /** Printed transactions of blocks, most recently used last. */
   private readonly printed = new Map<string, Printed>();
 
   constructor(
@@ -47,12 +47,12 @@ export class NodeView {
     return this.chain.block(Math.max(0, this.head.number - this.settings.solidLag));
   }
 
-  /** The block a port's reads end at. */
+  /** Returns the newest block that a port can read. */
   top(isSolid: boolean): Block {
     return isSolid ? this.solid : this.head;
   }
 
-  /** What `print` makes of `key`, which must name all that it depends on; made once while it is asked for. */
+  /** Returns the cached output of `print`. `key` must identify everything the output depends on. */
   printedOnce(key: string, print: () => Json): Printed {
     const text = this.printed.get(key) ?? new Printed(printJson(print()));
     this.printed.delete(key);
@@ -64,7 +64,10 @@ export class NodeView {
     return text;
   }
 
-  /** What a port's reads see: the full port the pending state, the solid port the state at the solid block. */
+  /**
+   * Returns the context of a port's reads: the full port reads the pending state, the solid port the solid block's
+   * state.
+   */
   read(isSolid: boolean, isBuilding = false): Context {
     const { chain } = this;
     if (!isSolid && this.settings.behind === 0) return chain.context(new Overlay(chain.store), chain.head, isBuilding);

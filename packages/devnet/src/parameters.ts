@@ -1,7 +1,7 @@
-// The chain parameters (committee proposals) and the few running totals that are chain state.
+// Chain parameters (committee proposals) and the running totals of the chain.
 import type { Reader, State, Store } from './state.js';
 
-/** Defaults: those of the recorded private net; where it is silent, mainnet's, but nothing that needs a committee. */
+/** Defaults of the recorded private net, otherwise main net's; features that need a committee vote are off. */
 export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
   getMaintenanceTimeInterval: 21_600_000n,
   getAccountUpgradeCost: 9_999_000_000n,
@@ -87,7 +87,7 @@ export function parametersAt(state: Reader): Parameters {
   return state.get(PARAMETERS_KEY) as Parameters;
 }
 
-/** One parameter; one that was never set counts as 0. */
+/** Returns one parameter; 0 if it was never set. */
 export function parameter(state: Reader, key: string): bigint {
   return parametersAt(state)[key] ?? 0n;
 }
@@ -100,7 +100,7 @@ export function totalsAt(state: Reader): Totals {
   return (state.get(TOTALS_KEY) as Totals | undefined) ?? { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n, burned: 0n };
 }
 
-/** Adds to the stake of the whole chain from outside, in every past state too; it never falls below 1 TRX. */
+/** Changes the whole chain's stake in every past state too. It stays at least 1 TRX. */
 export function forceEnergyWeight(store: Store, changeTrx: bigint): void {
   store.forceEach(TOTALS_KEY, (value) => {
     if (value === undefined) return value;
@@ -120,7 +120,7 @@ export function addTotals(state: State, change: Partial<Totals>): void {
   });
 }
 
-/** History of getEnergyFee as the node prints it: `ms:sun,ms:sun`. */
+/** Returns the history of getEnergyFee as the node prints it: `ms:sun,ms:sun`. */
 export function energyPricesAt(state: Reader): string {
   return (state.get(PRICES_KEY) as string | undefined) ?? '0:100';
 }

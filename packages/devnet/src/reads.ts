@@ -1,4 +1,4 @@
-// The read endpoints about accounts, stake and parameters. Each runs on a Context and never changes the chain.
+// Read endpoints for accounts, stake and parameters. Each runs on a Context and never changes the chain.
 import {
   type Account,
   type Permission,
@@ -17,7 +17,7 @@ import { parameter, parametersAt, totalsAt } from './parameters.js';
 import { delegatable, increase, increaseFree, limitOf, totalLimit } from './resources.js';
 import { unfreezingsLeft, withdrawable } from './staking.js';
 
-/** Leaves out proto3 defaults, as everything the node prints does. */
+/** Omits proto3 defaults, as in all output of the node. */
 export function sparse(fields: Readonly<Record<string, Json | undefined>>): Record<string, Json> {
   const out: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -45,7 +45,7 @@ function printPermission(permission: Permission, visible: boolean): Json {
   });
 }
 
-/** wallet/getaccount: usage decayed to the head, windows and empty stakes filled in, as the node does on reading. */
+/** wallet/getaccount: usage decays to the head; windows and empty stakes are filled in, as the node does on a read. */
 export function printAccount(context: Context, account: Account, visible: boolean): Json {
   const net = increase(account.usage.BANDWIDTH, 0n, context.slot);
   const energy = increase(account.usage.ENERGY, 0n, context.slot);
@@ -110,7 +110,7 @@ export function printResources(context: Context, account: Account): Json {
   });
 }
 
-/** wallet/getcandelegatedmaxsize: below 1 TRX is nothing. */
+/** wallet/getcandelegatedmaxsize: amounts below 1 TRX read as nothing. */
 export function printDelegatable(context: Context, address: string, type: number): Json {
   const account = accountAt(context.state, address);
   const resource: Spendable | undefined = type === 0 ? 'BANDWIDTH' : type === 1 ? 'ENERGY' : undefined;
@@ -119,7 +119,7 @@ export function printDelegatable(context: Context, address: string, type: number
   return sparse({ max_size: most < SUN_PER_TRX ? 0n : most });
 }
 
-/** The account a body names; undefined when it names none that exists. */
+/** Returns the account that a body names; undefined if it does not exist. */
 export function accountNamed(context: Context, body: JsonNode, name: string, visible: boolean): Account | undefined {
   const address = looseAddress(body, name, visible);
   return address === undefined ? undefined : accountAt(context.state, address);
@@ -146,13 +146,13 @@ export function printDelegations(context: Context, from: string, to: string, vis
   });
 }
 
-/** wallet/getchainparameters: a parameter that is 0 has no value. */
+/** wallet/getchainparameters: a parameter of 0 has no value. */
 export function printParameters(context: Context): Json {
   const list = Object.entries(parametersAt(context.state));
   return { chainParameter: list.map(([key, value]) => sparse({ key, value })) };
 }
 
-/** wallet/getcanwithdrawunfreezeamount; timestamp 0 = the head's time. */
+/** wallet/getcanwithdrawunfreezeamount; timestamp 0 means the head's time. */
 export function printWithdrawable(context: Context, address: string, timestampMs: bigint): Json {
   const account = accountAt(context.state, address);
   const at = timestampMs > 0n ? timestampMs : context.headMs;

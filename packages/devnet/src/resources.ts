@@ -1,5 +1,5 @@
-// Stake 2.0 arithmetic, to the rounding, as java-tron's Resource-, Bandwidth- and EnergyProcessor do it.
-// Pure over a state and a slot; the doubles are deliberate, java-tron computes limits in doubles.
+// Stake 2.0 arithmetic with the exact rounding of java-tron's Resource-, Bandwidth- and EnergyProcessor. Pure over a
+// state and a slot. The doubles are deliberate: java-tron computes limits in doubles.
 import { type Account, type Spendable, type Usage, SUN_PER_TRX } from './accounts.js';
 import { parameter, totalsAt } from './parameters.js';
 import type { Reader } from './state.js';
@@ -31,7 +31,7 @@ function decayed(average: bigint, lastSlot: bigint, slot: bigint, window: bigint
   return round(Number(average) * (Number(window - (slot - lastSlot)) / Number(window)));
 }
 
-/** Usage with a fixed 24 h window: free bandwidth. */
+/** Adds usage within a fixed 24 h window: free bandwidth. */
 export function increaseFree(last: bigint, used: bigint, lastSlot: bigint, slot: bigint): bigint {
   const average = decayed(ceilDiv(last * PRECISION, WINDOW_SLOTS), lastSlot, slot, WINDOW_SLOTS);
   return ((average + ceilDiv(used * PRECISION, WINDOW_SLOTS)) * WINDOW_SLOTS) / PRECISION;
@@ -46,14 +46,14 @@ function slotsOf(usage: Usage): bigint {
   return slots === 0n ? 1n : slots;
 }
 
-/** What is still used at `slot`, windows untouched. */
+/** Returns the usage that remains at `slot`; does not change the window. */
 export function recovered(usage: Usage, slot: bigint): bigint {
   const window = slotsOf(usage);
   const average = decayed(ceilDiv(usage.used * PRECISION, window), usage.slot, slot, window);
   return (average * window) / PRECISION;
 }
 
-/** Adds `more` to what is still used at `slot` and averages the window. The slot is left for the caller to set. */
+/** Adds `more` to the usage that remains at `slot` and averages the window. The caller sets the slot. */
 export function increase(usage: Usage, more: bigint, slot: bigint): Usage {
   const window = slotsOf(usage);
   const average = decayed(ceilDiv(usage.used * PRECISION, window), usage.slot, slot, window);
@@ -65,12 +65,12 @@ export function increase(usage: Usage, more: bigint, slot: bigint): Usage {
   return { used, slot: usage.slot, window: next > WINDOW_FULL ? WINDOW_FULL : next };
 }
 
-/** Adds `more` and marks the usage as of `slot`. */
+/** Adds `more` and dates the usage to `slot`. */
 export function spend(usage: Usage, more: bigint, slot: bigint): Usage {
   return { ...increase(usage, more, slot), slot };
 }
 
-/** The usage an owner has after `transferred` came back with an undelegation; windows are averaged by weight. */
+/** Returns the owner's usage after an undelegation returned `transferred`; windows are averaged by weight. */
 export function handBack(owner: Usage, receiver: Usage, transferred: bigint, slot: bigint): Usage {
   const own = increase(owner, 0n, slot);
   const used = own.used + transferred;
@@ -80,7 +80,7 @@ export function handBack(owner: Usage, receiver: Usage, transferred: bigint, slo
   return { used, slot, window: next > WINDOW_FULL ? WINDOW_FULL : next };
 }
 
-/** All stake that gives the account `resource`: its own and what others delegated to it, sun. */
+/** Returns the stake that counts for an account's `resource`: its own and that delegated to it, sun. */
 export function stakeOf(account: Account, resource: Spendable): bigint {
   return account.frozen[resource] + account.acquired[resource];
 }
@@ -89,7 +89,10 @@ export function totalLimit(state: Reader, resource: Spendable): bigint {
   return parameter(state, resource === 'ENERGY' ? 'getTotalEnergyCurrentLimit' : 'getTotalNetLimit');
 }
 
-/** Energy or bandwidth a stake gives: floor(TRX * (total limit / total weight)) in doubles. 0 when nobody staked. */
+/**
+ * Returns the energy or bandwidth of a stake: floor(TRX * (total limit / total weight)) in doubles. 0 without any stake
+ * on the chain.
+ */
 export function limitOfStake(state: Reader, resource: Spendable, stakeSun: bigint): bigint {
   const weight = totalsAt(state)[resource];
   if (weight <= 0n) return 0n;
@@ -101,13 +104,13 @@ export function limitOf(state: Reader, account: Account, resource: Spendable): b
   return limitOfStake(state, resource, stakeOf(account, resource));
 }
 
-/** What is left of the account's staked resource at `slot`. */
+/** Returns the unused part of the account's staked resource at `slot`. */
 export function leftOf(state: Reader, account: Account, resource: Spendable, slot: bigint): bigint {
   const left = limitOf(state, account, resource) - recovered(account.usage[resource], slot);
   return left > 0n ? left : 0n;
 }
 
-/** The stake that usage occupies, sun: what an owner cannot delegate. */
+/** Returns the stake that usage occupies, sun. An owner cannot delegate it. */
 export function stakeInUse(state: Reader, account: Account, resource: Spendable, used: bigint): bigint {
   const limit = totalLimit(state, resource);
   const perUnit = Number(totalsAt(state)[resource]) / Number(limit);
@@ -121,7 +124,7 @@ function varintSize(value: bigint): bigint {
   return size;
 }
 
-/** Bandwidth a delegation of everything may itself cost, which java-tron holds back when bandwidth is delegated. */
+/** Returns the bandwidth that delegating everything may cost. java-tron reserves it when bandwidth is delegated. */
 export function delegationCost(state: Reader, frozenSun: bigint): bigint {
   const lockPeriod = parameter(state, 'getMaxDelegateLockPeriod');
   const field = (value: bigint): bigint => (value === 0n ? 0n : 1n + varintSize(value));
@@ -130,7 +133,7 @@ export function delegationCost(state: Reader, frozenSun: bigint): bigint {
   return DELEGATE_COST_BASE + (most > least ? most - least : 0n);
 }
 
-/** The most the account can delegate now, sun; may be below 1 TRX, which the node reports as nothing. */
+/** Returns the most that the account can delegate now, sun. May be below 1 TRX, which the node reports as nothing. */
 export function delegatable(state: Reader, account: Account, resource: Spendable, slot: bigint): bigint {
   let used = increase(account.usage[resource], 0n, slot).used;
   if (resource === 'BANDWIDTH') used += delegationCost(state, account.frozen.BANDWIDTH);

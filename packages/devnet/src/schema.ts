@@ -1,5 +1,5 @@
-// The protobuf messages of a TRON transaction and block header, by field number, and their wire form both ways.
-// Inside the devnet bytes are hex strings, 64-bit integers bigints, enums and 32-bit integers numbers.
+// Protobuf messages of TRON transactions and block headers by field number, with encoding and decoding. Inside the
+// devnet bytes are hex strings, 64-bit integers bigints, enums and 32-bit integers numbers.
 
 export type FieldKind = 'bytes' | 'int64' | 'int32' | 'bool' | 'string' | 'enum' | 'message';
 export interface Field {
@@ -7,9 +7,9 @@ export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
   readonly repeated: boolean;
-  /** The message or enum type. */
+  /** Message or enum type. */
   readonly of: string;
-  /** How bytes look when a request says visible: base58check, plain text, or still hex. */
+  /** Output form of bytes in a visible answer: base58check, plain text, or hex. */
   readonly look: 'address' | 'text' | 'hex';
 }
 export type Value = string | number | bigint | boolean | Message | readonly Value[];
@@ -17,7 +17,10 @@ export interface Message {
   readonly [name: string]: Value;
 }
 
-/** Spelling: `number name kind`, kind one of bytes address text int64 int32 bool string, an @Enum or a Message; * = repeated. */
+/**
+ * Notation: `number name kind`. Kind is bytes, address, text, int64, int32, bool, string, an @Enum or a Message; *
+ * means repeated.
+ */
 const SPELLED: Readonly<Record<string, string>> = {
   AccountCreateContract: '1 owner_address address, 2 account_address address, 3 type @AccountType',
   TransferContract: '1 owner_address address, 2 to_address address, 3 amount int64',
@@ -64,7 +67,7 @@ const SPELLED: Readonly<Record<string, string>> = {
     '1 timestamp int64, 2 txTrieRoot bytes, 3 parentHash bytes, 7 number int64, 8 witness_id int64, 9 witness_address bytes, 10 version int32',
 };
 
-/** The contract types the devnet executes, with java-tron's numbers (the bits of a permission's operations). */
+/** Contract types that the devnet executes, with java-tron's numbers (the bits of a permission's operations). */
 export const CONTRACT_TYPES: Readonly<Record<string, number>> = {
   AccountCreateContract: 0,
   TransferContract: 1,
@@ -88,7 +91,7 @@ function contractTypeNames(): (string | undefined)[] {
   return names;
 }
 
-/** Enum values by number; java-tron's full name comes first. */
+/** Enum values by number, with java-tron's full enum name. */
 const ENUMS: Readonly<Record<string, { readonly full: string; readonly names: readonly (string | undefined)[] }>> = {
   ResourceCode: { full: 'protocol.ResourceCode', names: ['BANDWIDTH', 'ENERGY', 'TRON_POWER'] },
   AccountType: { full: 'protocol.AccountType', names: ['Normal', 'AssetIssue', 'Contract'] },
@@ -120,7 +123,7 @@ function spell(text: string): Field {
   return { ...base, kind: 'message', of: word };
 }
 
-/** The fields of a message in order of number. Throws on a message the devnet does not know. */
+/** Returns the fields of a message by number. Throws for an unknown message. */
 export function fieldsOf(type: string): readonly Field[] {
   const fields = SCHEMAS.get(type);
   if (fields === undefined) throw new Error(`unknown message ${type}`);
@@ -144,7 +147,7 @@ export function enumFullName(type: string): string {
   return ENUMS[type]?.full ?? type;
 }
 
-/** True for a proto3 default, which neither the wire nor the node's JSON carries. */
+/** Returns true for a proto3 default, which both the wire format and the node's JSON omit. */
 export function isDefault(value: Value | undefined): boolean {
   return (
     value === undefined ||
@@ -232,7 +235,7 @@ function writeField(out: Writer, field: Field, value: Value): void {
   }
 }
 
-/** Encodes a message exactly as java-tron and tronweb do: fields in order of number, defaults left out. */
+/** Encodes a message exactly as java-tron and tronweb do: fields by number, defaults omitted. */
 export function encode(type: string, message: Message): Buffer {
   const out = new Writer();
   for (const field of fieldsOf(type)) {
@@ -244,7 +247,7 @@ export function encode(type: string, message: Message): Buffer {
   return out.done();
 }
 
-/** Signals bytes that are no such message; worded as the protobuf library words it. */
+/** Bytes that are no such message, in the protobuf library's wording. */
 export class ProtobufError extends Error {}
 
 const TRUNCATED =
@@ -274,7 +277,7 @@ class Source {
     throw new ProtobufError('CodedInputStream encountered a malformed varint.');
   }
 
-  /** TRON: tags and lengths are read as varints and lose what is above 32 bits. */
+  /** TRON: tags and lengths are varints truncated to 32 bits. */
   tag(): number {
     const tag = Number(BigInt.asUintN(32, this.varint()));
     if (tag >>> 3 === 0) throw new ProtobufError('Protocol message contained an invalid tag (zero).');
@@ -350,8 +353,8 @@ function readValue(field: Field, source: Source): Value {
 }
 
 /**
- * Decodes a message as java-tron's protobuf does: unknown fields and those in another wire form are skipped, of a single
- * field the last one counts, and single messages are merged. Throws ProtobufError.
+ * Decodes a message like java-tron's protobuf library: skips unknown fields and wrong wire types. The last value of a
+ * single field wins, and single messages are merged. Throws ProtobufError.
  */
 export function decode(type: string, bytes: Uint8Array): Message {
   const fields = BY_NUMBER.get(type);
@@ -368,7 +371,7 @@ export function decode(type: string, bytes: Uint8Array): Message {
     }
     if (field.kind === 'message' && !field.repeated) {
       const part = source.block();
-      // Each must be a message of its own; together they are one.
+      // Each part must be a valid message; together they form one.
       message[field.name] = decode(field.of, part);
       const parts = merged.get(field.name) ?? [];
       parts.push(part);

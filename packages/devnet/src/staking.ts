@@ -1,4 +1,4 @@
-// Stake 2.0: freeze, unfreeze, withdraw, delegate, undelegate. Texts and order of checks are java-tron's.
+// Stake 2.0: freeze, unfreeze, withdraw, delegate, undelegate. Messages and order of checks are java-tron's.
 import {
   type Account,
   type Delegation,
@@ -47,13 +47,13 @@ function held(context: Context, address: string): Account {
   return account;
 }
 
-/** Stake that counts in the chain's weight, whole TRX: own and delegated away. */
+/** Returns the stake in the chain's weight, whole TRX: own and delegated to others. */
 function weightOf(account: Account, resource: Resource): bigint {
   const away = resource === 'TRON_POWER' ? 0n : account.delegated[resource];
   return (account.frozen[resource] + away) / SUN_PER_TRX;
 }
 
-/** Changes an account's own stake and the chain's total weight with it. */
+/** Changes an account's own stake and the chain's total weight. */
 function restake(context: Context, account: Account, resource: Resource, change: bigint): Account {
   const next = { ...account, frozen: { ...account.frozen, [resource]: account.frozen[resource] + change } };
   addTotals(context.state, { [resource]: weightOf(next, resource) - weightOf(account, resource) });
@@ -86,7 +86,7 @@ const NO_FROZEN = {
   TRON_POWER: 'no frozenBalance(TronPower)',
 } as const;
 
-/** Splits unfreezings into what `nowMs` released (a sum, sun) and what still waits. */
+/** Splits unfreezings into the sum (sun) released by `nowMs` and those still pending. */
 function release(
   account: Account,
   nowMs: bigint,
@@ -97,12 +97,12 @@ function release(
   return { released, waiting };
 }
 
-/** Amount an account could withdraw at `nowMs`, sun. */
+/** Returns the amount an account could withdraw at `nowMs`, sun. */
 export function withdrawable(account: Account, nowMs: bigint): bigint {
   return release(account, nowMs).released;
 }
 
-/** How many more unfreezings the account may begin at `nowMs`. */
+/** Returns the number of further unfreezings that the account may begin at `nowMs`. */
 export function unfreezingsLeft(account: Account, nowMs: bigint): number {
   return UNFREEZING_MAX - release(account, nowMs).waiting.length;
 }
@@ -164,15 +164,15 @@ export const cancelUnfreezing: Actuator = {
   },
 };
 
-/** Whether a contract may destroy itself: nothing delegated away, nothing waiting. TRON: Program.freezeV2Check. */
+/** Returns true if a contract may self-destruct: nothing delegated, nothing pending. TRON: Program.freezeV2Check. */
 export function canBeInherited(account: Account, nowMs: bigint): boolean {
   const { BANDWIDTH, ENERGY } = account.delegated;
   return BANDWIDTH === 0n && ENERGY === 0n && release(account, nowMs).waiting.length === 0;
 }
 
 /**
- * Gives the stake, its usage and what was unfrozen of a contract that destroys itself to an heir; without one they are
- * gone. Returns the unfrozen sum, sun. TRON: Program.transferFrozenV2BalanceToInheritor.
+ * Transfers stake, usage and unfrozen TRX of a self-destructing contract to its heir; without an heir they are lost.
+ * Returns the unfrozen sum, sun. TRON: Program.transferFrozenV2BalanceToInheritor.
  */
 export function inherit(context: Context, from: string, to: string | undefined): bigint {
   const owner = held(context, from);
@@ -200,7 +200,7 @@ function checkReceiver(owner: string, receiver: string): void {
   if (receiver === owner) throw validateError('receiverAddress must not be the same as ownerAddress');
 }
 
-/** The lock in blocks, or undefined when the chain ignores lock periods (the maximum still at its first value). */
+/** Returns the lock in blocks; undefined if the chain ignores lock periods (maximum still at its initial value). */
 function lockBlocks(context: Context, message: Message): bigint | undefined {
   if (parameter(context.state, 'getMaxDelegateLockPeriod') <= FEATURE_OFF_LOCK) return undefined;
   const period = int(message, 'lock_period');
@@ -281,7 +281,7 @@ function added(record: Delegation, resource: Spendable, amount: bigint, expireMs
   };
 }
 
-/** Moves what expired out of the locked record into the unlocked one, resource by resource. */
+/** Moves expired amounts from the locked record to the unlocked one, by resource. */
 function unlockExpired(context: Context, from: string, to: string): void {
   const locked = delegationAt(context.state, from, to, true);
   if (locked === undefined) return;
@@ -297,7 +297,7 @@ function unlockExpired(context: Context, from: string, to: string): void {
   putDelegation(context.state, free, false);
 }
 
-/** What an undelegation may draw on: unlocked, and locked but expired, sun. */
+/** Returns the amount an undelegation may use: unlocked, or locked and expired, sun. */
 function reclaimable(context: Context, from: string, to: string, resource: Spendable): bigint | undefined {
   const free = delegationAt(context.state, from, to, false);
   const locked = delegationAt(context.state, from, to, true);
@@ -351,7 +351,7 @@ export const undelegate: Actuator = {
   },
 };
 
-/** Takes stake from the receiver and returns the usage that goes back with it: its share, at most what the stake gives. */
+/** Removes stake from the receiver. Returns the usage that moves with it: its share, at most the yield of the stake. */
 function takeFromReceiver(context: Context, to: string, resource: Spendable, amount: bigint): bigint {
   const receiver = accountAt(context.state, to);
   if (receiver === undefined) return 0n;

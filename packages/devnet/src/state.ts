@@ -1,5 +1,5 @@
-// The world state: one map, a journal of what each block changed (so blocks can be reverted and older states read),
-// and overlays in which a transaction works until it is known to succeed. Values are immutable: replace, never mutate.
+// The chain state: a map, a journal of each block's changes (to revert blocks and read past states), and overlays for
+// transactions that may fail. Values are immutable: replace, never mutate.
 
 export interface Reader {
   get(key: string): unknown;
@@ -11,7 +11,7 @@ export interface State extends Reader {
 
 interface Layer {
   readonly block: number;
-  /** What each key held before this layer first changed it; undefined = it was absent. */
+  /** The previous value of each changed key; undefined = it was absent. */
   readonly before: Map<string, unknown>;
 }
 
@@ -45,7 +45,7 @@ export class Store implements State {
     if (key.startsWith('i:')) this.link(key);
   }
 
-  /** Remembers the far end of a link `i:<account>:<direction>:<other>`, so the links of one account can be listed. */
+  /** Indexes the partner of a link `i:<account>:<direction>:<other>`, so that an account's links can be listed. */
   private link(key: string): void {
     const cut = key.lastIndexOf(':');
     const others = this.links.get(key.slice(0, cut));
@@ -53,7 +53,7 @@ export class Store implements State {
     else others.add(key.slice(cut + 1));
   }
 
-  /** Every far end a link was ever made to; whether it still holds is for the reader of a state to look up. */
+  /** Returns every partner ever linked. The caller checks the state for links that still hold. */
   linked(account: string, direction: 'to' | 'from'): ReadonlySet<string> {
     return this.links.get(`i:${account}:${direction}`) ?? new Set();
   }
@@ -63,7 +63,7 @@ export class Store implements State {
     this.layers.push({ block, before: new Map() });
   }
 
-  /** Reverts the newest layer. Returns false when nothing is left to revert. */
+  /** Reverts the newest layer. Returns false if none is left. */
   undo(): boolean {
     const layer = this.layers.pop();
     if (layer === undefined) return false;
@@ -71,17 +71,17 @@ export class Store implements State {
     return true;
   }
 
-  /** How many layers can still be reverted. */
+  /** Number of layers that can be reverted. */
   get depth(): number {
     return this.layers.length;
   }
 
-  /** Forgets the journal of all but the newest `keep` layers. */
+  /** Drops the journal except for the newest `keep` layers. */
   trim(keep: number): void {
     if (this.layers.length > keep) this.layers.splice(0, this.layers.length - keep);
   }
 
-  /** The state as it was right after block `block`. Costs one look-up per layer above it. */
+  /** Returns the state right after block `block`. Costs one look-up per later layer. */
   at(block: number): Reader {
     return {
       get: (key) => {
@@ -96,13 +96,13 @@ export class Store implements State {
     };
   }
 
-  /** Sets a value in every state at once, present and past: a hand on the chain, not a transaction. */
+  /** Sets a value in the current and every past state: an intervention, not a transaction. */
   force(key: string, value: unknown): void {
     this.set(key, value);
     for (const layer of this.layers) layer.before.delete(key);
   }
 
-  /** Changes a value at once, and by the same rule what it was in every past state. */
+  /** Applies `change` to a value in the current and every past state. */
   forceEach(key: string, change: (value: unknown) => unknown): void {
     this.set(key, change(this.get(key)));
     for (const { before } of this.layers) if (before.has(key)) before.set(key, change(before.get(key)));
@@ -132,7 +132,7 @@ export class Store implements State {
   }
 }
 
-/** Changes kept apart from `parent` until commit(). */
+/** Changes that are held apart from `parent` until commit(). */
 export class Overlay implements State {
   private readonly changes = new Map<string, unknown>();
   constructor(private readonly parent: Reader) {}

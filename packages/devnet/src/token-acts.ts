@@ -1,5 +1,5 @@
-// The acts of a token's owner, as transactions that the owner's key signs: pause, blacklist, fees, …
-// The signatures are those of USDT on the main net.
+// Transactions of a token's owner, signed by the owner's key: pause, blacklist, fees, … The function signatures are
+// those of main-net USDT.
 import secp256k1 from 'secp256k1';
 import { addressOfKey, base58OfHex, keccak256 } from './address.js';
 import { stamped } from './builders.js';
@@ -21,7 +21,7 @@ import { type Tx, buildTx, packTx, unpackTx } from './transactions.js';
 const FEE_LIMIT = 1_000_000_000n;
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
-/** The member `name` as an address in hex. Throws when it is missing or no address. */
+/** Returns the member `name` as an address in hex. Throws if it is missing or no address. */
 export function addressFrom(body: JsonNode, name: string): string {
   const spelled = textOf(member(body, name)) ?? '';
   const hex = looseAddress(body, name, !/^41[0-9a-fA-F]{40}$/.test(spelled));
@@ -47,7 +47,7 @@ function numberWord(value: bigint): string {
 interface Act {
   readonly signature: string;
   readonly parameter: (body: JsonNode) => string;
-  /** The likely reason when the token refuses it, since it gives none. */
+  /** Likely reason for a refusal; the token itself gives none. */
   readonly refusal: string;
 }
 
@@ -67,7 +67,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
   fees: {
     signature: 'setParams(uint256,uint256)',
-    // The token refuses more: below 20 basis points and below 50 whole tokens.
+    // The token refuses 20 basis points and more, and 50 whole tokens and more.
     parameter: (body) =>
       numberWord(numberFrom(body, 'basis_points', 0n, 19n)) + numberWord(numberFrom(body, 'max_fee', 0n, 49n)),
     refusal: 'the key is not its owner’s',
@@ -81,7 +81,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-/** The token of a request: the named one, or the only one. Throws RangeError that says which there are. */
+/** Returns the token of a request: the named one, or the only one. Throws RangeError that lists the tokens. */
 function tokenOf(view: NodeView, body: JsonNode): OwnedToken {
   const tokens = ownedTokensAt(view.chain.store);
   const names = tokens.map(({ address }) => base58OfHex(address)).join(', ');
@@ -109,7 +109,7 @@ function signed(tx: Tx, key: string): Tx {
   return unpackTx({ ...packTx(tx), signatures: [bytes.toString('latin1')] });
 }
 
-/** Puts the act into a block of its own. Throws before anything is sent when the token would refuse it. */
+/** Includes the transaction in a block of its own. If the token would refuse it, throws before anything is sent. */
 async function carryOut(view: NodeView, body: JsonNode, name: string, act: Act): Promise<Json> {
   const { chain } = view;
   const token = tokenOf(view, body);
@@ -130,7 +130,7 @@ async function carryOut(view: NodeView, body: JsonNode, name: string, act: Act):
   return { txID: tx.id, blockNumber: included.block };
 }
 
-/** Sets the token's dynamic energy factor, held from then on. It is the chain's, so no transaction sets it. */
+/** Fixes the token's dynamic energy factor. The factor is chain state, so no transaction can set it. */
 async function setFactor(view: NodeView, body: JsonNode): Promise<Json> {
   const { chain } = view;
   const { address } = tokenOf(view, body);
@@ -140,7 +140,7 @@ async function setFactor(view: NodeView, body: JsonNode): Promise<Json> {
   return { energy_factor: factor };
 }
 
-/** The state that the owner's acts change. Throws for a contract that is no such token. */
+/** Prints the state that owner transactions change. Throws for a contract that is no such token. */
 async function printToken(view: NodeView, body: JsonNode): Promise<Json> {
   const { chain } = view;
   const { address, key } = tokenOf(view, body);
@@ -167,7 +167,7 @@ async function printToken(view: NodeView, body: JsonNode): Promise<Json> {
   };
 }
 
-/** The handlers of the control port for the acts of a token's owner, by path. */
+/** Returns the control port's handlers for owner transactions, by path. */
 export function tokenHandlers(view: NodeView): Record<string, Handler> {
   const acts = Object.entries(ACTS).map(([name, act]): [string, Handler] => [
     `token/${name}`,

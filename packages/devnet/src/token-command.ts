@@ -1,9 +1,9 @@
-// `devnet token …`: asks a running chain's control port for an act of a token's owner and prints the answer.
+// `devnet token …`: sends an owner transaction to a running chain's control port and prints the answer.
 import { parseArgs } from 'node:util';
 
 const LIMIT_MS = 30_000;
 
-/** The members each act takes, in the order they are written on the command line. */
+/** Members of each action, in command-line order. */
 const ACTS: Readonly<Record<string, readonly string[]>> = {
   pause: [],
   unpause: [],
@@ -42,7 +42,7 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** Carries out the command in `args`. Throws with one line that says what to change. */
+/** Runs the command in `args`. Throws with a one-line remedy. */
 export async function runTokenCommand(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [act, ...given] = positionals;

@@ -1,5 +1,5 @@
-// A transaction: read from JSON or hex, its id, its signatures held against the owner's permissions, and printed.
-// TRON: Util.packTransaction, TransactionCapsule.validateSignature.
+// Transactions: parsing from JSON or hex, ids, signature checks against the owner's permissions, and printing. TRON:
+// Util.packTransaction, TransactionCapsule.validateSignature.
 import secp256k1 from 'secp256k1';
 import { accountAt, activePermissionOf, ownerPermissionOf, permissionOf, type Permission } from './accounts.js';
 import { addressOfPublicKey, base58OfHex, deployedAddress, sha256Hex } from './address.js';
@@ -15,15 +15,15 @@ export interface Tx {
   readonly raw: Buffer;
   readonly signatures: readonly string[];
   readonly data: Message;
-  /** Name of its one contract's type. */
+  /** Type of its one contract. */
   readonly type: string;
   readonly body: Message;
-  /** Any text whose part after the last slash is the type's name; printed as it is. */
+  /** Any text whose part after the last slash names the type; printed unchanged. */
   readonly typeUrl: string;
   readonly permissionId: number;
   readonly owner: string;
   readonly expirationMs: bigint;
-  /** Bytes of the whole transaction on the wire, signatures included. */
+  /** Size of the whole transaction on the wire, with signatures. */
   readonly size: number;
 }
 
@@ -59,8 +59,8 @@ function wireSize(length: number): number {
 }
 
 /**
- * A transaction as it is kept: raw_data and signatures one character a byte. Fresh strings, because a slice of a pooled
- * buffer or of a request's body would keep all of it alive for as long as the chain runs.
+ * A stored transaction: raw_data and signatures with one character per byte. The strings are copies: a slice of a
+ * pooled buffer or of a request's body would keep all of it alive while the chain runs.
  */
 export interface Packed {
   readonly raw: string;
@@ -80,7 +80,7 @@ export function unpackTx({ raw, signatures }: Packed): Tx {
   return assemble(bytes, decode('raw', bytes), signed, undefined);
 }
 
-/** A new unsigned transaction with one contract. */
+/** Builds an unsigned transaction with one contract. */
 export function buildTx(
   type: string,
   body: Message,
@@ -97,7 +97,7 @@ export function buildTx(
   return assemble(encode('raw', data), data, [], body);
 }
 
-/** Reads the body of broadcasttransaction: raw_data and signature; raw_data_hex and txID are ignored. */
+/** Parses the body of broadcasttransaction: raw_data and signature; ignores raw_data_hex and txID. */
 export function txOfJson(node: JsonNode, source: string, visible: boolean): Tx {
   const rawNode = member(node, 'raw_data');
   if (rawNode?.kind !== 'object')
@@ -115,7 +115,9 @@ export function txOfJson(node: JsonNode, source: string, visible: boolean): Tx {
   return assemble(encode('raw', data), data, signatures, packed[0]?.body);
 }
 
-/** raw_data without its contracts. TRON: one that cannot be read leaves no transaction, and the node trips over that. */
+/**
+ * Returns raw_data without its contracts. TRON: unreadable raw_data leaves a null transaction, which causes the error.
+ */
 function outerFields(rawNode: JsonNode & { kind: 'object' }, source: string): Message {
   try {
     return mergeJson('raw', withoutContracts(rawNode), source, false);
@@ -127,7 +129,7 @@ function outerFields(rawNode: JsonNode & { kind: 'object' }, source: string): Me
   }
 }
 
-/** A transaction without a contract has an id but can never be executed. */
+/** Returns a transaction without a contract: it has an id but can never be executed. */
 function emptyTx(data: Message, signatures: readonly string[]): Tx {
   const raw = encode('raw', data);
   return {
@@ -151,7 +153,7 @@ function withoutContracts(node: JsonNode & { kind: 'object' }): JsonNode {
   return { ...node, fields };
 }
 
-/** One contract of raw_data; undefined when it cannot be read, which the node merely logs. */
+/** Parses one contract of raw_data. Returns undefined for an unreadable one, which the node only logs. */
 function packContract(node: JsonNode, visible: boolean): { contract: Message; body: Message } | undefined {
   const type = textOf(member(node, 'type')) ?? '';
   const parameter = member(node, 'parameter');
@@ -173,7 +175,9 @@ function packContract(node: JsonNode, visible: boolean): { contract: Message; bo
   return { contract, body };
 }
 
-/** Reads the hex of broadcasthex. Throws NodeError for what is no hex, ProtobufError for what is no transaction. */
+/**
+ * Parses the hex of broadcasthex. Throws NodeError for text that is not hex, ProtobufError for an invalid transaction.
+ */
 export function txOfHex(hex: string): Tx {
   const bare = hex.startsWith('0x') ? hex.slice(2) : hex;
   if (!/^([0-9a-fA-F]{2})*$/.test(bare)) throw notHex();
@@ -184,7 +188,7 @@ export function txOfHex(hex: string): Tx {
   return list(data, 'contract').length === 0 ? emptyTx(data, signatures) : assemble(raw, data, signatures, undefined);
 }
 
-/** raw_data as the node prints it, the contract's parameter opened. */
+/** Prints raw_data as the node does, with the contract's parameter decoded. */
 function printRaw(tx: Tx, visible: boolean): Json {
   const printed = printMessage('raw', tx.data, visible) as Record<string, Json>;
   if (tx.type === '') return printed;
@@ -196,7 +200,7 @@ function printRaw(tx: Tx, visible: boolean): Json {
   return { ...printed, contract: [contract] };
 }
 
-/** A transaction as the node prints it. `ret` appears for broadcast ones. */
+/** Prints a transaction as the node does. `ret` appears for broadcast ones. */
 export function printTx(tx: Tx, visible: boolean, ret?: Json): Record<string, Json> {
   return {
     ...(ret === undefined ? { visible } : { ret: [ret] }),
@@ -212,7 +216,7 @@ function signatureError(message: string): BroadcastError {
   return new BroadcastError('SIGERROR', `Validate signature error: ${message}`);
 }
 
-/** TRON (Any.is): what stands before the last slash is anybody's. */
+/** TRON (Any.is): the part before the last slash is arbitrary. */
 export function isOfItsType({ type, typeUrl }: Tx): boolean {
   return typeUrl.includes('/') && typeUrl.slice(typeUrl.lastIndexOf('/') + 1) === `protocol.${type}`;
 }
@@ -221,7 +225,7 @@ const RECOVERY_ERROR = 'java.lang.IllegalArgumentException: Invalid point compre
 const FIELD_ORDER = BigInt('0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f');
 const GROUP_ORDER = BigInt('0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
 
-/** The address that made a signature. Throws with the text java-tron gives for one that cannot be recovered. */
+/** Recovers the signer's address. Throws java-tron's message if recovery fails. */
 function signerOf(id: string, signature: string): string {
   const bytes = Buffer.from(signature, 'hex');
   if (bytes.length < 65) throw signatureError(`Signature size is ${String(bytes.length)}`);
@@ -251,7 +255,7 @@ function allows(permission: Permission, type: number): boolean {
   return ((byte >> (type & 7)) & 1) === 1;
 }
 
-/** Signers already recovered, by transaction: a mempool transaction is checked again in its block. */
+/** Recovered signers by transaction: a mempool transaction is checked again in its block. */
 const signersCache = new WeakMap<Tx, readonly string[]>();
 
 /** Checks a transaction's signatures against the owner's permission. Throws BroadcastError SIGERROR. */

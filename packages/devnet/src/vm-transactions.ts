@@ -1,4 +1,4 @@
-// Contract transactions: how much energy they may use, running them, and who pays. TRON: VMActuator, ReceiptCapsule.
+// Contract transactions: energy limits, execution and payment. TRON: VMActuator, ReceiptCapsule.
 import { type Account, accountAt, deleteAccount, putAccount } from './accounts.js';
 import { TOKEN_ID_MIN, checkTokenTransfer } from './assets.js';
 import { deployedAddress, isAddress, keccak256 } from './address.js';
@@ -21,7 +21,7 @@ import { leftOf, spend } from './resources.js';
 import type { Tx } from './transactions.js';
 import type { State } from './state.js';
 
-/** The block a contract sees. */
+/** The block data that a contract sees. */
 export interface BlockInfo {
   readonly number: bigint;
   readonly timeMs: bigint;
@@ -40,7 +40,7 @@ export interface VmOutcome {
   readonly vm: VmResult;
   readonly bill: EnergyBill;
   readonly contract: string;
-  /** What contractResult shows: the return data, or the code of a new contract. */
+  /** The contractResult: return data, or the code of a new contract. */
   readonly output: string;
 }
 
@@ -55,7 +55,10 @@ function checkFeeLimit(context: Context, tx: Tx): bigint {
   return feeLimit;
 }
 
-/** Energy an account may use: what it has left of its stake plus what its TRX buys, capped by the fee limit. */
+/**
+ * Returns the energy that an account may use: unused staked energy plus energy its TRX can buy, capped by the fee
+ * limit.
+ */
 function accountEnergy(context: Context, account: Account, feeLimit: bigint, value: bigint): bigint {
   const price = energyPrice(context);
   const spare = account.balance - value;
@@ -68,7 +71,10 @@ function energyPrice(context: Context): bigint {
   return fee > 0n ? fee : 100n;
 }
 
-/** The deployer's part: only when the caller pays less than all of it, from staked energy alone, up to its limit. */
+/**
+ * Returns the deployer's share. It is zero if the caller pays all, comes from staked energy only, and is bounded by the
+ * contract's limit.
+ */
 function originEnergy(context: Context, contract: Contract, callerEnergy: bigint): bigint {
   const origin = accountAt(context.state, contract.origin);
   if (origin === undefined || contract.userPercent >= 100n) return 0n;
@@ -77,7 +83,7 @@ function originEnergy(context: Context, contract: Contract, callerEnergy: bigint
   return min((callerEnergy * (100n - contract.userPercent)) / contract.userPercent, most);
 }
 
-/** How a VM run on this chain is asked for; shared with constant calls. */
+/** Builds a VM request for this chain; constant calls use it too. */
 export function vmRequest(
   context: Context,
   block: BlockInfo,
@@ -95,7 +101,7 @@ export function vmRequest(
   };
 }
 
-/** TRON: MUtil.transfer's check, also made by constant calls. */
+/** The check of TRON's MUtil.transfer, which constant calls make too. */
 export function checkValue(context: Context, caller: string, contract: string, value: bigint): void {
   if (value <= 0n) return;
   const account = accountAt(context.state, caller);
@@ -104,7 +110,7 @@ export function checkValue(context: Context, caller: string, contract: string, v
   if (account.balance < value) throw validateError('Validate InternalTransfer error, balance is not sufficient.');
 }
 
-/** Writes what a successful run changed. */
+/** Stores the changes of a successful run. */
 export function keep(state: State, vm: VmResult, cycle: bigint, txId: string): void {
   vm.vmState.commitTo(state);
   for (const [address, used] of vm.usedBy) {
@@ -118,7 +124,10 @@ export function keep(state: State, vm: VmResult, cycle: bigint, txId: string): v
   }
 }
 
-/** A contract made by a contract: nobody's deployment, so its caller pays all energy. A failed one left no code. */
+/**
+ * Stores a contract created by a contract. It has no deployer, so its caller pays all energy. A failed one left no
+ * code.
+ */
 function keepMade(state: State, address: string, maker: string, txId: string): void {
   const code = codeAt(state, address);
   if (code === undefined) return;
@@ -135,7 +144,7 @@ function keepMade(state: State, address: string, maker: string, txId: string): v
   });
 }
 
-/** The TRC10 token a transaction brings to a contract. TRON: VMActuator.checkTokenValueAndId. */
+/** Returns the TRC10 token of a contract transaction. TRON: VMActuator.checkTokenValueAndId. */
 function tokenOf(tx: Tx): NonNullable<VmRequest['token']> {
   const value = int(tx.body, 'call_token_value');
   const id = int(tx.body, 'token_id');
@@ -190,7 +199,9 @@ function useEnergy(context: Context, address: string, energy: bigint): void {
   });
 }
 
-/** Charges the caller: staked energy first, the rest burned. `left` is its staked energy before the run. */
+/**
+ * Charges the caller: staked energy first; the rest is paid in burned TRX. `left` is the staked energy before the run.
+ */
 function payEnergy(
   context: Context,
   payer: string,
@@ -211,7 +222,7 @@ function payEnergy(
   return { usage: staked, fee, originUsage, total: vm.energyUsed, penalty: vm.penalty };
 }
 
-/** The checks of a deployment that need no run. */
+/** The checks of a deployment that need no execution. */
 function checkDeployment(context: Context, tx: Tx): void {
   const contract = sub(tx.body, 'new_contract');
   if (contract === undefined) throw validateError('Cannot get CreateSmartContract from transaction');
