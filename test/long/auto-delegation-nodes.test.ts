@@ -1,5 +1,5 @@
-// What nodes say of an address that is kept supplied: late, wrong, of another fork, or nothing at all. Nothing is bought
-// twice, and a use that no worker saw at the head is seen all the same.
+// Nodes that answer late, wrongly, from another fork or not at all about an auto-delegated address. No need is bought
+// twice, and a use that no worker saw at the head is still noticed.
 import { jest } from '@jest/globals';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { Refills } from '../../src/auto-delegations/refills.js';
@@ -59,7 +59,7 @@ async function supplied(): Promise<bigint> {
   return id;
 }
 
-/** What the node says of the address, whatever is true; of all others it says what is. */
+/** Replaces the node's answer about the address. Answers about other addresses stay true. */
 function claim(node: SpyNode, of: () => object | undefined): void {
   node.before = (path, body) => {
     if (path !== RESOURCES || !body.includes(address)) return undefined;
@@ -109,7 +109,7 @@ it('nor where others delegate to the address too, so that what it says is credib
   await hand.look();
   await refill(hand);
   expect(await ordersOf(id)).toHaveLength(2);
-  // A node shows what waits in its mempool as done.
+  // A node shows a transaction in its mempool as done.
   const before = await resourcesNow();
   await hand.advance();
   await mine();
@@ -131,7 +131,7 @@ it('one that still shows what was reclaimed a block ago is asked once more with 
   await nextBlock(hand);
   await nextBlock(hand, SOLID_LAG + 1);
   const [first] = await ordersOf(id);
-  // As after an outage: its end is long over.
+  // As after an outage: the rental's end is long past.
   await devnet.control('mine', { blocks: [{ timestamp: first!.ends_at!.getTime() + 200_000 }] });
   await hand.look();
   const before = await resourcesNow();
@@ -163,7 +163,7 @@ it('one that does not know of the newest use yet is asked once more with the nex
 });
 
 describe('while it is checked', () => {
-  /** Has this happen before the node answers, once. */
+  /** Runs `happens` once before the node answers. */
   function meanwhile(happens: () => Promise<void>): () => boolean {
     let happened = false;
     full.before = async (path, body) => {

@@ -1,5 +1,5 @@
-// What keeps an auto-delegation from buying: caps, credits, prices, capacity and keys. Each pauses it with its reason and an
-// event, costs nothing, and passes by itself.
+// Causes that pause an auto-delegation: caps, credits, prices, capacity and keys. Each pauses it with its reason and an
+// event, costs nothing, and ends by itself.
 import { jest } from '@jest/globals';
 import { autoRow, nextBlock, ordersOf, refill, setAuto } from '../auto-delegation-stage.js';
 import type { Customer } from '../client.js';
@@ -46,7 +46,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** The types and reasons of its project's events, oldest first. */
+/** Returns the types and reasons of its project's events, oldest first. */
 async function eventsOf(): Promise<string[]> {
   const rows = await api.database.query<{ type: string; reason: string | null }>(
     `SELECT type, snapshot->'auto_delegation'->>'pause_reason' AS reason FROM event
@@ -74,7 +74,7 @@ it('its daily cap is charged with the balance, and holds exactly', async () => {
   expect(await ordersOf(short)).toHaveLength(0);
   expect(await autoRow(short)).toMatchObject({ pause_reason: 'SPEND_CAP_REACHED', purchases: 0n, spent_credits: 0n });
   expect(await eventsOf()).toEqual(['auto_delegation.paused SPEND_CAP_REACHED']);
-  // What was spent on another day does not count.
+  // Spending of another day does not count.
   await api.database.query(
     `UPDATE auto_delegation SET daily_cap_credits = $2, spent_credits = $2, spent_on = spent_on - 1 WHERE id = $1`,
     [short, cap],

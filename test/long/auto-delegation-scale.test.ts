@@ -1,4 +1,4 @@
-// A hundred thousand auto-delegations that need nothing: what a worker asks of the table at every turn reads none of them.
+// A hundred thousand idle auto-delegations: the worker's periodic statements read none of them.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
 import { UseObserver } from '../../src/auto-delegations/use-observer.js';
@@ -12,12 +12,12 @@ import { openLog } from '../log.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const COUNT = 100_000;
-/** Of rows and entries of an index, for a statement that finds ten. */
+/** Rows and index entries that a statement may read to find ten. */
 const READ_MAX = 500;
 const FOUND = 10;
 const CALLERS = 300;
 
-/** A running rental to each address, of one wallet, with its delegation in a block. */
+/** Inserts a running rental to each address, from one wallet, with its delegation in a block. */
 const RENTALS = `WITH w AS (
     INSERT INTO pool_wallet (address, role, key_address, key_sealed, permission_id)
       VALUES (($1::text[])[1], 'pool', ($1::text[])[1], '\\x00', 2) RETURNING id),
@@ -71,13 +71,13 @@ afterAll(async () => {
 const LATER = `UPDATE auto_delegation SET due_at = clock_timestamp() + CASE WHEN due_at IS NOT NULL THEN interval '100 seconds' END,
   check_at = clock_timestamp() + CASE WHEN check_at IS NOT NULL THEN interval '500 seconds' END`;
 
-/** How much of the tables one piece of work read, through whatever index; all of it is undone. */
+/** Returns the rows and index entries that `work` read. Rolls its changes back. */
 async function readBy<T>(work: (tx: Transaction) => Promise<T>): Promise<{ result: T; read: bigint }> {
   let found: { result: T; read: bigint } | undefined;
   const undone = new Error('undone');
   await database
     .transaction(async (tx) => {
-      // Of the others each is due as late as it can be: one that is later was written by a later clock.
+      // All others are due as late as possible: a later time could only come from a later clock.
       await tx.query(`SET LOCAL statement_timeout = '60s'`);
       await tx.query({ text: LATER, query_timeout: 60_000 });
       await tx.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id <= $1 AND due_at IS NOT NULL', [
@@ -196,7 +196,7 @@ describe('beside a hundred thousand that need nothing', () => {
       return tx.query('SELECT FROM auto_delegation WHERE used_block = 7');
     });
     expect(result).toHaveLength(FOUND);
-    // The last of these reads the whole of it.
+    // The last of these statements reads the whole table.
     expect(Number(read)).toBeLessThan(COUNT + READ_MAX + 2 * FOUND);
   });
 

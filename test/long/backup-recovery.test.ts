@@ -1,4 +1,5 @@
-// What a backup holds as recorded and never sent, found on chain beside an act of the same wallet, receiver and amount.
+// Recovery of transactions that a backup holds as recorded and unsent, beside an equal act of the same wallet and
+// receiver.
 import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
@@ -22,7 +23,7 @@ it('bytes that are recorded stay their own order’s, although an equal act of a
   );
   expect(acts).toHaveLength(1);
   await world.pass();
-  // As the backup has it: the older order’s bytes, which come second on chain, are signed; the younger one has none yet.
+  // The backup's state: the older order has signed bytes, which are second on chain; the younger order has none.
   await world.byHand(
     `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE ${both})`,
     `DELETE FROM chain_tx WHERE order_id = ${first}`,
@@ -59,7 +60,7 @@ it('a return is its order’s too when the records know only that the delivery b
     return open.length === 0 ? true : undefined;
   };
   await until(returned, 30_000, 'the return');
-  // Nothing but the search reads the chain from here on.
+  // From here on only the search reads the chain.
   await world.worker.get(FulfilmentLoop).stop();
   await world.pass();
   await world.byHand(

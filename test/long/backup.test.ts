@@ -1,5 +1,5 @@
-// An old backup put back: what was sold since is on chain but in no book. The reconciler says so, and nothing is sold
-// until the operator has looked. The backup is a copy of a cleanly stopped server's files.
+// A restored old backup: later sales are on chain but in no record. The reconciler reports them, and sales stop until
+// the operator has explained them. The backup is a copy of a cleanly stopped server's files.
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -23,16 +23,16 @@ let postgres: Postgres | undefined;
 let api: TestApi | undefined;
 let worker: FleetProcess | undefined;
 let customer: Customer;
-/** Not part of a database's backup: without it the keys in it stay closed. */
+/** Not part of a database backup. Without it the sealed keys stay closed. */
 const MASTER_KEY = randomBytes(32).toString('base64');
 
 const store = (): string => join(dir, 'store');
 const backup = (): string => join(dir, 'backup');
 
-/** With owners and times: a server refuses files that are not its user's. */
+/** With owners and times: a server refuses files of another user. */
 const copy = async (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
 
-/** Postgres on the kept files, an API in this process, a worker beside it. */
+/** Starts Postgres on the kept files, an API in this process, and a worker. */
 async function open(): Promise<void> {
   postgres = await startPostgres({ durable: false, dataDir: store() });
   await migrateUp(postgres.url);
@@ -59,7 +59,7 @@ async function buy(receiver: string): Promise<void> {
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'energy-backup-'));
-  // A server's own user must be able to pass through to its files, which stay closed to others.
+  // The server's user must be able to traverse this folder to its files, which stay closed to others.
   await chmod(dir, 0o711);
   [chain, redis] = await Promise.all([startOrderChain(), createTestRedis()]);
   await open();

@@ -1,5 +1,5 @@
-// What transactions of ours burnt comes from the receipts of solid blocks into their rows, once, whoever holds the rows
-// and wherever the reading was begun.
+// Costs of our transactions: taken from the receipts of solid blocks once, regardless of row locks and the cursor's
+// start.
 import pg from 'pg';
 import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
@@ -22,10 +22,10 @@ let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;
 
 beforeAll(async () => {
-  // Not in use before a command says so.
+  // Deposits are not in use until a command activates them.
   world = await ReconcileWorld.open({ DEPOSIT_XPUB: XPUB });
   await world.syncAll();
-  // The cursor begins at the solid head of now.
+  // The cursor starts at the current solid head.
   await readAll();
   await world.rent(receiver(0));
   await world.rent(receiver(1));
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** Reads every solid block of now; asks for no receipt alone. */
+/** Reads every solid block so far. Requests no single receipt. */
 async function readAll(): Promise<void> {
   while (await world.worker.get(BlockFollower).pass());
 }
@@ -49,7 +49,7 @@ async function readTo(): Promise<bigint> {
   return row!.block_number;
 }
 
-/** Reads until the blocks of everything that is final by now are read. */
+/** Reads until the blocks of all given rows are read. */
 async function readPast(found: readonly CostRow[]): Promise<void> {
   const last = found.map((row) => row.block_number).sort((a, b) => (a < b ? 1 : -1))[0]!;
   await until(
@@ -62,7 +62,7 @@ async function readPast(found: readonly CostRow[]): Promise<void> {
   );
 }
 
-/** What the node itself says; a receipt without a fee burnt nothing. */
+/** Returns the node's own figure. A receipt without a fee burnt nothing. */
 async function receiptFee(txid: string): Promise<bigint> {
   const answer = await world.world.wallet.post('wallet/gettransactioninfobyid', { value: txid });
   expect(answer['id']).toBe(txid);
@@ -93,7 +93,7 @@ it('each delegation and each activation has what its receipt says, also where no
   const found = await rows();
   expect(found.map(({ purpose }) => purpose).sort()).toEqual(['activate', 'delegate', 'delegate']);
   await expectReceipts(found);
-  // An activation burns a TRX at least.
+  // An activation burns at least one TRX.
   expect(found.find(({ purpose }) => purpose === 'activate')!.fee_sun).toBeGreaterThanOrEqual(1_000_000n);
   expect(await burnt()).toBe(sumOf(found));
 });
@@ -197,7 +197,7 @@ it('a worker that has lost the turn shows no missing costs: whoever reads does',
     world.byHand(
       `UPDATE chain_tx SET fee_sun = ${fee}, block_number = ${block.toString()} WHERE txid = '\\x${row!.txid}'`,
     );
-  // Its receipt is of another block than its row: no look-up finds it.
+  // The receipt belongs to another block than the row, so no look-up finds it.
   await changed('NULL', row!.block_number - 1n);
   await world.worker.get(BlockFollower).rest();
   expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 1']);
@@ -223,7 +223,7 @@ it('the first account of deposits begins the cursor anew, wherever one node had 
   expect(begun).toBeGreaterThan(0n);
   await world.rent(receiver(2));
   await readPast(await rows());
-  // In use, a block is never passed unread: what does not follow is waited for.
+  // With deposits in use, no block is skipped: the reader waits for a block that does not link.
   await world.database.query(`UPDATE deposit_cursor SET block_id = $1`, [Buffer.alloc(32, 7)]);
   await world.rent(receiver(0));
   await expect(readAll()).rejects.toThrow(/a solid block/);

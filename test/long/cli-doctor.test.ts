@@ -1,4 +1,4 @@
-// The doctor on a service that is whole, and on the same service with one thing broken at a time.
+// The doctor on an intact service, and on the same service with one thing broken at a time.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -68,7 +68,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-// As a worker does, which there is none of here: a slow machine may be long on the way to a test.
+// Renews the wallets' reading time as a worker would: none runs here, and a slow machine may take long between tests.
 beforeEach(() => sql(`UPDATE pool_wallet SET read_at = now() WHERE read_at IS NOT NULL`));
 
 async function examine(
@@ -83,7 +83,7 @@ async function examine(
   return { code: result.code, findings };
 }
 
-/** The doctor as a process of its own, whose wall clock is wrong by so much. */
+/** Runs the doctor as a separate process with a shifted wall clock. */
 async function examineWithClock(shiftMs: number): Promise<Finding[]> {
   const clock = new URL('../chaos/clock-shift.mjs', import.meta.url).href;
   const args = [`--import=${clock}`, 'dist/bundle/main.cli.js', 'doctor', '--json', '--patience', '2'];
@@ -208,7 +208,7 @@ describe('one thing broken is the one fault named, with what to do', () => {
     expect(during.map(({ state, todo }) => [state, todo])).toEqual([
       ['warning', expect.stringContaining('keys rewrap')],
       ['warning', expect.stringContaining('keys rewrap')],
-      // No webhook has a secret, and nobody a second factor.
+      // There is no webhook secret and no second factor.
       ['ok', undefined],
       ['ok', undefined],
       ['warning', expect.stringContaining('migrate')],
@@ -243,7 +243,7 @@ describe('one thing broken is the one fault named, with what to do', () => {
     ['behind', -3_600_000, /ahead of this machine's clock/],
     ['ahead', 7_200_000, /s old by this machine's clock/],
   ])('this machine’s clock is %s', async (_how, shiftMs, ofTheHead) => {
-    // The chain's own clock may be minutes off ours; the database's is this machine's.
+    // The chain's clock may differ from ours by minutes. The database's clock is this machine's.
     const findings = await examineWithClock(shiftMs);
     const apart = `${(Math.abs(shiftMs) / 1000).toFixed(0)}\\.\\d s apart`;
     expect(findings).toContainEqual({

@@ -1,5 +1,5 @@
-// `project check` over a real database: a project that is ready has every line ok, and each thing that is not as it should
-// be is the one line that says so.
+// `project check` on a real database: every line is ok for a ready project, and each defect is reported by exactly one
+// line.
 import { ReadyProjects, type Ready } from '../ready-project.js';
 import { asAdmin } from '../setup/admin.js';
 
@@ -316,7 +316,7 @@ it.each(CASES)('a project that %s', async (_what, change, line, state, says, tod
   const { findings } = await check(ready);
   const found = findings.filter((finding) => finding.check === line);
   expect(found).toEqual([{ check: line, state, says: expect.stringMatching(says), todo: expect.stringMatching(todo) }]);
-  // What follows from it may be seen in another line too, but nothing else is wrong.
+  // A consequence may appear in a related line, but no other line may complain.
   const related: Readonly<Record<string, readonly string[]>> = {
     'webhook shop.example.com': ['events'],
     webhooks: ['events'],

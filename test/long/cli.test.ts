@@ -1,4 +1,4 @@
-// The operator's commands end to end on a real database: what they answer, what they refuse, what they leave behind.
+// The operator's commands end to end on a real database: answers, refusals and side effects.
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

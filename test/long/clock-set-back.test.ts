@@ -1,5 +1,5 @@
-// A database whose clock is set back, or whose successor's is behind: what the later clock put off, leased or held is due
-// at once, and nothing else changes hands.
+// A database clock that was set back, or a successor with an earlier clock. Work that the later clock postponed, leased
+// or held is due immediately; no other lease changes.
 import 'reflect-metadata';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
 import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
@@ -34,7 +34,7 @@ describe('a database clock that was set back', () => {
       [key, by],
     );
 
-  /** As if the clock had shown a later time when it was last read. */
+  /** Simulates a clock that was ahead by this interval at its last reading. */
   const setBack = (by: string): Promise<unknown> =>
     byHand(`UPDATE clock_mark SET seen_at = clock_timestamp() + $1::interval`, [by]);
 
@@ -56,7 +56,7 @@ describe('a database clock that was set back', () => {
     const { setBackSec, woken } = await hand.part(ClockWatch).look();
     expect([setBackSec > 30, woken]).toEqual([true, 2]);
     expect(await hand.work().claimDue(64)).toHaveLength(2);
-    // Once: the clock that was set back is the clock from then on.
+    // Only once: from then on the set-back clock counts.
     expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
   });
 

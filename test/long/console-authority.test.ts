@@ -1,4 +1,4 @@
-// Every route of both consoles, for everybody who could call it: what a route declares is what it takes, and no more.
+// Every route of both consoles for every kind of caller: a route accepts exactly the callers that it declares.
 import { Reflector } from '@nestjs/core';
 import { AUTHORITY, type AuthorityTerms, type RoleAuthority } from '../../src/console/authority.js';
 import type { Audience, PersonRole } from '../../src/domain/audience.js';
@@ -10,10 +10,10 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 const LIMIT_MS = 120_000;
 const ID = '00000000-0000-4000-8000-000000000001';
 const ROLES = { merchant: ['owner', 'member'], operator: ['admin', 'support'] } as const;
-/** Ends the session that asks, or its attempts: asked for elsewhere. */
+/** Routes that end the caller's session or use up its attempts. Other tests cover them. */
 const ENDING = /sign-out|sign-in|stream$|password$|second-factor/;
 
-/** What is asked with a body and changes nothing. */
+/** POST routes that change nothing. */
 const ONLY_SHOWING = [
   '/api/operator/prices/preview',
   '/api/projects/:project_id/playground/extension',
@@ -66,7 +66,7 @@ const withRoles = (audience: Audience): (Declared & { terms: RoleAuthority })[] 
     (each): each is Declared & { terms: RoleAuthority } => 'scope' in each.terms && each.terms[audience] !== undefined,
   );
 
-/** The route's path, its project named and every other part an id of nothing. */
+/** Returns the route's path with the project's id, and unused ids for other parameters. */
 const pathOf = ({ pattern }: Route, project: string): string =>
   pattern.replace(':project_id', project).replaceAll(/:\w+/g, ID);
 

@@ -1,4 +1,4 @@
-// What a console answers to whom, before anybody signs in: hosts, origins, pages, policies, errors; and its settings.
+// The consoles' answers before sign-in: hosts, origins, pages, policies, errors. Also their settings.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';

@@ -1,5 +1,5 @@
-// What people come to a console for, over HTTP and in the consoles' own roles: a project made, credits that arrive, the
-// history of an order with its proof, why one was refunded, a price changed after a preview of what it does.
+// Typical tasks in the consoles over HTTP, in the consoles' own roles: creating a project, receiving credits, an
+// order's history with its proof, the reason of a refund, a price change after a preview.
 import { createHash, randomBytes } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { Ledger } from '../../src/billing/ledger.js';
@@ -55,7 +55,7 @@ async function makeProject(name: string): Promise<string> {
 
 const of = (rest: string, id = project): string => `/api/projects/${id}${rest}`;
 
-/** Rows as a worker would have left them; its guards are off. */
+/** Changes rows as a worker would have, with triggers off. */
 async function asLeft(...statements: readonly string[]): Promise<void> {
   await asAdmin(store.url, async (client) => {
     await client.query('SET session_replication_role = replica');
@@ -72,7 +72,7 @@ interface Seeded {
   readonly txid: string;
 }
 
-/** A rental as it is after its delivery, or its refund. */
+/** Inserts a delivered or refunded rental. */
 async function rental(
   status: 'delivered' | 'refunded',
   of_ = project,
@@ -238,7 +238,7 @@ describe('the history of an order', () => {
     });
     expect(body.raw).toMatchObject({ key, status: 'delivered', delegations: [{ txid }] });
     expect(body.curl).toContain('CC-HMAC-SHA256-REQ-V1');
-    // What is the service's stays the service's.
+    // Internal data stays internal.
     expect(body).not.toHaveProperty('operator');
     for (const secret of ['"fee_sun"', '345', '"evidence"', '"wallet_id"'])
       expect(JSON.stringify(body.proof)).not.toContain(secret);

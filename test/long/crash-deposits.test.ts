@@ -1,4 +1,4 @@
-// A short run of the programme that kills whoever reads deposits: `npm run crash` does it five times at each point.
+// A short run of the programme that kills the deposit reader. `npm run crash` runs it five times at each point.
 import 'reflect-metadata';
 import { DEPOSIT_POINTS } from '../../src/base/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';

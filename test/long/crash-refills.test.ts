@@ -1,4 +1,4 @@
-// A short run of the programme that kills whoever keeps addresses supplied: `npm run crash` does it five times at each point.
+// A short run of the programme that kills the worker during refills. `npm run crash` runs it five times at each point.
 import 'reflect-metadata';
 import { REFILL_POINTS } from '../../src/base/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';

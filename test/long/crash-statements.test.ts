@@ -1,4 +1,5 @@
-// A short run of the programme that kills whoever closes months: `npm run crash` does it five times at each point.
+// A short run of the programme that kills the worker while it closes months. `npm run crash` runs it five times at each
+// point.
 import 'reflect-metadata';
 import { STATEMENT_POINTS } from '../../src/base/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';

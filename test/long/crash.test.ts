@@ -1,11 +1,11 @@
-// A short run of the crash programme: `npm run crash` kills at every point, five times.
+// A short run of the crash programme. `npm run crash` kills at every point, five times.
 import 'reflect-metadata';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
 import { crashProgramme } from '../crash/programme.js';
 
-/** Around the moments after which a restart must find exactly what was there before. */
+/** Points around the moments after which a restart must find exactly the previous state. */
 const POINTS = [
   'record-built.after',
   'record-signed.after',

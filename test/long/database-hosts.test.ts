@@ -1,4 +1,4 @@
-// Several hosts in DATABASE_URL: the one that takes writes serves, an old primary takes none, and what is wrong is said.
+// Several hosts in DATABASE_URL: the writable one serves, an old primary is never used, and errors name the cause.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { DataSource } from 'typeorm';
@@ -52,7 +52,7 @@ const nothingHeard: TimelineRecord = {
   close: () => undefined,
 };
 
-/** A process's way to the database, which asks its hosts as a running one does. */
+/** Opens a process's connection pool, which selects hosts as a running process does. */
 async function open(url: string, record: TimelineRecord = nothingHeard): Promise<Database> {
   const hosts = new DatabaseHosts(url, { record });
   const source: DataSource = createDataSource({ url: hosts, poolMax: 3, applicationName: 'energy-test' });
@@ -72,7 +72,7 @@ async function notesOn(url: string): Promise<string[]> {
   return rows.rows.map(({ text }) => text);
 }
 
-/** Tries until it is written, as a caller does who comes again. */
+/** Retries until the row is written, as a caller would. */
 async function noteAgain(database: Database, text: string): Promise<void> {
   const attempt = async (): Promise<true | undefined> => {
     try {
@@ -125,7 +125,7 @@ test('after a failover the same pool writes to the new primary, and never to the
   await expect(note(database, 'lost')).rejects.toThrow();
   await promote(pair.second);
   await noteAgain(database, 'after');
-  // Back, in front of the other one, and willing.
+  // The old primary is back, first in the list, and writable.
   await pair.restart('first');
   await asAdmin(pair.first.url, (client) => client.query(`INSERT INTO note VALUES ('its own')`));
   await Promise.all(Array.from({ length: 9 }, (_, n) => noteAgain(database, `later ${n.toString()}`)));
@@ -191,7 +191,7 @@ test('a new process that finds the old primary alone takes the word of the other
     `no host of DATABASE_URL takes writes: ${at(pair.first.port)} is of timeline 1, and 2 was seen: an old primary, ` +
       `${at(pair.second.port)} does not let us in`,
   );
-  // This one knows of nothing.
+  // An instance without the record does not know the newer timeline.
   expect((await new DatabaseHosts(url).choose()).name).toBe(at(pair.first.port));
   await pair.restart('second');
   const again = async (): Promise<string | undefined> =>
@@ -207,7 +207,7 @@ test('while all hosts are away the error names each of them, and the next attemp
   await pair.stop('first');
   await pair.stop('second');
   await expect(note(database, 'lost')).rejects.toThrow();
-  // A server that is told to stop answers for a moment more.
+  // A stopping server answers for another moment.
   const refused = async (): Promise<unknown> => {
     const error: unknown = await note(database, 'lost').catch((thrown: unknown) => thrown);
     const names = [pair.first, pair.second].every(({ port }) =>
@@ -264,7 +264,7 @@ test('a connection of its own, as of one that listens, goes to the host that ser
 });
 
 test('a process makes a few connections at a time, however many want one, and nobody waits for ever', async () => {
-  // As the process has them: the server learns of those that were given up a moment later.
+  // Counted in this process: the server notices abandoned connections a moment later.
   const clients: HostsClient[] = [];
   const open = (): number =>
     clients.filter((client) => isOpen((client as unknown as Streaming).connection.stream)).length;
@@ -280,14 +280,14 @@ test('a process makes a few connections at a time, however many want one, and no
   expect(silent.mostAtOnce()).toBe(3);
 });
 
-/** What pg's types leave out. */
+/** A member that pg's types omit. */
 interface Streaming {
   readonly connection: { readonly stream: Socket };
 }
 
 const isOpen = (stream: Socket): boolean => !stream.destroyed && (stream.connecting || !stream.pending);
 
-/** Takes connections and says nothing. */
+/** Accepts connections and sends nothing. */
 async function openSilent(count: () => number): Promise<{ readonly port: number; readonly mostAtOnce: () => number }> {
   const sockets = new Set<Socket & Writable>();
   let mostAtOnce = 0;

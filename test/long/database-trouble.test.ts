@@ -1,5 +1,5 @@
-// A server that is there and cannot do its work: disk full, out of memory, failing files, read-only. Callers are told to
-// come again with their key, nothing is taken twice, and all goes on by itself.
+// A reachable database that cannot work: disk full, out of memory, failing files, read-only. Callers are told to retry
+// with their key, no order is taken twice, and the service recovers by itself.
 import { Registry } from 'prom-client';
 import { messageOf } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -99,7 +99,7 @@ it('a server that takes no writes answers purchases 503 and reads as ever, is no
       `ALTER DATABASE ${name} RESET default_transaction_read_only`,
     );
   }
-  // Nothing makes it reconnect: each connection that meets the refusal is closed.
+  // No reconnect is forced: each connection that gets the refusal is closed.
   const buy = async (): Promise<number> => (await customer.post('/v1/orders', body(), withKey('read-only'))).status;
   await until(async () => ((await buy()) < 300 ? true : undefined), 10_000, 'selling again');
 });

@@ -1,4 +1,4 @@
-// `npm run demo` as a command: it goes on serving whatever happens to its own demonstration.
+// `npm run demo` as a command: it keeps serving even if its own demonstration fails.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ it(
     });
     try {
       const served = JSON.parse(await readFile(file, 'utf8')) as Served;
-      // The token of the demonstration refuses every transfer from here on.
+      // From here on the demonstration's token refuses every transfer.
       await fetch(`${served.devnet_control_url}/token/pause`, { method: 'POST', body: '{}' });
       await goesOn;
       const output = said.join('\n');

@@ -1,4 +1,4 @@
-// What the demo shows: a month of history that stands on its own chain, and consoles that a link signs in to, once.
+// The demo: a month of history on its own chain, and consoles with one-time sign-in links.
 import { demoDeposits, PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
 import { DemoConsoles } from '../../packages/local/src/demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered, type DemoHistory } from '../../packages/local/src/demo-history.js';
@@ -21,7 +21,7 @@ import { createTestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
 
 const START_LIMIT_MS = 240_000;
-/** Every rule over the month, and its newest blocks read again. */
+/** Applies every check to the month, and reads its newest blocks again. */
 const VERIFY_LIMIT_MS = 120_000;
 let store: TestDatabase;
 let redis: Awaited<ReturnType<typeof createTestRedis>>;
@@ -133,7 +133,7 @@ it('the demo’s orders are the same for the same seed', () => {
   expect(of(2)).not.toEqual(of(1));
 });
 
-/** What a browser gets that opens a link: its status, where it is led, and the cookies that it keeps. */
+/** Opens a link as a browser would. Returns status, target and kept cookies. */
 async function opened(link: string, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(link, { redirect: 'manual', headers });
   const cookies = response.headers.getSetCookie();
@@ -154,7 +154,7 @@ it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %
   const next: string[] = [];
   consoles.onLink = (of, link, wasUsed) => next.push([of, link, wasUsed].join(' '));
   const link = consoles.link(audience);
-  // A prefetch uses nothing up.
+  // A prefetch does not use up the link.
   expect((await opened(link, { 'Sec-Purpose': 'prefetch' })).status).toBe(405);
   const first = await opened(link);
   expect([first.status, first.location]).toEqual([303, `${consoles.origins[audience]}/`]);
@@ -187,7 +187,7 @@ it('the link of the demo that pays does it once, and leads whoever opens it to w
   const first = await opened(early);
   const page = `${consoles.origins.merchant}/p/${merchantId}/billing/top-up`;
   expect([first.status, first.location]).toEqual([303, page]);
-  // Nobody need have opened the other link before.
+  // The browser need not have opened the other link before.
   const { body } = await read('merchant', '/api/session', first.cookie);
   expect(body).toMatchObject({ stage: 'signed_in' });
   expect((await opened(early)).status).toBe(410);

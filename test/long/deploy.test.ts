@@ -1,5 +1,5 @@
-// Two APIs and two workers as they are deployed, under load: restarted in turn without a failed request while the master
-// key is exchanged, followed from request to block by one id, and watched through every metric of docs/metrics.md.
+// Two APIs and two workers as deployed, under load. They restart in turn without a failed request while the master key
+// is rotated. One request id leads from request to block, and every metric of docs/metrics.md is read.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const CALLERS = 4;
 const PAUSE_MS = 150;
-/** Answered by old and new processes side by side before the next one is replaced. */
+/** Answers by old and new processes side by side before the next process is replaced. */
 const MIXED_ANSWERS = 40;
 const PLENTY = 1_000_000_000_000_000n;
 
@@ -32,7 +32,10 @@ let customer: Customer;
 const fleet: FleetProcess[] = [];
 let apis: FleetProcess[] = [];
 let workers: FleetProcess[] = [];
-/** MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held; from the first exchange on a process is given its own keys. */
+/**
+ * MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held. From the first rotation on, each process gets only its own
+ * keys.
+ */
 let keys: Record<string, string> = {};
 let dir: string;
 
@@ -51,7 +54,7 @@ async function member(role: 'api' | 'worker', extra: Record<string, string>): Pr
   return started;
 }
 
-/** The keys that one process needs, derived from `keys`; an API reads them, and its other secrets, from files. */
+/** Returns the keys of one process, derived from `keys`. An API reads them and its other secrets from files. */
 async function keysOf(role: 'api' | 'worker'): Promise<Record<string, string>> {
   if (Object.keys(keys).length === 0) return {};
   const derived = await cliWith(keys)('secrets', 'derive', '--for', role);
@@ -77,7 +80,7 @@ const isReady = async ({ adminUrl }: FleetProcess): Promise<true | undefined> =>
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'deploy-'));
   world = await openOrderWorld();
-  // Writes the canaries, which every process opens at its start and whenever it is asked whether it is ready.
+  // Writes the canaries, which every process opens at its start and for each readiness check.
   expect((await cliWith({ ...world.env, USER: 'tester' })('migrate')).code).toBe(0);
   balancer = await openBalancer();
   [apis, workers] = await Promise.all([
@@ -108,7 +111,7 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** Callers that ask for a quote, buy by it, read and ask for their balance, each without a pause for thought, on connections kept alive. */
+/** Clients that continuously quote, buy with the quote, read the order and the balance, on kept-alive connections. */
 function startLoad(): Load {
   const stopping = new AbortController();
   const [answers, failures, keys]: [Answer[], string[], string[]] = [[], [], []];
@@ -127,7 +130,7 @@ function startLoad(): Load {
     while (!stopping.signal.aborted) {
       const key = randomUUID();
       const order = { receive_address: world.receiver(index), energy: 65_000, duration_sec: 3600 };
-      // On connections of their own, so that a quote which one process sealed is opened by another.
+      // On new connections, so that one process opens a quote that another one sealed.
       const anew = { Connection: 'close' };
       const quote = await note('quote', customer.post('/v1/quotes', order, anew));
       const { ref } = (quote?.body ?? {}) as { ref?: string };
@@ -150,7 +153,7 @@ function startLoad(): Load {
   };
 }
 
-/** SIGTERM to one, a new one in its place. Returns the exit code of the old one. */
+/** Sends SIGTERM to one process and starts a new one in its place. Returns the old one's exit code. */
 async function replace(old: FleetProcess, start: () => Promise<FleetProcess>): Promise<number> {
   old.process.signal('SIGTERM');
   const code = await old.process.exited;
@@ -181,7 +184,7 @@ test('restarting every process in turn to exchange the master key fails no reque
   const [oldKey, newKey] = [world.env['MASTER_KEY']!, randomBytes(32).toString('base64')];
   const load = startLoad();
   try {
-    // The steps of `keys --help`: all can open what the new key seals; it seals; it alone is left.
+    // The steps of `keys --help`: every process can open the new key's data; the new key seals; the old key is removed.
     keys = { MASTER_KEY: oldKey, MASTER_KEY_PREVIOUS: newKey };
     await restartAll(load);
     keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: oldKey };
@@ -202,7 +205,7 @@ test('restarting every process in turn to exchange the master key fails no reque
     await load.stop();
   }
   expect(load.failures).toEqual([]);
-  // A process that stops first ends its work, then its connections.
+  // A stopping process finishes its work before it closes its connections.
   expect(fleet.flatMap(({ lines }) => lines).filter(({ level }) => level === 'error')).toEqual([]);
   const state = async () => {
     const [row] = await world.api.database.query<{ orders: number; delivered: number; charges: number }>(
@@ -264,7 +267,7 @@ test('one request id leads from the request to the chain transaction and to the 
   for (const line of ours()) expect(line['projectId']).toBe(customer.merchant);
 }, 90_000);
 
-/** The table of docs/metrics.md: a metric's name and which processes show it. */
+/** Reads the table of docs/metrics.md: a metric's name and the processes that export it. */
 function documented(): { name: string; shownBy: string }[] {
   const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
   return [...page.matchAll(/^\| `([a-z_]+)` \| (api|worker|both) \| \w+ \| \w[^|]* \| \S[^|]* \|$/gm)].map((match) => ({

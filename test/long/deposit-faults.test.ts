@@ -1,4 +1,4 @@
-// Deposits while nodes lie or are away and workers die: each credited once, none missed, none invented.
+// Deposits while nodes lie or are down and workers die: each credited once, none missed, none invented.
 import 'reflect-metadata';
 import { addressBytes } from '../../src/chain/address.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
@@ -56,7 +56,7 @@ describe('nodes that lie or are away', () => {
     ],
   ])('one that %s lets the deposit wait, and nothing is passed', async (_what, change) => {
     const to = await shop();
-    // Beside another: a block that shows nothing at all is refused for that.
+    // A second deposit, because a block that shows none at all is refused for that reason.
     await payTrx(await shop(), 8_000_000);
     // 7 000 000 is 6acfc0.
     await payToken(to, 7_000_000n);
@@ -128,7 +128,7 @@ describe('nodes that lie or are away', () => {
       'auto_max',
       'credited',
     ]);
-    // What the operator credits is none of it.
+    // Credits by the operator do not count.
     const [held] = await database.query<{ id: bigint }>(
       `SELECT id FROM deposit WHERE project_id = $1 AND status = 'held'`,
       [to.id],
@@ -146,7 +146,7 @@ function hexOf(address: string): string {
   return Buffer.from(addressBytes(address)!).toString('hex');
 }
 
-/** Without the last transaction of every block, and its receipt. */
+/** Removes the last transaction or receipt of every block. */
 function hideLast(path: string, answer: unknown): unknown {
   if (path === INFOS) return infosOf(answer).slice(0, -1);
   const block = answer as Json;
@@ -209,7 +209,7 @@ describe('workers', () => {
           throw new Error('dies here');
         },
       });
-      // After its commit a statement's transaction is over: then it is credited already.
+      // A failure after the commit leaves the deposit credited.
       await follow(dying).catch(() => undefined);
       const before = await creditedTo(to);
       expect([0n, 30_000_000n]).toContain(before);

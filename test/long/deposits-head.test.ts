@@ -1,4 +1,5 @@
-// What is paid in a block that is not solid yet is shown at once, and credited or dropped by what its solid block says.
+// A payment in a block that is not solid yet is shown immediately. Its solid block decides if it is credited or
+// dropped.
 import 'reflect-metadata';
 import { addressBytes } from '../../src/chain/address.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
@@ -29,7 +30,7 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** Reads what is solid, then what is above. */
+/** Reads the solid blocks, then those above. */
 async function look(): Promise<void> {
   await follow();
   await worker.get(BlockFollower).rest();
@@ -95,7 +96,7 @@ it('whose block is reverted for good is dropped, and never credited', async () =
   const id = await idOf(to);
   await chain.control('fork', { depth: 1, drop: true });
   await look();
-  // Nobody knows yet whether it comes again.
+  // The transaction may still return in another block.
   expect(await depositsOf(to)).toMatchObject([{ status: 'pending' }]);
   await settle();
   await mine(2);

@@ -1,4 +1,4 @@
-// The worst that chain, nodes, payers and exchanges do to deposits: each is credited once, none missed, none invented.
+// Worst-case behaviour of chain, nodes, payers and exchanges: each deposit credited once, none missed, none invented.
 import 'reflect-metadata';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ afterAll(closeStage, START_LIMIT_MS);
 
 const hexOf = ({ address }: Shop): string => addressBytes(address)!.subarray(1).toString('hex');
 
-/** Changes the receipts that wrote an event, at both nodes. */
+/** Changes the receipts with event logs, at both nodes. */
 const withLogs = (change: (log: Json) => readonly Json[]): void =>
   meddle(spies, (path, answer) =>
     path === BLOCK

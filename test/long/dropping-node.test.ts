@@ -1,4 +1,4 @@
-// One node and nobody beside it, behind a line that loses answers: slower, but nothing is given up.
+// A single node behind a connection that loses answers: slower, but no order is given up.
 import 'reflect-metadata';
 import { until } from '../../packages/local/src/wait.js';
 import { Stage } from '../crash/stage.js';
@@ -66,7 +66,7 @@ it(
       'every order being over one way or the other',
     );
     expect(await counts()).toEqual({ delivered: ORDERS });
-    // Whatever was tried stands in the records, also where no answer came back.
+    // Every attempt is recorded, also one without an answer.
     const silent = await stage.database.query(
       'SELECT id FROM chain_tx t WHERE sends > 0 AND NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = t.id)',
     );

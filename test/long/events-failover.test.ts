@@ -1,4 +1,4 @@
-// A failover that loses commits: positions that callers have read are never given to other events.
+// A failover that loses commits: positions that callers have read are never reused.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const EVENT = `INSERT INTO event (project_id, type, snapshot)
 
 type Seen = readonly [type: string, position: number, name: string | undefined];
 
-/** Adds events of these names one by one, each numbered at once; returns what a caller reads after `after`. */
+/** Adds events with these names, each numbered immediately. Returns a caller's page after `after`. */
 async function play(url: string, names: readonly string[], after: number): Promise<Seen[]> {
   const database = await openAsOwner(url);
   try {
@@ -59,12 +59,12 @@ it('after a failover that lost commits a caller who goes on after the last posit
       [4, 'd'],
       [5, 'e'],
     ]);
-    // What is only in the server's memory yet would end with it.
+    // Flushes WAL that is only in memory and would be lost with the server.
     const flusher = await openAsOwner(server.url);
     await flusher.query('SELECT pg_switch_wal()');
     await flusher.source.destroy();
     const { port } = server;
-    // Without the checkpoint of an orderly end, which would remove what the standby still has to read.
+    // SIGQUIT skips the shutdown checkpoint, which would remove WAL that the standby still needs.
     server.signal('SIGQUIT');
     await server.stop();
     server = await standby.promote(kept!.lsn, port);

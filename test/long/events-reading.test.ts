@@ -1,4 +1,4 @@
-// Reading the log over HTTP: in order, held until there is something, ended with what the caller may do.
+// Reading the event log over HTTP: in order, held open until an event comes, and ended with the caller's rights.
 import { until } from '../../packages/local/src/wait.js';
 import { HeldReads } from '../../src/events/held-reads.js';
 import { Numberer } from '../../src/events/numberer.js';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   api = await openApi(env);
   keys = apiKeysOn(api.database, api.app);
   numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
-  // A new Redis has forgotten what was signed within its first second.
+  // A new Redis refuses signatures from its first second.
   const first = await newReader();
   await until(async () => ((await first.get('/v1/balance')).status === 200 ? true : undefined), LIMIT_MS, 'nonces');
 }, 180_000);
@@ -62,7 +62,7 @@ const numberAll = async (): Promise<void> => {
   while ((await numberer.numberBatch()) > 0);
 };
 
-/** So many events of the reader's project, numbered. */
+/** Adds `count` numbered events to the reader's project. */
 async function happen({ merchant }: Customer, count: number, type = 'project.frozen', name = 'x'): Promise<void> {
   await api.database.query(INSERT, [merchant, type, name, count]);
   await numberAll();
@@ -71,7 +71,7 @@ async function happen({ merchant }: Customer, count: number, type = 'project.fro
 const positionsIn = ({ body }: Answer): number[] => (body.items as { position: number }[]).map((item) => item.position);
 const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
-/** How many reads the process holds open. */
+/** Waits until the process holds `count` reads open. */
 async function held(kind: 'poll' | 'stream', count: number, on = api): Promise<void> {
   const gauge = async (): Promise<true | undefined> => {
     const text = await on.app.get(Metrics).registry.metrics();
@@ -212,7 +212,7 @@ describe('a long poll', () => {
     const other = (await newReader()).get('/v1/events?wait=15');
     await held('poll', 2);
     await happen(reader, 1);
-    // Long before its own time is over.
+    // Long before its own time limit.
     const answer = await Promise.race([waiting, other]);
     expect([positionsIn(answer), answer.body.last_position]).toEqual([[1], 1]);
     expect(positionsIn(await reader.get('/v1/events?wait=30'))).toEqual([1]);
@@ -293,7 +293,7 @@ describe('a long poll', () => {
       small.app.get(HeldReads).releaseAll();
       expect((await waiting).body).toEqual({ items: [], last_position: 0 });
       expect(await stream.ended).toBe('ended');
-      // Whoever comes now is answered at once, or sent to another process.
+      // New polls are answered immediately, new streams are sent to another process.
       expect((await other.get('/v1/events?wait=30')).body).toEqual({ items: [], last_position: 0 });
       await expect(EventStream.open(other)).rejects.toMatchObject({ status: 503 });
     } finally {
@@ -324,11 +324,11 @@ const ENDINGS: readonly (readonly [string, (held: Held) => Promise<unknown>, str
   ['freezing', ({ reader }) => api.ledger.setFrozen(reader.merchant, true, AUTHOR), 'PROJECT_FROZEN'],
 ];
 
-/** A poll and a stream of a key of their own, held open. */
+/** Opens a poll and a stream with a new key. */
 async function hold(count = 1): Promise<Held & { poll: Promise<Answer>; stream: EventStream }> {
   const primary = await newReader();
   const { id: keyId, apiKey } = await keys.create(primary.merchant, { name: 'reader', scopes: ['read'] }, AUTHOR);
-  // What the making of a key leaves in the log.
+  // Numbers the events of the key's creation.
   await numberAll();
   const reader = primary.withKey(apiKey);
   const poll = reader.get('/v1/events?after=latest&types=order.created&wait=30');
@@ -355,7 +355,7 @@ describe('what a caller may not do any more', () => {
     } finally {
       await api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
     }
-    // Before it would be noticed without having been announced.
+    // Before the change would be noticed without an announcement.
     const clock = (await newReader()).get('/v1/events?wait=4').then(() => 'time');
     await keys.revoke(heard.keyId, AUTHOR);
     expect(await Promise.race([heard.stream.ended, clock])).toBe('ended');

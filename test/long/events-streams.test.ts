@@ -1,4 +1,4 @@
-// Streams of events: nothing missed and nothing twice, however often they are cut; bounded in number, time and memory.
+// Event streams: no event missed or repeated despite any number of cuts; bounded in number, time and memory.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { randomInt } from 'node:crypto';
 import { limited, until } from '../../packages/local/src/wait.js';
@@ -54,7 +54,7 @@ const numberAll = async (): Promise<void> => {
   while ((await numberer.numberBatch()) > 0);
 };
 
-/** So many events of each project, numbered. */
+/** Adds `count` numbered events to each project. */
 async function happen(readers: readonly Customer[], count: number, type = 'project.frozen', name = 'x'): Promise<void> {
   await api.database.query(INSERT, [readers.map(({ merchant }) => merchant), type, name, count]);
   await numberAll();
@@ -62,7 +62,7 @@ async function happen(readers: readonly Customer[], count: number, type = 'proje
 
 const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
-/** Waits until the stream has had so many events. */
+/** Waits until the stream has received `count` events. */
 async function has(stream: EventStream, count: number): Promise<void> {
   await until(() => (stream.events.length >= count ? true : undefined), LIMIT_MS, `${count.toString()} events`, 10);
 }
@@ -89,7 +89,7 @@ test('a stream goes on after the last id, whatever its query says, and begins wh
   const resumed = await EventStream.open(reader, { query: '?after=3', lastId: '27' });
   const begun = await EventStream.open(reader, { query: '?after=28' });
   const latest = await EventStream.open(reader, { query: '?after=latest' });
-  // Before any event it is known from where to go on.
+  // The client knows where to resume before the first event.
   await until(() => (latest.lastId === '30' ? true : undefined), LIMIT_MS, 'the first id');
   await happen([reader], 1);
   await Promise.all([has(resumed, 4), has(begun, 3), has(latest, 1)]);
@@ -129,7 +129,7 @@ test('an eleventh stream of a project is refused until one of them is over', asy
   for (const stream of streams) stream.cut();
 });
 
-/** Passes bytes on, and breaks each connection after so many of them as `next` says, inside whatever they are. */
+/** Forwards bytes and breaks each connection after `next()` bytes, wherever that is. */
 async function openCutter(
   target: string,
   next: () => number,
@@ -162,7 +162,7 @@ async function openCutter(
 
 test('a reader that is cut off anywhere goes on without a gap and without a double, under writers', async () => {
   const [reader, total] = [await newReader(), 1500];
-  // Heads, middles of events and of ids: a connection ends after 1 to 9 000 bytes of its answer.
+  // A connection ends after 1 to 9 000 bytes of its answer: in headers, events or ids.
   const cutter = await openCutter(api.baseUrl, () => randomInt(1, 9000));
   let written = 0;
   const write = async (): Promise<void> => {
@@ -201,7 +201,7 @@ test('a reader that is cut off anywhere goes on without a gap and without a doub
   expect(cutter.cuts()).toBeGreaterThan(20);
 }, 120_000);
 
-/** Streams that have ended in this process, by what ended them. */
+/** Returns the number of streams that ended in this process for this reason. */
 async function endedBy(by: string): Promise<number> {
   const text = await api.app.get(Metrics).registry.metrics();
   return Number(new RegExp(`event_streams_ended_total{by="${by}"} (\\d+)`).exec(text)?.[1]);
@@ -209,7 +209,7 @@ async function endedBy(by: string): Promise<number> {
 
 test('a reader that takes nothing is cut off with little of the log in memory, others read on, and it resumes whole', async () => {
   const reader = await newReader();
-  // More than the sockets between the two hold by themselves.
+  // More than the socket buffers in between can hold.
   await happen([reader], 400, 'project.frozen', 'x'.repeat(50_000));
   const slow = await endedBy('slow');
   const lazy = await EventStream.open(reader, { query: '?after=0' });
@@ -227,10 +227,10 @@ test('a reader that takes nothing is cut off with little of the log in memory, o
 }, 120_000);
 
 describe('a process of its own', () => {
-  /** Bytes of its heap, and of what its buffers hold, once garbage has been collected. */
+  /** Returns the bytes of its heap and buffers after garbage collection. */
   async function memoryOf(member: FleetProcess): Promise<number> {
     member.process.signal('SIGUSR2');
-    // Once more, for what the first collection released.
+    // Twice, for objects that the first collection released.
     await sleep(1500);
     member.process.signal('SIGUSR2');
     await sleep(1500);
@@ -249,7 +249,7 @@ describe('a process of its own', () => {
       const readers: HmacCustomer[] = [];
       while (readers.length < 200) readers.push(await newReader());
       const here = readers.map((reader) => reader.at(member.baseUrl));
-      // Once for each project, so that what is kept of projects does not count.
+      // Once per project, so that cached project data does not count.
       for (const reader of here) (await EventStream.open(reader)).cut();
       const empty = await memoryOf(member);
       const streams: EventStream[] = [];

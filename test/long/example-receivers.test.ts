@@ -1,4 +1,4 @@
-// The examples that take webhooks, each against real deliveries of the sender, and against whoever is not the sender.
+// The example webhook receivers, against real deliveries of the sender and against forged ones.
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ interface Start {
   readonly env: Record<string, string>;
 }
 
-/** How each is started, and the program by which to know whether this machine can. */
+/** How to start each receiver, and the program it needs on this machine. */
 const LANGUAGES: Record<
   string,
   { readonly needs: string; readonly start: (at: Start) => Promise<() => Promise<void>> }
@@ -53,7 +53,7 @@ async function isHere(command: string): Promise<boolean> {
   );
 }
 
-// PHP and Go are not on every machine; where they are, their receivers must do the same.
+// PHP and Go are optional. Where they exist, their receivers must behave the same.
 const HERE = await Promise.all(Object.values(LANGUAGES).map(({ needs }) => isHere(needs)));
 const RUNNABLE = Object.keys(LANGUAGES).filter((_, index) => HERE[index]);
 
@@ -65,7 +65,7 @@ const ports: Record<string, number> = {};
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'energy-receivers-'));
   if (RUNNABLE.includes('go')) {
-    // Built once: `go run` would be a parent to end.
+    // Built once: `go run` would add a parent process to end.
     await execute('go', ['build', '-o', folder, './receive'], { cwd: `${FOLDER}go`, timeout: 120_000 });
   }
   for (const language of RUNNABLE) ports[language] = await freePort();
@@ -131,7 +131,7 @@ async function startReceiver(language: string, secret: string): Promise<Receiver
 
 const urlOf = (language: string): string => `http://127.0.0.1:${ports[language]!.toString()}/energy`;
 
-/** What was taken, by name; what is being written has another name. */
+/** Returns the received events by file name. Files in progress have a hidden name. */
 async function taken(inbox: string): Promise<Map<string, string>> {
   const names = (await readdir(inbox)).filter((name) => !name.startsWith('.')).sort();
   return new Map(
@@ -146,7 +146,7 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
-/** A request as the sender makes it, but for what is said; the status of the answer. */
+/** Sends a request as the sender would, except for the given parts. Returns the answer's status. */
 async function post(
   url: string,
   secret: string,
@@ -230,7 +230,7 @@ it.each(RUNNABLE)(
         'an id that is a path': post(url, secret, { id: '../evt' }),
       };
       for (const [what, status] of Object.entries(refused)) expect([what, await status]).toEqual([what, 400]);
-      // Whoever is refused before all was read may lose the answer with the connection.
+      // A request refused before it was read completely may lose its answer with the connection.
       expect(await post(url, secret, { body: 'x'.repeat(200_000) }).catch(() => 413)).toBe(413);
       expect((await taken(inbox)).size).toBe(0);
       const both = `v1,${Buffer.alloc(32).toString('base64')} ${new Webhook(secret).sign('evt_one', new Date(now), '{"type":"x"}')}`;

@@ -1,5 +1,5 @@
-// The examples as a merchant runs them, against a whole service with its worker; and the guide's answers against what
-// the service answers.
+// The examples as a merchant runs them, against a whole service with its worker. The guide's answers are compared with
+// the service's answers.
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const execute = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;
 const RENTAL_SEC = 30;
 
-/** How each example is started; the command is how to know whether this machine can. */
+/** How to start each example. The command shows if this machine has the language. */
 const LANGUAGES: Record<string, readonly [command: string, ...args: string[]]> = {
   bash: ['bash', `${FOLDER}bash/energy.sh`],
   node: [process.execPath],
@@ -36,7 +36,7 @@ async function isHere(command: string): Promise<boolean> {
   );
 }
 
-// PHP and Go are not on every machine; where they are, their examples must do the same.
+// PHP and Go are optional. Where they exist, their examples must behave the same.
 const HERE = await Promise.all(Object.values(LANGUAGES).map(([command]) => isHere(command)));
 const RUNNABLE = Object.keys(LANGUAGES).filter((_, index) => HERE[index]);
 
@@ -186,7 +186,7 @@ it.each(RUNNABLE)('%s has an address kept supplied, and left alone again', async
   expect((await run(language, ['call', 'DELETE', path])).body).toMatchObject({ error: 'NOT_FOUND' });
 });
 
-/** What becomes of the first request; the answer to the second arrives. */
+/** The fate of the first request. The second request is answered. */
 const LOSSES: readonly (readonly [string, Reply])[] = [
   ['a connection that ends without an answer', (response) => void response.socket?.end()],
   ['a connection that is reset', (response) => void response.socket?.resetAndDestroy()],
@@ -227,7 +227,7 @@ it.each(RUNNABLE)('%s reads an order by a key with any character that a key may 
   expect([target.slice(0, 11), decodeURIComponent(target.slice(11))]).toEqual(['/v1/orders/', key]);
 });
 
-// Bash leaves it to its user.
+// The Bash example leaves retries to its user.
 const REPEATING = RUNNABLE.filter((language) => language !== 'bash');
 
 it.each(REPEATING.flatMap((language) => LOSSES.map(([loss, reply]) => [language, loss, reply] as const)))(
@@ -259,14 +259,14 @@ it('every answer of the guide has the members that the service answers', async (
   for (const [name, body] of answered) expect([name, membersOf(shown.get(name))]).toEqual([name, membersOf(body)]);
 });
 
-/** The JSON after each `<!-- answer: NAME -->`. */
+/** Returns the JSON after each `<!-- answer: NAME -->`. */
 async function answersOfGuide(): Promise<Map<string, unknown>> {
   const guide = await readFile(`${FOLDER}README.md`, 'utf8');
   const blocks = guide.matchAll(/<!-- answer: ([a-z ]+) -->\n\n```json\n(.*?)\n```/gs);
   return new Map([...blocks].map(([, name, text]) => [name!, JSON.parse(text!)]));
 }
 
-/** The guide's steps, made on the running service. */
+/** Performs the guide's steps on the running service. */
 async function firstHour(): Promise<Map<string, unknown>> {
   const answers = new Map<string, unknown>();
   const keep = async (name: string, answer: Promise<{ body: unknown }>): Promise<Record<string, unknown>> => {
@@ -307,7 +307,7 @@ async function until(
   throw new Error('the order did not come so far');
 }
 
-/** Names and kinds of every member, at every depth. */
+/** Returns names and types of all members, at every depth. */
 function membersOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(membersOf);
   if (typeof value !== 'object' || value === null) return typeof value;

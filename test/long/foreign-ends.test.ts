@@ -1,4 +1,5 @@
-// Delegations that a foreign act ends: whose rental it was, what the customer reads and gets, what the operator can do.
+// Delegations ended by a foreign act: attribution to a rental, the customer's view and compensation, the operator's
+// options.
 import { until } from '../../packages/local/src/wait.js';
 import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../order-chain.js';
@@ -14,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** An account of its own, so that no test meets another's rentals. */
+/** Creates an account, so that tests do not share rentals. */
 async function newReceiver(): Promise<string> {
   const { bank, wallet } = world.world;
   const { address } = newOwner();
@@ -41,7 +42,7 @@ async function rental(receiver: string, durationSec: number): Promise<Rental> {
   return { id, receiver, key: row!.key, wallet: row!.wallet, sun: Number(row!.sun) };
 }
 
-/** Two rentals from one wallet to one receiver: one for an hour, one for a day. */
+/** Makes two rentals from one wallet to one receiver: one for an hour, one for a day. */
 async function siblings(): Promise<readonly [Rental, Rental]> {
   const receiver = await newReceiver();
   const [short, long] = [await rental(receiver, 3600), await rental(receiver, 86_400)];
@@ -55,7 +56,7 @@ async function standing(order: Rental): Promise<number> {
   return world.delegatedSun(index, order.receiver);
 }
 
-/** Passes of the reconciler, until it has found what is solid by now. */
+/** Repeats passes of the reconciler until `isSo` returns true. */
 async function passUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const look = async (): Promise<true | undefined> => {
     await world.pass();
@@ -122,14 +123,14 @@ it('an act waits for an undelegation of ours that is on its way, and ends the re
     txid = await world.undelegateForeign(order.wallet, order.receiver, order.sun);
     await world.pass();
     const answer = await answerOf(order);
-    // As long as it has not died: that frees the act.
+    // Only while our transaction is not dead: its death frees the act.
     if ((await isSending()) === true) expect(answer).not.toHaveProperty('reclaimed_at');
   } finally {
     await world.clearFault(rule);
   }
   const isOver = async () => 'reclaimed_at' in (await answerOf(order));
   await passUntil('the act being held against the rental', isOver);
-  // Reclaimed after its end, though not by us.
+  // Reclaimed after its end, though by the foreign act.
   expect(await answerOf(order)).toMatchObject({ status: 'delivered', delegations: [{ reclaim_txid: txid }] });
   await world.syncAll();
   expect(namesOf(await world.verify())).toEqual([]);
@@ -139,7 +140,7 @@ it('an act is held against the rental it took although a newer one of as much is
   const receiver = await newReceiver();
   const order = await rental(receiver, 86_400);
   await asAdmin(world.world.databaseUrl, async (client) => {
-    // The next rental's delegation stands on chain, and cannot be recorded as final while this session holds its row.
+    // The next rental's delegation is on chain, but cannot be recorded as final while this session locks its row.
     const isHeld = async (): Promise<true | undefined> => {
       await world.buy(receiver, 65_000, 86_400);
       const lock = async (): Promise<'held' | 'final' | undefined> => {
@@ -190,7 +191,7 @@ it('what no act explains is ended by the operator alone, and only while the chai
   const refused = await close(short);
   expect(refused.code).toBe(1);
   expect(refused.err).toMatch(/still shows everything delegated/);
-  // More than the one and less than both: nobody can say whose it was.
+  // More than the first rental and less than both, so that it fits no single rental.
   const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + 1_000_000_000);
   await world.pass();
   await world.pass();

@@ -1,5 +1,5 @@
-// Another session holds a row or a table, as an idle psql does: everybody else is served, delivered, settled and
-// reclaimed meanwhile, and what was held is made up for afterwards.
+// Another session holds a row or table lock, as an idle psql would. Other projects are served, delivered, settled and
+// reclaimed meanwhile, and the blocked work is caught up afterwards.
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -8,7 +8,7 @@ import { makeCustomer } from '../factory.js';
 import { ReconcileWorld } from '../reconcile-world.js';
 
 const LIMIT_MS = 40_000;
-/** By hand, `HOLD_SEC=60` holds every lock for a minute. */
+/** `HOLD_SEC=60` in a manual run holds every lock for a minute. */
 const HOLD_SEC = Number(process.env['HOLD_SEC'] ?? '0');
 
 let world: ReconcileWorld;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** Holds what `statements` lock until `work` is done. */
+/** Holds the locks of `statements` until `work` is done. */
 async function whileHeld<T>(statements: readonly string[], work: () => Promise<T>): Promise<T> {
   const holder = new pg.Client({ connectionString: world.world.databaseUrl, query_timeout: 10_000 });
   await holder.connect();
@@ -74,7 +74,7 @@ async function untilSeen(key: string, what: string, isSo: (seen: Seen) => boolea
   );
 }
 
-/** A whole life of orders of another party, several at once and once more until the hold has lasted. */
+/** Runs complete orders of another project, several concurrently, and repeats until the hold has lasted. */
 async function othersGoOn(): Promise<void> {
   const untilMs = performance.now() + HOLD_SEC * 1000;
   do {

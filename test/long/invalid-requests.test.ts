@@ -1,5 +1,5 @@
-// Every way to send a wrong body or query, and the whole answer to each, held against a recorded list: callers show
-// these sentences to people and branch on the fields.
+// Every kind of invalid body or query, and the whole answer to each, compared with a recorded list: callers show these
+// messages to people and branch on the fields.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { HmacCustomer, type Answer, type Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await redis.close();
 });
 
-/** Literals that are right for some kind of member and wrong for most. */
+/** Literals that are valid for some kind of member and invalid for most. */
 const LITERALS = [
   ...['null', 'true', 'false', '[]', '[1]', '{}', '{"a":{"b":[null,"x"]}}', '""', '" "', '"x"', '"true"', '"65000"'],
   ...[
@@ -102,7 +102,7 @@ const FORMS: readonly Form[] = [
   { path: '/v1/activate', valid: { address: `"${ADDRESS}"` }, members: ['address', 'reference', 'metadata'] },
 ];
 
-/** The one form that is sent by PUT, which takes HMAC alone. */
+/** The one form sent by PUT, which requires HMAC. */
 const KEPT: Form = {
   path: `/v1/auto-delegations/${ADDRESS}`,
   valid: { keep_energy: '65000', daily_cap_credits: '1' },
@@ -112,7 +112,7 @@ const KEPT: Form = {
   ],
 };
 
-/** Names that no form has; every object inherits some of them. */
+/** Names that no form has. Every object inherits some of them. */
 const UNKNOWN = [
   ...[
     'colour',
@@ -140,7 +140,7 @@ const text = (members: Readonly<Record<string, string>>): string =>
     .map(([name, literal]) => `"${name}":${literal}`)
     .join(',')}}`;
 
-/** Bodies in the order of their members: each member with each literal, unknown names, and faults together. */
+/** Bodies in the order of their members: each member with each literal, unknown names, and combined errors. */
 function bodies({ valid, members }: Form): string[] {
   const wrong = Object.fromEntries(members.map((name) => [name, '"$"']));
   return [
@@ -158,7 +158,7 @@ function bodies({ valid, members }: Form): string[] {
   ];
 }
 
-/** Labels, by HMAC, which alone takes `metadata`; each is sent beside what buys nothing. */
+/** Labels are sent by HMAC, which `metadata` requires, in requests that buy nothing. */
 const LABELS = [
   ...[
     '{"":"x"}',
@@ -314,7 +314,7 @@ const QUERIES = [
 const expand = (request: string): string =>
   request.replace(/«(.+?)\*(\d+)»/gu, (_, unit: string, times: string) => unit.repeat(Number(times)));
 
-/** What is signed of a body of `text`: its members by name, every literal as it is written. */
+/** Returns the text to sign for a body: its members sorted by name, every literal as written. */
 function sortedMembers(body: string): string {
   const names = Object.keys(JSON.parse(body) as object);
   const starts = [...body.matchAll(/[{,]"((?:[^"\\]|\\.)*)":/g)].filter(({ 1: name }) =>
@@ -364,7 +364,7 @@ async function ask(customer: Customer, [request, key]: (typeof REQUESTS)[number]
   return customer.postSigned(path, body, sortedMembers(body), headers);
 }
 
-/** An accepted request is recorded by its status and code alone: what it came to depends on prices and times. */
+/** Records an accepted request by status and code only: the rest depends on prices and times. */
 function recorded([request, key]: (typeof REQUESTS)[number], { status, body }: Answer): Recorded {
   const { error, msg, details } = body as Recorded;
   const said = error === 'INVALID_REQUEST' ? { error, msg: msg!, details } : error === undefined ? {} : { error };

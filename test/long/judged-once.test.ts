@@ -1,4 +1,5 @@
-// What is final is judged once, and still noticed when it changes; what could not be judged is reported.
+// Final records are judged once, and later changes to them are still noticed. Records that could not be judged are
+// reported.
 import { sleep } from '../../src/base/clock.js';
 import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
@@ -23,7 +24,7 @@ async function newer(): Promise<string[]> {
   return namesOf(await verifyRecords(world.database, { depth: 'newer' }));
 }
 
-/** A rental of a minute of chain time, until it is over and everything of it is final. */
+/** Makes a rental of a minute of chain time and waits until it has ended and is final. */
 async function ended(index: number): Promise<bigint> {
   const id = await world.rent(receiver(index), 65_000, 60);
   return until(
@@ -134,7 +135,7 @@ it('a pass that could not make every check is reported, and is no pass for the a
     Number((await world.metric('reconcile_age_seconds')).join().split(' ').at(-1));
   const before = await age();
   await sleep(20);
-  // A check that runs into its limit fails the same way.
+  // A check that hits its time limit fails the same way.
   await world.byHand(`ALTER TABLE event RENAME TO event_away`);
   try {
     await world.pass();

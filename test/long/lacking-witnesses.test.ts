@@ -1,4 +1,5 @@
-// Two nodes of which one gives headers and heads, but not what is in its blocks: pruned, cut short, or not answering.
+// Two nodes, one of which has headers and heads but not the contents of its blocks: pruned, cut short, or not
+// answering.
 import 'reflect-metadata';
 import { until } from '../../packages/local/src/wait.js';
 import {
@@ -27,7 +28,9 @@ beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** TRON: what a lite fullnode does not answer unless `openHistoryQueryWhenLiteFN` is set, with HTTP 200 and this text. */
+/**
+ * TRON: a lite fullnode refuses these paths unless `openHistoryQueryWhenLiteFN` is set, with HTTP 200 and this text.
+ */
 const CLOSED =
   /get(blockbynum|blockbyid|transactionbyid|transactioninfobyid|transactioninfobyblocknum|blockbylatestnum)$/;
 const CLOSED_TEXT = 'this API is closed because this node is a lite fullnode';
@@ -42,12 +45,12 @@ const beLite = (): void => {
 const isWhole = (path: string, body: string): boolean =>
   CONTENTS.test(path) || (path.endsWith('/getblock') && !body.includes('"detail":false'));
 const NO_JSON: Meddling = { says: '<html></html>' };
-/** As one that keeps no transactions. */
+/** A node without transaction history. */
 const lacksHistory: SpyNode['before'] = (path) =>
   /gettransaction(info)?byid$/.test(path) ? { says: '{}' } : undefined;
 const showsNothing: SpyNode['before'] = (path, body) => (isWhole(path, body) ? NO_JSON : lacksHistory(path, body));
 
-/** The chain going on beside. */
+/** Makes a block at each check. */
 const beside = (isSo: () => Promise<boolean>) => async (): Promise<boolean> => {
   await mine();
   return isSo();
@@ -103,7 +106,7 @@ it.each([
   'a node that %s at what is in blocks holds up a settlement for so long',
   async (_, before) => {
     const hand = await withTwoNodes();
-    // Whether a node keeps transactions shows by one that is final.
+    // A final transaction shows that a node keeps history.
     await settledOrder(hand);
     const key = await sent(hand);
     await mine();
@@ -133,7 +136,7 @@ it('an act without a record waits so long for a node that shows neither blocks n
   const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
   await mine(SOLID_LAG + 1);
   onBoth(showsNothing);
-  // One that has read no block of it yet.
+  // A worker that has not read any of its blocks.
   const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
   const isRecorded = async (): Promise<true | undefined> => {
     await hand.search().catch(() => undefined);

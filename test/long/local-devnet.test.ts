@@ -1,4 +1,4 @@
-// The chain that tests stand on: its own process, its own ports, and a head that tests can move.
+// The tests' local chain: its own process, its own ports, and a head that tests can move.
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

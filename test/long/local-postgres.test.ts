@@ -1,4 +1,4 @@
-// The embedded Postgres: it starts wherever npm put it, keeps what it was told to keep, and says why it fails.
+// The embedded Postgres: it starts from any npm location, keeps data when asked to, and reports why it fails.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -54,7 +54,7 @@ test('a durable server waits for the disk, listens on the loopback address alone
 });
 
 test('kept data is there again after a stop and after a crash, under the same address', async () => {
-  // The directory must be one that the server's user can reach, as a caller's has to be.
+  // The server's user must be able to reach the directory; callers have to ensure the same.
   await chmod(scratch, 0o755);
   const dataDir = join(scratch, 'kept');
   const first = await startPostgres({ durable: true, dataDir });
@@ -72,7 +72,7 @@ test('kept data is there again after a stop and after a crash, under the same ad
 });
 
 test('a server that cannot start shows its log and leaves nothing behind', async () => {
-  // A temporary directory of its own: other servers come and go in the common one.
+  // A separate temporary directory, because other servers come and go in the shared one.
   await chmod(scratch, 0o755);
   const temporary = join(scratch, 'tmp');
   await mkdir(temporary);
@@ -95,7 +95,7 @@ test('the binaries run from a repository in a closed directory whose install scr
   await mkdir(closed, { mode: 0o700 });
   await cp(installedBinaries(), native, { recursive: true, verbatimSymlinks: true });
   for (const name of await readdir(join(native, 'lib'))) {
-    // npm packages carry no links: what is left then is only libpq.so.5.18 and its like.
+    // npm packages carry no links, so only names such as libpq.so.5.18 remain.
     if (/^lib(ecpg|ecpg_compat|icu\w+|pgtypes|pq)\.so(\.\d+)?$/.test(name)) await rm(join(native, 'lib', name));
   }
   const user = await serverUser();

@@ -1,4 +1,4 @@
-// The promise of packages/local: whatever happens to us, nothing of ours is left running.
+// The promise of packages/local: no process of ours survives us, however we end.
 import { spawn, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -15,7 +15,7 @@ interface Owned {
   redisUrl: string;
 }
 
-/** A process that is only waiting to be collected by its parent does nothing any more. */
+/** A zombie that waits for its parent counts as ended. */
 function isAlive(pid: number): boolean {
   try {
     const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();

@@ -1,4 +1,4 @@
-// What we ask of a Redis, asked of each kind that may serve us.
+// The service's requirements on Redis, tested with each supported kind.
 import { Queue, QueueEvents, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
@@ -59,7 +59,7 @@ describe.each(Object.keys(servers))('%s', (name) => {
       const ghost = new Redis(server.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
       const id = await ghost.client('ID');
       const sent: Promise<unknown>[] = [ghost.bzpopmin('marker', 30)];
-      // Each command is on its way before the next, and before the connection goes.
+      // Ensures that each command is sent before the next one and before the disconnect.
       await redis.ping();
       if (behind !== 'nothing') sent.push(ghost.ping());
       await redis.ping();

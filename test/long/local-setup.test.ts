@@ -1,4 +1,4 @@
-// What every other test rests on: its own database and its own Redis, and a leak that is noticed.
+// The tests' foundation: separate databases and Redis numbers, and detection of leaked connections.
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createTestDatabase } from '../setup/database.js';

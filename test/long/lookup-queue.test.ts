@@ -1,12 +1,12 @@
-// Where nodes may be asked only so often, one project's look-ups stand in no other's way.
+// With a limited request budget, one project's look-ups do not delay those of others.
 import { Redis } from 'ioredis';
 import { makeCustomer, type TestApi } from '../factory.js';
 import { newOwner } from '../order-chain.js';
 import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
-/** Callers have half of it. */
+/** Callers get half of it. */
 const REQUESTS_PER_SEC = 40;
-/** Each asks three times: together for longer than a look-up waits for its place. */
+/** Each sends three requests: together they exceed the time a look-up waits for its place. */
 const FLOOD = 40;
 
 let world: OrderWorld;
@@ -28,7 +28,7 @@ it('a project whose orders have nodes asked all the time, for nothing, holds up 
   expect([taken.status, taken.body.error]).toEqual([202, undefined]);
   const quoted = await other.post('/v1/quotes', { receive_address: world.receiver(1) });
   expect([quoted.status, quoted.body.recipient_state]).toEqual([200, expect.stringMatching(/^\w+$/)]);
-  // What could not be read in time is sized as the dearest.
+  // A look-up that misses its time is sized at the highest cost.
   expect(quoted.body.recipient_state).not.toBe('unknown');
   for (const answer of await Promise.all([...flood, begun])) expect(answer.status).toBeGreaterThanOrEqual(400);
 }, 60_000);

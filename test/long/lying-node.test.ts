@@ -1,4 +1,4 @@
-// Blocks answered wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
+// False blocks from one node: with a wrong time, forged as a whole, or with foreign bytes.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { signWithKey } from '../../src/chain/keys.js';
@@ -50,7 +50,7 @@ async function headOf(url: string): Promise<Block> {
 
 const headTimeMs = async (): Promise<number> => (await headOf(devnet.second!.fullUrl)).block_header.raw_data.timestamp;
 
-/** The first node's head is one of its own making, of another time, whose id is right for it. */
+/** Makes the first node answer with a forged head of another time and a matching id. */
 async function forgeHead(byMs: number): Promise<void> {
   const { block_header: header } = await headOf(devnet.fullUrl);
   const raw = { ...header.raw_data, timestamp: header.raw_data.timestamp + byMs };
@@ -81,7 +81,9 @@ const withTwoNodes = (): Promise<Hand> =>
     TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   });
 
-/** One node's final blocks hold a delegation by our wallet, signed with this key, that is in no block of the chain. */
+/**
+ * Shows in one node's final blocks a delegation by our wallet, signed with this key, that is in no block of the chain.
+ */
 async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void> {
   const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
   const { rawData } = buildTransaction(
@@ -109,7 +111,7 @@ it('a node alone in answering a later time ends no rental', async () => {
   await forgeHead(FAR_MS);
   await hand.look();
   expect(await hand.end()).toBe(0);
-  // Nobody knows how long something new would be valid: nothing is made.
+  // The validity of a new transaction is unknown, so none is built.
   const other = await rent(receivers[1]!);
   await hand.advance();
   expect(await statusesOf(other)).toEqual([]);
@@ -142,7 +144,7 @@ it('a node alone in saying that the network has grown tops no rental up', async 
   await mine();
   await hand.look();
   expect(await hand.topUp()).toBe(0);
-  // What both say is so.
+  // A report of both nodes is believed.
   await devnet.control('faults', { ...wrong, node: 1 });
   await mine();
   await hand.look();
@@ -170,7 +172,7 @@ it('a node alone in showing an act of our wallets accuses nobody', async () => {
   const search = (with_: Hand) => with_.search();
   const found = () => api.database.query('SELECT txid FROM orphan_tx');
   await showInBlocks(0, pool.privateKey);
-  // A worker that begins: what was read before the lie is not read again.
+  // A new worker: blocks read before the lie are not read again.
   const other = await withTwoNodes();
   await expect(search(other)).rejects.toBeInstanceOf(ChainUnavailableError);
   expect(await found()).toEqual([]);
@@ -183,7 +185,7 @@ it('a node alone in leaving an act of our wallets out hides nothing: the block i
   const hand = await withTwoNodes();
   await sent(hand);
   await mine(SOLID_LAG);
-  // The second one is not asked first.
+  // The second node is not asked first.
   await showInBlocks(1, pool.privateKey);
   const search = () => hand.search();
   await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
@@ -219,7 +221,7 @@ it('a final block in which one of two nodes alone shows our transaction settles 
   await hand.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
   await devnet.control('faults/clear', {});
-  // A worker that begins: who was contradicted is believed again only after a while.
+  // A new worker: a contradicted node is believed again only after a while.
   await (await withTwoNodes()).look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
 });
@@ -230,7 +232,7 @@ it('a final block without our transaction is a finding by the word of two nodes,
   await mine(SOLID_LAG);
   await hand.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-  // It gives the block in no form that can be read, and keeps no history.
+  // Serves the block only in unreadable forms, and keeps no history.
   const spoil = async (node: number): Promise<void> => {
     const wrong = { kind: 'wrong', node };
     await devnet.control('faults', { ...wrong, wrong: 'tampered', path: 'walletsolidity/getblockbynum' });
@@ -238,7 +240,7 @@ it('a final block without our transaction is a finding by the word of two nodes,
       await devnet.control('faults', { ...wrong, wrong: 'empty', path });
     }
   };
-  // By a process that has read no block yet.
+  // Uses a new process, which has not read any block.
   const judged = async () => {
     const { checks, unmade } = await checkChain(api.database, (await withTwoNodes()).chain(), {});
     const found = checks.find(({ check }) => check === 'solid-transactions');

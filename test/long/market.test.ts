@@ -1,4 +1,4 @@
-// The state of the chain that prices come from: read by one for all, never too old, never guessed.
+// The chain state behind prices: one process reads it for all, and it is never too old and never guessed.
 import type { Market } from '../../src/quotes/market.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { openFaultyNode, type Fault } from '../faulty-node.js';
@@ -11,7 +11,7 @@ let world: QuoteWorld;
 const opened: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  // Its own API hardly ever reads the chain: the processes of each test do.
+  // Its own API practically never reads the chain; the processes of each test do.
   world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
 });
 
@@ -29,14 +29,14 @@ const COLD = BigInt(recordedCall('transfer to a new holder').response.energy_use
 const PARAMETERS = 'wallet/getchainparameters';
 const CONSTANT = 'wallet/triggerconstantcontract';
 
-/** The market of one process; `forget` clears what others had read. */
+/** Opens a process's market. `forget` clears the readings of other processes. */
 const openMarket = async (env: Record<string, string> = {}, forget = false) => {
   const { close, ...process } = await openMarketOf(world, env, forget);
   opened.push(close);
   return process;
 };
 
-/** The state, or the code of why there is none. */
+/** Returns the state, or the code of the error. */
 function stateOf(market: Market) {
   try {
     return market.current();
@@ -273,7 +273,8 @@ describe('a state that cannot be renewed', () => {
     await openMarket({ MARKET_REFRESH_SEC: '20' }, true);
     const before = world.node.asked.get(PARAMETERS) ?? 0;
     await Promise.all(Array.from({ length: 5 }, () => openMarket({ MARKET_REFRESH_SEC: '20' })));
-    // Four seconds are held off after a failure; five processes would otherwise have asked five times by now.
+    // After a failure the processes pause for four seconds. Without that, five processes would have asked five times by
+    // now.
     expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBeLessThanOrEqual(1);
   });
 });

@@ -1,5 +1,5 @@
-// The pages for merchants, each walked as its reader would: every block of code in them runs here, against a whole
-// service with its worker and its sender.
+// The merchants' pages, walked as their reader would: every code block runs here, against a whole service with its
+// worker and its sender.
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { envAs } from '../setup/roles.js';
 const ROOT = new URL('../../', import.meta.url).pathname;
 const LIMIT_MS = 60_000;
 
-/** What a page begins with beside a new project, and what must have come of it. */
+/** Preparation of a page beside a new project, and its expected result. */
 interface Page {
   readonly before?: (stage: PageStage) => Promise<void>;
   readonly after?: (stage: PageStage) => Promise<void>;
@@ -92,7 +92,7 @@ async function keysOf({ customer }: PageStage): Promise<string[]> {
   return (body.items as { key: string }[]).map(({ key }) => key);
 }
 
-/** The order that the page speaks of, final, so that it does not change while the page goes on. */
+/** Settles the order that the page mentions, so that it does not change while the page is walked. */
 async function settleAnOrder({ customer, env }: PageStage): Promise<void> {
   const order = { receive_address: env['RECEIVER'], energy: 65_000 };
   expect((await customer.post('/v1/orders', order, withKey('invoice-2041'))).status).toBe(202);

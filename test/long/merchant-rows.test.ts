@@ -1,5 +1,5 @@
-// What a merchants' console sees of the database: the rows of the one project that its transaction names, and never what
-// is the service's own. Asked in SQL, as its role, of every table that it may read.
+// The merchant console's view of the database: only rows of the project that its transaction names, and no internal
+// data. Tested in SQL under its role, on every table that it may read.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { TABLE_GRANTS } from '../../src/store/grants.js';
@@ -26,18 +26,18 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Its grants as they are declared, `migrations` aside, which holds no project's data. */
+/** Tables in its declared grants, except `migrations`, which holds no project data. */
 const READABLE = Object.entries(TABLE_GRANTS)
   .filter(([, by]) => by.console_merchant?.select !== undefined)
   .map(([table]) => table)
   .filter((table) => table !== 'migrations');
-/** Of people and sessions: by audience, which is another test's; of the audit log no more than ids. */
+/** Tables of people and sessions: other tests cover them by audience. Of the audit log only ids are visible. */
 const OF_PEOPLE = [
   'audit_log',
   ...['console_session', 'invitation', 'key_canary', 'mail_refusal', 'membership', 'notification', 'person'],
   ...['recovery_code', 'sign_in_guess'],
 ];
-/** Whose rows are of no project. */
+/** Tables without project data. */
 const OF_ALL = ['clock_mark', 'deposit_cursor', 'deposit_token', 'market_state', 'price_row'];
 
 const bytes = (length = 32): string => `'\\x${randomBytes(length).toString('hex')}'`;
@@ -46,7 +46,7 @@ const nextId = (
     (id += 1).toString()
 )(1000);
 
-/** A row of the table that is the project's, with what it hangs on; guards and foreign keys are off. */
+/** Inserts a row of the project with its dependencies. Triggers and foreign keys are off. */
 const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> = {
   api_key: (p) => [
     `INSERT INTO api_key (id, project_id, name, scopes, sealed) VALUES ('${p}', '${p}', 'k', '{read,quote,order,manage}', 'x')`,
@@ -130,7 +130,7 @@ const deposit = (project: string, id: string): string =>
 const endpoint = (project: string, id: string): string =>
   `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed) VALUES ('${id}', '${project}', 'https://a.example', 'x')`;
 
-/** Runs as the role, after what the owner of everything did; nothing stays. */
+/** Runs `work` under the role, after the owner ran `before`. Rolls everything back. */
 async function asMerchant<T>(
   before: readonly string[],
   project: string | undefined,
@@ -151,7 +151,7 @@ async function asMerchant<T>(
   });
 }
 
-/** A column that it may read, whatever the table. */
+/** Counts rows: count(*) needs SELECT on any one column. */
 async function countOf(client: pg.Client, table: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
   return rows[0]!.count;
@@ -223,7 +223,7 @@ describe.each(Object.keys(ROW_OF))('of %s', (table) => {
   });
 });
 
-/** What the role gets that inserts another project's row. */
+/** Returns the error when the role inserts another project's row. */
 async function insertedForAnother(table: string): Promise<string> {
   const statements = ROW_OF[table]!(THEIRS);
   return asMerchant(statements.slice(0, -1), MINE, (client) => refusal(client, statements.at(-1)!));
@@ -296,7 +296,7 @@ it('shows how the return of a deposit stands to its own project alone', async ()
      SELECT sha256('${id}'), '${kind}', 0, address, asset, -1, ${kind === 'fee' ? 'NULL' : `'TCustomer'`}, 1, now() FROM deposit WHERE id = ${id}`;
   const before = [
     ...[unpaid, paid].flatMap((id) => [deposit(MINE, id), returned(id)]),
-    // What failed on chain leaves its fee.
+    // A failed transaction leaves only its fee.
     ...[moved(unpaid, 'fee'), moved(paid, 'native')],
   ];
   const states = (project: string | undefined) =>

@@ -1,4 +1,4 @@
-// Roles and logins as `migrate roles` makes them, on a server of their own: roles are a whole server's.
+// Roles and logins made by `migrate roles`, on a separate server, because roles belong to a whole server.
 import { randomBytes } from 'node:crypto';
 import { ALL_ROLES, LOGIN_SETTINGS, roleNamed } from '../../src/store/roles.js';
 import { migrateUp } from '../../src/store/migrate.js';
@@ -82,7 +82,7 @@ describe('migrate roles', () => {
       await expect(client.query('SELECT key_sealed FROM pool_wallet')).rejects.toMatchObject({ code: '42501' });
     });
     await expect(asAdmin(as(url, 'energy_api_login', password()), () => Promise.resolve())).rejects.toThrow(/password/);
-    // Who migrates later is the owner's login, and what it makes is the owner's.
+    // Later migrations run under the owner's login, and the owner owns their objects.
     const migrations = as(url, 'energy_migrations_login', secrets.migrations);
     await asAdmin(url, (client) =>
       client.query(`DELETE FROM migrations WHERE name LIKE 'Refusals%'; DROP FUNCTION refuse_or_accept_order; GRANT DELETE ON orders TO energy_api;

@@ -1,5 +1,5 @@
-// docs/never-miss-an-order.md walked as a merchant would: every command of the page, in its order, and what it promises
-// of outages.
+// docs/never-miss-an-order.md walked as a merchant would: every command of the page in order, and its promises about
+// outages.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { openSender, type TestSender } from '../webhook-sender.js';
 
 const LIMIT_MS = 30_000;
 const PAGE = await readFile('docs/never-miss-an-order.md', 'utf8');
-/** Every line of a shell on the page, without remarks. */
+/** Every shell line of the page, without comments. */
 const COMMANDS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) =>
   block!
     .trim()
@@ -79,7 +79,7 @@ interface Ran {
   readonly err: string;
 }
 
-/** One line as a merchant types it, in the folder of the Node examples. */
+/** Runs one line as a merchant types it, in the folder of the Node examples. */
 async function run(line: string): Promise<Ran> {
   const child = spawn('bash', ['-c', line], {
     cwd: join(folder, 'examples/node'),
@@ -94,7 +94,7 @@ async function run(line: string): Promise<Ran> {
   return { code, ...said };
 }
 
-/** The program that the page starts beside the others. */
+/** Starts the receiver that the page runs in the background. */
 async function startReceiver(): Promise<void> {
   const child = spawn(process.execPath, ['receive.mjs'], {
     cwd: join(folder, 'examples/node'),
@@ -120,7 +120,7 @@ async function buy(key: string, receiver: number): Promise<void> {
   expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
 }
 
-/** What lies in the inbox, which is made with its first event. */
+/** Returns the events in the inbox. Its folder is created with the first event. */
 async function inboxNames(): Promise<string[]> {
   const names = await readdir(env['INBOX']!).catch(() => []);
   return names.filter((name) => name.endsWith('.json'));
@@ -134,7 +134,7 @@ const statuses = async (): Promise<Record<string, string>> => {
   return Object.fromEntries(Object.entries(orders).map(([key, { order }]) => [key, order.status]));
 };
 
-/** A step of the page: its line, and what it must come to. */
+/** A step of the page: its line, and the check of its result. */
 type Step = readonly [line: string, walk: (line: string) => Promise<void>];
 
 const follow: Step = [
@@ -172,7 +172,7 @@ const WALK: readonly Step[] = [
     'node energy.mjs call POST "/v1/webhooks/$WEBHOOK/test"',
     async (line) => {
       expect((await run(line)).code).toBe(0);
-      // The test alone: nothing else has its position yet.
+      // Only the test event: other events have no position yet.
       await sender.run(async () => (await inboxNames()).length === 1);
     },
   ],
@@ -266,7 +266,7 @@ it('events that arrive out of turn, twice, or again from a restored copy leave e
   const names = await readdir(done);
   const created = await Promise.all(names.map((name) => readFile(join(done, name), 'utf8')));
   const early = names[created.findIndex((text) => text.includes('order.created'))]!;
-  // As a webhook that was repeated for long brings it.
+  // As a webhook after many retries would deliver it.
   await cp(join(done, early), join(env['INBOX']!, early));
   await run('node orders.mjs work');
   expect(await statuses()).toEqual({ turned: 'refunded' });

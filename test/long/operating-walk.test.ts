@@ -1,6 +1,6 @@
-// docs/operating walked as an operator would, on an empty Postgres and a local chain: every command of install.md, “From zero
-// to serving”, as it stands there, with addresses in the place of the page's examples, to a delivered order; then signer.md, to
-// another. A process gets the settings that the page gives it, and its own keys alone.
+// docs/operating walked as an operator would, on an empty Postgres and a local chain. Every command of install.md,
+// “From zero to serving”, runs literally with the page's examples replaced, up to a delivered order. Then signer.md, up
+// to another one. Each process gets the settings of the page and only its own keys.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -39,11 +39,14 @@ type Role = 'api' | 'worker' | 'cli';
 const password = (): string => randomBytes(12).toString('hex');
 const passwords: Readonly<Record<Role, string>> = { api: password(), worker: password(), cli: password() };
 const isRoot = process.getuid?.() === 0;
-/** Ids that no machine gives to anybody. */
+/** Ids that no machine assigns. */
 const SIGNER = { uid: 61_011, gid: 61_011 };
-/** Of the signer's group, by which it opens the socket and nothing else. */
+/** A member of the signer's group, which opens only the socket. */
 const WORKER = { uid: 61_012, gid: SIGNER.gid };
-/** Only root may start others; and these read the project only where its folder is open to them, which a home is not. */
+/**
+ * Only root can start processes of other users, and these can read the project only in an open folder, which a home is
+ * not.
+ */
 const workersUser = isRoot && isOpenToAll(process.cwd()) ? WORKER : undefined;
 
 function isOpenToAll(path: string): boolean {
@@ -55,7 +58,7 @@ const zero = section('install', 'From zero to serving');
 const signing = pageOf('signer');
 const untyped = new Set(commandsIn(zero));
 
-/** The first wallet's owner, one of another wallet, of the one that activates, and who has everything else. */
+/** Owners of the first pool wallet, a second one and the activation wallet, and the holder of everything else. */
 const [cold, second, activator, bank] = [newChainAccount(), newChainAccount(), newChainAccount(), newChainAccount()];
 const receivers = [newChainAccount(), newChainAccount(), newChainAccount()] as const;
 const token = newChainAccount().address;
@@ -64,10 +67,10 @@ let dir: string;
 let postgres: Postgres;
 let redis: TestRedis;
 let chain: Devnet;
-/** What `.env.example` requires, but the keys. */
+/** The settings that `.env.example` requires, except the keys. */
 let required: Record<string, string>;
 let masterKey: string;
-/** What the command line runs with: the administrator's, until it has its own. */
+/** The CLI's environment: the administrator's login, until the CLI has its own. */
 let cliEnv: Record<string, string>;
 /** The addresses of the hot keys. */
 let hotKeys: Record<'pool' | 'activation', string>;
@@ -121,7 +124,7 @@ interface Said {
   readonly err: string;
 }
 
-/** Has a shell run lines of the page, in the operator's folder. What goes wrong is the test's end, with what was said. */
+/** Runs lines of the page in a shell, in the operator's folder. A failure ends the test with the output. */
 async function shell(lines: string, env: Record<string, string>, input = ''): Promise<string> {
   const { code, out, err } = await new Promise<Said>((done, failed) => {
     const cli = `cli() { '${process.execPath}' '${resolve('dist/bundle/main.cli.js')}' "$@"; }`;
@@ -135,7 +138,7 @@ async function shell(lines: string, env: Record<string, string>, input = ''): Pr
     child.stderr.on('data', (chunk) => (texts.err += String(chunk)));
     child.once('error', failed);
     child.once('close', (exit) => done({ code: exit ?? -1, ...texts }));
-    // Who reads nothing may have ended already.
+    // A command that reads no input may have ended already.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
@@ -144,7 +147,7 @@ async function shell(lines: string, env: Record<string, string>, input = ''): Pr
   return out;
 }
 
-/** Replaces the examples of the page, each of which must be there. */
+/** Replaces the page's examples, each of which must occur. */
 function fill(line: string, examples: Readonly<Record<string, string>>): string {
   for (const [example, real] of Object.entries(examples)) {
     if (!line.includes(example)) throw new Error(`“${line}” does not name ${example}`);
@@ -153,7 +156,7 @@ function fill(line: string, examples: Readonly<Record<string, string>>): string 
   return line;
 }
 
-/** The command of the page: the one that is `beginning`, or else the only one that begins so. The examples are replaced. */
+/** Returns the page's command `beginning`, or else the only one that starts with it, with its examples replaced. */
 function typed(beginning: string, examples: Readonly<Record<string, string>> = {}): string {
   const commands = commandsIn(zero);
   const found = commands.filter((each) => each === beginning);
@@ -163,7 +166,7 @@ function typed(beginning: string, examples: Readonly<Record<string, string>> = {
   return fill(found[0]!, examples);
 }
 
-/** The settings of one process: its own login, its own keys. */
+/** Returns the settings of one process: its own login and its own keys. */
 async function settingsOf(role: Role): Promise<Record<string, string>> {
   const keys = await derivedKeys(role);
   const whose = { api: 'API', worker: 'worker', cli: 'CLI' }[role];
@@ -174,7 +177,7 @@ async function settingsOf(role: Role): Promise<Record<string, string>> {
   return { ...required, DATABASE_URL: urlOf(role), ...keys };
 }
 
-/** The database as the login that the page's table names for a process. */
+/** Returns the database URL with the login that the page's table names for the process. */
 function urlOf(role: Role): string {
   const whose = { api: 'the API', worker: 'the worker', cli: '`cli`, all but `migrate`' }[role];
   const row = section('keys', 'A login for each process')
@@ -191,7 +194,7 @@ function urlOf(role: Role): string {
 const operate = (beginning: string, examples: Readonly<Record<string, string>> = {}): Promise<string> =>
   shell(typed(beginning, examples), cliEnv);
 
-/** The lines of settings that the page's `cli secrets derive` prints for one process. */
+/** Returns the settings that the page's `cli secrets derive` prints for one process. */
 async function derivedKeys(role: Role): Promise<Record<string, string>> {
   const span = spansIn(section('keys', 'A key for each process')).find((each) =>
     each.startsWith('cli secrets derive '),
@@ -207,7 +210,7 @@ async function derivedKeys(role: Role): Promise<Record<string, string>> {
   return keys;
 }
 
-/** Starts a process and waits for the line that says it works; returns that line too. */
+/** Starts a process and waits for the log line that reports readiness. Returns that line too. */
 async function start(
   command: string,
   env: Record<string, string>,
@@ -222,7 +225,7 @@ async function start(
     args,
     env: { PATH: process.env['PATH'], HOME: more.user === undefined ? process.env['HOME'] : dir, ...env },
     cwd: process.cwd(),
-    // npm hands it on to what it runs.
+    // npm forwards the signal to its child.
     abandonSignal: 'TERM',
     onLine: (line) => {
       if (/"msg":"(listening|working)"/.test(line)) found(line);
@@ -241,12 +244,15 @@ async function stop(child: GuardedProcess): Promise<void> {
   await child.stop('SIGTERM', STOP_GRACE_MS);
 }
 
-/** The page's words for a pool wallet and its key file, and what they become. */
+/** The page's names for a pool wallet and its key file, and their replacements. */
 function namesOf(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Record<string, string> {
   return { TYourStakedWallet: wallet.address, '--role pool': `--role ${role}`, 'hot.key': file };
 }
 
-/** Signs the update that is printed for a hot key with the wallet's own key, and sends it. Returns the hot key's address. */
+/**
+ * Signs the printed permission update for a hot key with the wallet's own key, and sends it. Returns the hot key's
+ * address.
+ */
 async function permit(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Promise<string> {
   const hotKey = Buffer.from(readFileSync(join(dir, file), 'utf8').trim(), 'hex');
   noteSecret('pool key', hotKey);
@@ -258,7 +264,7 @@ async function permit(role: 'pool' | 'activation', wallet: ChainAccount, file: s
   return addressOfKey(hotKey);
 }
 
-/** A wallet in the pool whose key the page's command makes and seals. Returns the key's address. */
+/** Adds a wallet to the pool with a key that the page's command makes and seals. Returns the key's address. */
 async function addWallet(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Promise<string> {
   const made = await operate('cli pool new-key', { 'hot.key': file });
   const keyAddress = await permit(role, wallet, file);
@@ -267,7 +273,7 @@ async function addWallet(role: 'pool' | 'activation', wallet: ChainAccount, file
   return keyAddress;
 }
 
-/** The page's program for a first order, with a member more where the page says; returns what it prints. */
+/** Runs the page's program for a first order, with `member` added. Returns its output. */
 async function order(to: ChainAccount, member = ''): Promise<Record<string, unknown>> {
   const block = blocksIn(zero).find((each) => each.includes('read -rs API_KEY'));
   const lines = fill(block ?? '', {
@@ -348,7 +354,9 @@ async function expectHistory(said: Record<string, unknown>): Promise<void> {
   await operate('cli verify');
 }
 
-/** The folders of a signer of another user, in the page's words: its own for keys, one for the socket. */
+/**
+ * Creates the folders of a signer under another user, with the page's commands: one for its keys, one for the socket.
+ */
 async function laySigner(): Promise<Record<string, string>> {
   const owner = isRoot
     ? { 'signer -g signer': `${SIGNER.uid.toString()} -g ${SIGNER.gid.toString()}` }
@@ -372,7 +380,7 @@ async function laySigner(): Promise<Record<string, string>> {
     SIGNER_SOCKET: join(dir, 'run', 'signer.sock'),
     SIGNER_SOCKET_MODE: '0660',
     SIGNER_WALLETS_FILE: join(keys, 'wallets.json'),
-    // As the page has it for a local chain.
+    // The page's setting for a local chain.
     SIGNER_CLOCK: 'chain',
   };
 }

@@ -1,5 +1,5 @@
-// Orders while something underneath is away, slow or lying: Redis never decides, the chain is needed for new orders
-// alone, and a database that comes back finds every key as it was left.
+// Orders while a dependency is down, slow or lying. Redis never decides; only new orders need the chain; after a
+// database outage every key is as before.
 import { createHash, randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -22,7 +22,7 @@ afterAll(() => world.close());
 
 const body = (energy = 65_000) => ({ receive_address: world.receiver(), energy });
 
-/** Another API of the same service, with some settings changed, for as long as `work` takes. */
+/** Starts another API of the same service with changed settings while `work` runs. */
 async function withApi(changed: Record<string, string>, work: (api: TestApi) => Promise<void>): Promise<void> {
   const api = await openApi({ ...world.env, LOG_LEVEL: 'silent', ...changed });
   try {
@@ -32,7 +32,7 @@ async function withApi(changed: Record<string, string>, work: (api: TestApi) => 
   }
 }
 
-/** Creates, replays and is refused as always. */
+/** Creates an order, replays it, and expects the usual refusal. */
 async function buysAsAlways(customer: Customer): Promise<void> {
   const before = await balanceOf(customer);
   const key = randomUUID();
@@ -61,7 +61,7 @@ describe('Redis', () => {
       await redis.set(cacheKeyOf(customer, key), 'nonsense');
       expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
       await redis.flushdb();
-      // Best effort: after a slow answer nobody asks Redis for a second, and the key is cached with a later replay.
+      // Best effort: after a slow answer the process skips Redis for a second, and a later replay caches the key.
       const cached = await until(
         async () => {
           expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
@@ -124,7 +124,7 @@ describe('the chain', () => {
     const customer = await makeCustomer(world.api);
     const first = await customer.post('/v1/orders', body(), withKey('before'));
     const away = { TRON_FULL_NODE_URLS: 'http://127.0.0.1:1', TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1' };
-    // The state of the chain is shared through the database, so it has to be too old for this process.
+    // The processes share chain readings through the database, so this waits until they are too old for this process.
     await withApi({ ...away, MARKET_MAX_AGE_SEC: '1', MARKET_REFRESH_SEC: '3600' }, async (api) => {
       const at = customer.at(api.baseUrl);
       const refused = await until(
@@ -238,8 +238,8 @@ describe('one project that reads page after page', () => {
     try {
       expect((await heavy.post('/v1/orders', body())).status).toBe(202);
       const isHeld = async (count: number) => {
-        // By another connection: in the blocker's transaction the activity is what it was at its first look. By how a
-        // page's statement begins: Postgres shows no more than its first 1 024 bytes.
+        // On another connection: the blocker's transaction sees pg_stat_activity as of its first read. The match uses
+        // the start of the statement, because Postgres shows only its first 1 024 bytes.
         const { rows } = await watcher.query<{ count: number }>(
           `SELECT count(*)::int FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'SELECT o.id, o.key,%'`,

@@ -1,5 +1,5 @@
-// Two API processes as they are deployed: what changes about a project reaches both at once, and within the age of the
-// cache when its announcement was lost. The chain is away on purpose: no read of a balance needs it.
+// Two API processes as deployed: a project's change reaches both immediately, and within the cache's age when the
+// announcement was lost. The chain is down on purpose: reading a balance does not need it.
 import { until } from '../../packages/local/src/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { startApi, type ApiProcess } from '../factory.js';
@@ -10,18 +10,18 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
-/** Well below the 30 s after which `steady` would look again by itself: what it sees within this, it heard. */
+/** Far below the 30 s after which `steady` would reload by itself, so a change seen within this was announced. */
 const HEARD_LIMIT_MS = 10_000;
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 /** Between the two processes and the database. */
 let postgres: Proxy;
-/** The operator's side; not asked for anything. */
+/** The operator's side. It serves no requests here. */
 let app: PipelineApp;
-/** Keeps a record for the whole 30 s that the interface allows. */
+/** Caches a project for the 30 s that the interface allows. */
 let steady: ApiProcess;
-/** Keeps it for 2 s, so that a test can wait for the end of that. */
+/** Caches for 2 s, so that a test can wait for the expiry. */
 let brief: ApiProcess;
 
 beforeAll(async () => {
@@ -46,11 +46,11 @@ afterAll(async () => {
 const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 const ask = async (customer: Customer): Promise<string> => codeOf(await customer.get('/v1/balance'));
 
-/** A new project as a customer of both processes, each of which has its record in its cache. */
+/** Creates a project and two clients of it; each process has the project cached. */
 async function known(name: string): Promise<[atSteady: Customer, atBrief: Customer]> {
   const customer = await app.customer(name);
   const both = [customer.at(steady.baseUrl), customer.at(brief.baseUrl)] as [Customer, Customer];
-  // Twice: a read that the project's own announcement overtakes is not kept.
+  // Twice, because a read overtaken by the project's own announcement is not cached.
   for (const each of [...both, ...both]) expect(await ask(each)).toBe('OK');
   return both;
 }
@@ -59,10 +59,10 @@ async function becomes(customer: Customer, code: string): Promise<void> {
   await until(async () => ((await ask(customer)) === code ? true : undefined), HEARD_LIMIT_MS, code, 5);
 }
 
-/** Runs `work` while the database announces nothing. */
+/** Runs `work` while the database announces no change. */
 async function unannounced(work: () => Promise<unknown>): Promise<void> {
   const announce = async (how: 'DISABLE' | 'ENABLE') => {
-    // The others go on: what they write is part of the change.
+    // The other triggers stay on: their writes are part of the change.
     for (const table of ['project', 'credit_account', 'api_key']) {
       await app.database.query(`ALTER TABLE ${table} ${how} TRIGGER ${table}_announced`);
     }
@@ -79,7 +79,7 @@ test('freezing and unfreezing reach every process at once', async () => {
   const both = await known('freezes');
   await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
   for (const each of both) await becomes(each, 'PROJECT_FROZEN');
-  // A wrong signature never learns that the project is frozen.
+  // A wrong signature never reveals that the project is frozen.
   for (const each of both) expect(await ask(each.withKey('wrong'))).toBe('INVALID_SIGNATURE');
   await app.ledger.setFrozen(both[0].merchant, false, AUTHOR);
   for (const each of both) await becomes(each, 'OK');
@@ -101,9 +101,9 @@ test('an announcement that is lost delays freezing and the end of a key by the a
   for (const each of [...frozen, ...rotated]) expect(await ask(each)).toBe('OK');
   await becomes(frozen[1], 'PROJECT_FROZEN');
   await becomes(rotated[1], 'INVALID_SIGNATURE');
-  // The other process did not receive it either, and is younger than its 30 s: it was the age that did it.
+  // The other process missed it too but is within its 30 s, so the expiry caused the change.
   expect([await ask(frozen[0]), await ask(rotated[0])]).toEqual(['OK', 'OK']);
-  // The next announcement of the project makes up for it.
+  // The project's next announcement makes up for it.
   await app.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
   await becomes(frozen[0], 'PROJECT_FROZEN');
 });
@@ -113,7 +113,8 @@ test('processes that lost their connection learn what they missed as soon as the
   postgres.cut();
   try {
     await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
-    // Known and well signed, so the caller passes the pipeline; what he asks for needs the database.
+    // The project is cached and the signature valid, so the request passes the pipeline. Its handler needs the
+    // database.
     for (const each of both) expect(await ask(each)).toBe('SERVICE_UNAVAILABLE');
   } finally {
     postgres.mend();

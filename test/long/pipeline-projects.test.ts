@@ -17,7 +17,7 @@ import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { apiKeysOn } from '../services.js';
 
 const SETTLE_LIMIT_MS = 10_000;
-/** 10 000 requests one after the other, on a machine that may be doing other things. */
+/** 10 000 sequential requests on a machine under other load. */
 const TIMING_LIMIT_MS = 300_000;
 const MASTER_KEY = randomBytes(32).toString('base64');
 
@@ -25,7 +25,7 @@ let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 let postgres: Proxy;
 let redis: Proxy;
-/** Two API processes of one service: caches of their own, one database, one Redis. */
+/** Two API processes of one service: separate caches, one database, one Redis. */
 let near: PipelineApp;
 /** Reaches both through proxies. */
 let far: PipelineApp;
@@ -57,18 +57,20 @@ afterAll(async () => {
 const codeOf = (answer: Answer) => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 const ask = async (customer: Customer) => codeOf(await customer.get('/v1/things'));
 
-/** Makes the pipeline hold the project in its cache: a read that the project's own announcement overtakes is not kept. */
+/**
+ * Makes the pipeline cache the project. A read overtaken by the project's own announcement is not cached, hence two.
+ */
 async function cache(customer: Customer): Promise<void> {
   expect(await ask(customer)).toBe('OK');
   expect(await ask(customer)).toBe('OK');
 }
 
-/** Waits until the customer is answered so. */
+/** Waits until the customer gets this answer. */
 async function becomes(customer: Customer, code: string): Promise<void> {
   await until(async () => ((await ask(customer)) === code ? true : undefined), SETTLE_LIMIT_MS, code, 5);
 }
 
-/** Runs `work` while the database announces nothing, as when an announcement is lost. */
+/** Runs `work` while the database announces no change, as when an announcement is lost. */
 async function unannounced(work: () => Promise<unknown>): Promise<void> {
   const announcers = ['project', 'credit_account', 'api_key'];
   const turn = async (to: string): Promise<void> => {
@@ -97,7 +99,7 @@ describe('changes of a project', () => {
       expect(await ask(await rotate())).toBe('OK');
       expect(await ask(customer)).toBe('INVALID_SIGNATURE');
     }
-    // Not more often than ten times a second, so the next one may take that long.
+    // At most ten re-reads per second, so the next one may take that long.
     for (let asked = 0; asked < 30; asked += 1) expect(await ask(customer)).toBe('INVALID_SIGNATURE');
     await becomes(await rotate(), 'OK');
   });
@@ -125,7 +127,7 @@ describe('changes of a project', () => {
     const id = randomUUID();
     const both = [near, far].map(({ baseUrl }) => new Customer(baseUrl, id, 'the-key-of-the-late-project'));
     for (const each of both) expect(await ask(each)).toBe('INVALID_SIGNATURE');
-    // Written by hand, because the service itself chooses the id of a project.
+    // Inserted directly, because the service itself chooses a project's id.
     const sealed = new Sealers(near.config.secrets).apiKey.seal(Buffer.from(both[0]!.apiKey), id);
     await near.database.transaction(async (tx) => {
       await tx.query('INSERT INTO project (id, name, api_key_sealed) VALUES ($1, $2, $3)', [id, 'late', sealed]);
@@ -146,20 +148,20 @@ describe('while the database is away', () => {
       const refused = await uncached.get('/v1/things');
       expect([refused.status, refused.body.error]).toEqual([503, 'AUTH_UNAVAILABLE']);
       expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      // A wrong signature, a cached project or not, and an unknown one cannot be told apart now either.
+      // A wrong signature, of a cached project or not, and an unknown project cannot be distinguished now either.
       expect(await ask(cached.withKey('wrong'))).toBe('AUTH_UNAVAILABLE');
       expect(await ask(new Customer(far.baseUrl, randomUUID(), 'any'))).toBe('AUTH_UNAVAILABLE');
-      // A handler that needs the database says so itself.
+      // A handler that needs the database reports that itself.
       const halfway = await cached.get('/v1/database');
       expect([halfway.status, halfway.body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
       expect(halfway.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      // What happens meanwhile cannot be heard.
+      // The process cannot receive this change.
       await near.ledger.setFrozen(cached.merchant, true, AUTHOR);
     } finally {
       postgres.mend();
     }
     await becomes(uncached, 'OK');
-    // The cache was dropped with the reconnection.
+    // The reconnect cleared the cache.
     expect(await ask(cached)).toBe('PROJECT_FROZEN');
   });
 
@@ -281,18 +283,18 @@ describe('an unknown project and a wrong signature', () => {
 
 const RUNS = 5000;
 /**
- * Two equal distributions are further apart once in a hundred thousand times. Whoever saves one signature’s check of twenty is
- * further off; what the machine does besides falls on all callers alike.
+ * Equal distributions differ by more than this once in 100 000 runs. Skipping one signature check in twenty exceeds it,
+ * while other load of the machine affects all callers equally.
  */
 const DISTANCE_MAX = Math.sqrt(-Math.log(1e-5 / 2) / RUNS);
 
-/** The callers, all refused, get the same answer, and none can be told from another by how long that takes. */
+/** Expects the same refusal for all callers, with answer times that do not distinguish them. */
 async function expectAlike(callers: Readonly<Record<string, Customer>>): Promise<void> {
   const names = Object.keys(callers);
   const times = new Map(names.map((name) => [name, [] as number[]]));
   const shapes = new Set<string>();
   for (let run = 0; run < RUNS; run += 1) {
-    // Taking turns, so that whatever else the machine does falls on all.
+    // In rotation, so that other load affects all callers.
     for (const [index] of names.entries()) {
       const name = names[(run + index) % names.length]!;
       const start = process.hrtime.bigint();
@@ -316,7 +318,7 @@ async function expectAlike(callers: Readonly<Record<string, Customer>>): Promise
   expect(Math.max(...distances)).toBeLessThan(DISTANCE_MAX);
 }
 
-/** The largest difference between the two empirical distributions; both sorted. */
+/** Returns the largest difference between two empirical distributions. Both must be sorted. */
 function ksDistance(a: readonly number[], b: readonly number[]): number {
   let distance = 0;
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
@@ -339,7 +341,7 @@ test('a flood of bad signatures from one address locks out no project behind it 
     const others = await Promise.all([1, 2, 3].map((index) => near.customer(`other ${index.toString()}`)));
     for (const each of [honest, ...others.map((other) => other.at(strict.baseUrl))]) await cache(each);
     const wrong = others.map((other) => other.at(strict.baseUrl).withKey('wrong'));
-    // In every second of the cache's age more ids are to be read than unknown callers may have read.
+    // In every second of the cache's age, more ids need a read than unknown callers may cause.
     const begun = monotonicMs();
     while (monotonicMs() - begun < 3500) {
       const unknown = Array.from({ length: 120 }, () => new Customer(strict.baseUrl, randomUUID(), 'any'));
@@ -353,7 +355,7 @@ test('a flood of bad signatures from one address locks out no project behind it 
   }
 }, 30_000);
 
-/** More ids than may be read in a second for callers who have proven nothing. */
+/** More ids than unproven callers may have read in a second. */
 const unknownAt = (baseUrl: string) => Array.from({ length: 150 }, () => new Customer(baseUrl, randomUUID(), 'any'));
 
 test('a flood of bad signatures locks out no project that this process never read, old or new', async () => {
@@ -385,7 +387,7 @@ test('a new key works at once though ids that nobody has are read again all the 
   await unannounced(async () => {
     newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
   });
-  // No id is read again within the second.
+  // No id is read again within a second.
   await sleep(1100);
   await flood();
   expect(await ask(customer.withKey(newKey))).toBe('OK');

@@ -1,5 +1,5 @@
-// What a job in Redis means: it is active for as long as the look at its order lasts, completed when that look was made,
-// failed when it threw. Postgres decides all the same: whatever becomes of a job, the sweep finds the order.
+// The meaning of a Redis job: active while its order is being checked, completed afterwards, failed on an exception.
+// Postgres still decides: whatever happens to a job, the sweep finds the order.
 import 'reflect-metadata';
 import { Queue, Worker, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -29,7 +29,7 @@ import { asAdmin } from '../setup/admin.js';
 
 const LIMIT_MS = 20_000;
 const PREFIX = 'ter:queue';
-/** So rarely that no order is found by it within a test; whatever is claimed was named by a job. */
+/** No sweep runs within a test, so every claim was named by a job. */
 const NO_SWEEP = { WORKER_SWEEP_MS: '60000' };
 const NO_ORDER = 999_999_999n;
 
@@ -57,7 +57,7 @@ afterAll(async () => {
   await closeStage();
 }, START_LIMIT_MS);
 
-/** A worker that does as it would in its own process, but for pool and reconciler. */
+/** Starts a worker as in its own process, without pool sync and reconciler. */
 async function startWorker(extra: Record<string, string> = {}): Promise<Hand> {
   const hand = await Hand.open(extra);
   hands.push(hand);
@@ -65,7 +65,7 @@ async function startWorker(extra: Record<string, string> = {}): Promise<Hand> {
   const loop = hand.part(FulfilmentLoop);
   loop.start();
   hand.part(OrdersProcessor).start();
-  // What is bought from here on is found by its job: the first sweep is over, and orders can be worked on.
+  // Later purchases are found by their jobs: the first sweep is over, and orders can be processed.
   const isWorking = () => Number.isFinite(loop.sweepAgeSec) && hand.part(ChainView).current !== undefined;
   await until(() => Promise.resolve(isWorking() || undefined), LIMIT_MS, 'the worker being at work', 20);
   return hand;
@@ -87,7 +87,7 @@ const sent = (key: string): Promise<true> =>
     20,
   );
 
-/** Holds what is broadcast until `release`; `arrived` resolves with the first. */
+/** Holds broadcasts until `release`. `arrived` resolves with the first one. */
 function holdBroadcasts(): { readonly arrived: Promise<void>; readonly release: () => void } {
   let release = (): void => undefined;
   const free = new Promise<void>((resolve) => (release = resolve));
@@ -102,7 +102,7 @@ function holdBroadcasts(): { readonly arrived: Promise<void>; readonly release: 
   return { arrived, release };
 }
 
-/** Until told otherwise the database refuses every new transaction. */
+/** Makes the database refuse every new chain transaction, or accept them again. */
 async function refuseTransactions(isRefused: boolean): Promise<void> {
   await asAdmin(stageDatabaseUrl(), async (client) => {
     await client.query('DROP TRIGGER IF EXISTS refuse_all ON chain_tx');
@@ -163,7 +163,7 @@ describe('a job', () => {
       for (let id = first; !over.signal.aborted; id += 1n) await loop.look(id);
     };
     await loop.opened;
-    // More checks than a round takes at once: there is always one that came meanwhile.
+    // More checks than a round takes, so that new ones keep arriving.
     const asking = Promise.all(Array.from({ length: 100 }, (_, n) => ask(NO_ORDER + BigInt(n) * 1_000_000n)));
     try {
       await sent(await rent(receivers[0]!));
@@ -204,7 +204,7 @@ describe('a job', () => {
     await dead.close();
     const lock = `${PREFIX}:${ORDERS_QUEUE}:${job.id!}:lock`;
     await until(async () => ((await redis.exists(lock)) === 0 ? true : undefined), LIMIT_MS, 'the end of the lock', 20);
-    // As the look of half a minute before noted it.
+    // The entry that BullMQ's stalled check would have written half a minute before.
     await redis.sadd(`${PREFIX}:${ORDERS_QUEUE}:stalled`, job.id!);
     await startWorker(NO_SWEEP);
     expect((await jobBecomes(NO_ORDER, 'completed')).stalledCounter).toBe(1);

@@ -1,11 +1,11 @@
-// Quotes and simulations on nodes that are down, slow, throttling, behind or talk nonsense: the right code each time.
+// Quotes and simulations on nodes that are down, slow, throttling, lagging or faulty: the correct code each time.
 import type { Fault } from '../faulty-node.js';
 import { WHO, recordedCall } from '../quote-chain.js';
 import type { TestApi } from '../factory.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
 
 let world: QuoteWorld;
-// A process of the test's own: a node that throttled is left alone for a while, which is right but nobody else's affair.
+// An API for this test alone: it avoids a throttled node for a while, which must not affect other tests.
 let own: TestApi;
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ const SUSPENDED = JSON.stringify({
   Error: 'The key exceeds the frequency limit(15), and the query server is suspended for 30s',
 });
 
-/** Ways in which no answer can be had. */
+/** Faults without any usable answer. */
 const SILENT: readonly (readonly [string, Fault])[] = [
   ['is down', { kind: 'down' }],
   ['is slower than the limit', { kind: 'slow', ms: 3000 }],
@@ -137,7 +137,7 @@ describe('a second node', () => {
   const openPair = (): Promise<TestApi> =>
     world.another({
       TRON_READ_TIMEOUT_MS: '3000',
-      // Found out by its next answer about its head, and by nothing that comes later.
+      // Detected by its next answer about its head, and by no later event.
       TRON_POLL_MS: '100',
       TRON_FULL_NODE_URLS: `${world.node.url},${world.chain.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${world.chain.solidUrl},${world.chain.solidUrl}`,
@@ -172,7 +172,7 @@ describe('a second node', () => {
         ({ body }) => body.recipient_state === 'warm',
       );
       expect(quoted.body).toMatchObject(WARM);
-      // From then on for good: it is asked for nothing but its head.
+      // From then on it is asked only for its head.
       const askedBefore = world.node.asked.get('wallet/getaccount') ?? 0;
       for (const receive_address of [WHO.bob, WHO.carol, WHO.ghost]) await quoteAt(pair, { receive_address });
       expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(askedBefore);
@@ -218,7 +218,7 @@ describe('a quote', () => {
   });
 
   test('goes on for as long as the known state may be used, then it is CHAIN_UNAVAILABLE, then it comes back', async () => {
-    // Alone with its database, so that nobody else's node keeps the state fresh.
+    // With its own database, so that no other process keeps the state fresh.
     const alone = await openQuoteWorld({ MARKET_MAX_AGE_SEC: '3' });
     try {
       alone.node.fail({ kind: 'down' });
@@ -230,7 +230,7 @@ describe('a quote', () => {
       );
       expect(refused).toMatchObject({ status: 503, body: { ok: false, error: 'CHAIN_UNAVAILABLE' } });
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      // A process that starts meanwhile starts all the same, and knows no more.
+      // A process that starts meanwhile does start, but has no more recent state.
       const late = await alone.another();
       expect((await alone.customer.at(late.baseUrl).post('/v1/quotes', body)).body.error).toBe('CHAIN_UNAVAILABLE');
       alone.node.mend();

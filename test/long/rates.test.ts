@@ -1,4 +1,4 @@
-// TRX/USD from exchanges that answer over HTTP as the real ones do.
+// TRX/USD from local exchanges that answer over HTTP like the real ones.
 import { createServer } from 'node:http';
 import { Rates } from '../../src/billing/rates.js';
 import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
@@ -11,7 +11,7 @@ import { cliWith, settings } from '../operator.js';
 import { until } from '../quote-world.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
-/** Answers as recorded from each exchange, and the price in them. */
+/** Recorded answers of each exchange, and their price. */
 const RECORDED: Readonly<Record<string, readonly [string, string]>> = {
   binance: ['/api/v3/ticker/price?symbol=TRXUSDT', '{"symbol":"TRXUSDT","price":"0.28120000"}'],
   coinbase: ['/v2/prices/TRX-USD/spot', '{"data":{"amount":"0.2811545","base":"TRX","currency":"USD"}}'],
@@ -41,7 +41,7 @@ const PRICES = { binance: 28_120_000n, coinbase: 28_115_450n, kraken: 28_118_000
 interface Exchange {
   readonly url: string;
   readonly asked: string[];
-  /** Answers this instead, or never when undefined. */
+  /** Answers with this body instead, or never when it is undefined. */
   say: (body: string | undefined, status?: number) => void;
   readonly close: () => Promise<void>;
 }
@@ -92,7 +92,7 @@ interface Opened {
   readonly database: Database;
 }
 
-/** Rates as a process has them, in a process's stead. */
+/** Opens the rates of one simulated process. */
 async function openRates(env: Record<string, string> = {}, forget = true): Promise<Opened> {
   const urls = [...exchanges].map(([name, { url }]) => `${name}=${url}`).join(',');
   const config = readConfig(
@@ -110,7 +110,7 @@ async function openRates(env: Record<string, string> = {}, forget = true): Promi
   opened.push(() => source.destroy());
   const rates = new Rates(config, database, openLog('silent'));
   await rates.onModuleInit();
-  // Before the connection closes.
+  // Runs before the connection closes.
   opened.unshift(() => rates.beforeApplicationShutdown());
   return { rates, database };
 }
@@ -238,7 +238,7 @@ describe('the rate of a process', () => {
       (current) => !current.fresh,
     );
     expect(stale).toEqual({ rate: 28_117_500n, fresh: false });
-    // A process that starts now knows it from Postgres, and its age.
+    // A process that starts now reads the rate and its age from Postgres.
     const late = await openRates({ RATE_MAX_AGE_SEC: '2' }, false);
     expect(late.rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
     for (const [name, [, body]] of Object.entries(RECORDED)) exchanges.get(name)!.say(body);
@@ -278,7 +278,7 @@ describe('the rate of a process', () => {
   });
 });
 
-/** Every exchange says this price from now on. */
+/** Sets the price of every exchange. */
 function sayAll(price: string): void {
   exchanges.get('binance')!.say(JSON.stringify({ price }));
   exchanges.get('coinbase')!.say(JSON.stringify({ data: { amount: price } }));
@@ -360,7 +360,7 @@ describe('a rate far from what was known', () => {
     const confirmed = await cli()('--yes', '--json', '--actor', 'ann', 'price', 'confirm-rate');
     expect(confirmed.json()).toEqual({ rate: '3.50000000', rate_before: '0.28117500' });
     for (const each of [rates, other.rates]) expect(await isRate(each, 350_000_000n)).toMatchObject({ fresh: true });
-    // It stays, although it is out of the band: what follows near it is no news.
+    // It stays although it is out of the band: rates near it are accepted.
     sayAll('3.6');
     expect(await isRate(rates, 360_000_000n)).toMatchObject({ fresh: true });
     expect(rates.isHeld).toBe(false);
@@ -389,7 +389,7 @@ describe('a rate far from what was known', () => {
       );
     await age('3500 seconds');
     const before = await seen();
-    // Read again since.
+    // It has been read again since.
     expect(await until(seen, (now) => now > before)).toBeGreaterThan(before);
     expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
     await age('3601 seconds');

@@ -1,4 +1,4 @@
-// docs/rehearse-the-bad-days.md walked as a merchant would: every command of the page, in its order, on a test project.
+// docs/rehearse-the-bad-days.md walked as a merchant would: every command of the page, in order, on a test project.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { openTestProjectWorld, type TestProjectWorld } from '../test-project-wor
 import { openSender, type TestSender } from '../webhook-sender.js';
 
 const PAGE = await readFile('docs/rehearse-the-bad-days.md', 'utf8');
-/** Every line of a shell on the page, without remarks. */
+/** Every shell line of the page, without comments. */
 const COMMANDS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) =>
   block!
     .trim()
@@ -76,7 +76,7 @@ const answer = async (line: string): Promise<Record<string, unknown> & { code: n
   return { ...(JSON.parse(out) as Record<string, unknown>), code };
 };
 
-/** A step of the page: what its line must come to. */
+/** A step of the page: the check of its line's result. */
 type Walk = (line: string) => Promise<void>;
 
 const nothing: Walk = () => Promise.resolve();
@@ -127,7 +127,7 @@ const WALK: readonly Walk[] = [
   comesTo({ code: 0, kind: 'activation', status: 'reserved' }),
   comesTo({ code: 1, error: 'INSUFFICIENT_CREDITS' }),
   async (line) => {
-    // Most of what a minute allows is asked for here, so that the line need not run for long.
+    // Uses up most of the minute's limit here, so that the page's command runs only briefly.
     const order = { energy: 65_000, receive_address: TEST_ADDRESSES['short of capacity'] };
     let out = '';
     for (let window = 0; window < 3 && !out.includes('"error":"RATE_LIMITED"'); window += 1) {

@@ -1,5 +1,5 @@
-// Captured requests, sent again as they are and to every other route there is, by both signatures. What there is to attack
-// and with what comes from the route table and the description of the interface, so a new route is attacked as well.
+// Captured requests, replayed unchanged and against every other route, with both signatures. Targets and bodies come
+// from the route table and the OpenAPI document, so that a new route is attacked as well.
 import { Redis } from 'ioredis';
 import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
 import type { Customer } from '../client.js';
@@ -9,7 +9,7 @@ import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../orde
 
 let world: OrderWorld;
 let routes: readonly Route[];
-/** The first example of each body, by method and path as declared. */
+/** The first example of each body, by declared method and path. */
 let bodies: ReadonlyMap<string, object>;
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ interface RequestBody {
   };
 }
 
-/** A request that was seen on its way: what was signed, with the headers that show it. */
+/** An intercepted request: the signed parts and the headers. */
 interface Capture {
   readonly route: Route;
   readonly path: string;
@@ -58,20 +58,23 @@ interface Capture {
 const isRead = (route: Route): boolean => !bodies.has(nameOf(route));
 const isSame = (one: Capture, other: Capture): boolean => one.route === other.route && one.path === other.path;
 
-/** Each route as it is asked, and where it has a parameter or takes no body also with another one and with a query. */
+/**
+ * Returns each route as a target. A route with a parameter or without a body is also requested with another one and a
+ * query.
+ */
 function targets(): Pick<Capture, 'route' | 'path' | 'body'>[] {
   return routes.flatMap((route) => {
     const example = bodies.get(nameOf(route));
     const body = example === undefined ? undefined : canonical({ ...example, ...own(example) });
     const filled = ['captured', 'other'].map((value) => route.pattern.replaceAll(/:\w+/g, value));
-    // The stream has no end, so it is asked for from a place that it refuses.
+    // A stream has no end, so its targets start at a position that it refuses.
     const asked = isRead(route) ? [...filled, `${filled[0]!}?limit=1`] : filled;
     const paths = route.pattern.endsWith('/stream') ? filled.map((path) => `${path}?after=nowhere`) : asked;
     return [...new Set(paths)].map((path) => ({ route, path, body }));
   });
 }
 
-/** Receivers of the test's own chain. */
+/** Receivers of the test's chain. */
 function own(example: object): object {
   return 'receive_address' in example ? { receive_address: world.receiver() } : {};
 }
@@ -93,14 +96,14 @@ async function replay(
   to: Pick<Capture, 'route' | 'path'>,
   body: string | undefined,
 ): Promise<string> {
-  // Node sends no length of a GET's body by itself.
+  // Node does not send the length of a GET's body by itself.
   const length = Buffer.byteLength(body ?? '').toString();
   const json = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': length };
   const { status, body: said } = await send(world.api.baseUrl, to.route.method, to.path, { ...headers, ...json }, body);
   return status < 400 ? status.toString() : (said.error as string);
 }
 
-/** The answers to `capture`, one for each target and each body it may be sent with. */
+/** Returns the unexpected answers to `capture`, over each target and each body. */
 async function attack(
   capture: Capture,
   to: readonly Pick<Capture, 'route' | 'path' | 'body'>[],
@@ -148,7 +151,7 @@ describe('a request signed by HMAC', () => {
 
   test('is taken once at its own, and by none as one of MD5', async () => {
     const customer = await project();
-    // A rental of the client family is answered when it is over.
+    // A rental of the client family is answered only when it is over.
     const captures = captured(customer).filter(({ path }) => path !== '/v1/energy/rent');
     for (const capture of captures) {
       expect(await replay(capture, capture, capture.body)).not.toMatch(/SIGNATURE|AUTH/);
@@ -164,7 +167,7 @@ describe('a request signed by HMAC', () => {
       const forged = [
         [{ Merchant, Signature: hmac }, 'INVALID_SIGNATURE'],
         [{ Merchant, Signature: hmac.slice(3, 35) }, 'INVALID_SIGNATURE'],
-        // What is left of an HMAC is none, and never read as MD5.
+        // A partial HMAC request is invalid, and never read as MD5.
         [{ Merchant, Signature: md5, 'X-CC-Nonce': nonce }, 'BAD_AUTH_HEADERS'],
       ] as const;
       for (const [forgery, code] of forged) {
@@ -215,7 +218,7 @@ describe('a request signed by MD5', () => {
 test('a captured purchase without an Idempotency-Key is the same order, also after Redis was emptied', async () => {
   const customer = await project();
   const text = JSON.stringify({ receive_address: world.receiver(), energy: 65_000 });
-  // Later than whatever Redis remembers, before and after.
+  // Later than any time that Redis remembers, before and after it is emptied.
   const request = { method: 'POST', path: '/v1/orders', body: text, timestamp: Math.floor(Date.now() / 1000) + 250 };
   const headers: Record<string, string> = {
     ...hmacHeaders(customer.merchant, customer.apiKey, request),

@@ -1,5 +1,5 @@
-// DATABASE_READ_URL: later pages, reports and exports are read at a standby that really streams, and never less than what
-// was shown before; where it cannot be, the primary answers.
+// DATABASE_READ_URL: a streaming standby answers later pages, reports and exports, and never with less than was already
+// shown. Where it cannot, the primary answers.
 import { lookAtDatabase } from '../../src/diagnostics/doctor-stores.js';
 import type { Config } from '../../src/config/config.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -24,7 +24,7 @@ import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 const LIMIT_MS = 60_000;
 const PAGE = 10;
-/** Far more than a silent replica may cost, and far less than a statement may take. */
+/** Far longer than a silent replica may delay a read, and far shorter than a statement's limit. */
 const PATIENCE_SEC = 8;
 
 let image: PairImage;
@@ -57,7 +57,7 @@ beforeEach(async () => {
   api.app.get(Metrics).registry.getSingleMetric('pg_replica_reads_total')!.reset();
 });
 
-/** Whose every path is open to it. */
+/** A client that may call every path. */
 async function newCustomer(): Promise<HmacCustomer> {
   const { baseUrl, merchant, apiKey } = await makeCustomer(api);
   return new HmacCustomer(baseUrl, merchant, apiKey);
@@ -86,7 +86,7 @@ async function servesFromPromoted(): Promise<true | undefined> {
   return Number.parseInt(rows[0]?.timeline ?? '0', 16) > 1 ? true : undefined;
 }
 
-/** Of the API in this test, by who answered and why. */
+/** Counts reads of this test's API, by answering server or reason. */
 async function reads(): Promise<Record<string, number>> {
   const metric = await api.app.get(Metrics).registry.getSingleMetric('pg_replica_reads_total')!.get();
   const counted = metric.values.map(({ labels, value }) => {
@@ -96,7 +96,7 @@ async function reads(): Promise<Record<string, number>> {
   return Object.fromEntries(counted.filter(([, value]) => value > 0));
 }
 
-/** Returns when the standby has all that is written just now. */
+/** Waits until the standby has replayed everything written so far. */
 async function untilReplayed(): Promise<void> {
   const { rows } = await asAdmin(pair.first.url, (client) =>
     client.query<{ lsn: string }>('SELECT pg_current_wal_insert_lsn()::text AS lsn'),
@@ -112,7 +112,7 @@ async function untilReplayed(): Promise<void> {
 const replay = async (what: 'pause' | 'resume'): Promise<void> => {
   await asAdmin(pair.second.url, (client) => client.query(`SELECT pg_wal_replay_${what}()`));
   if (what === 'resume') return;
-  // It takes effect with the next record.
+  // The pause takes effect with the next WAL record.
   const isPaused = async (): Promise<true | undefined> => {
     await asAdmin(pair.first.url, (client) => client.query('SELECT pg_log_standby_snapshot()').catch(() => undefined));
     await asAdmin(pair.first.url, (client) => client.query('SELECT pg_switch_wal()'));
@@ -124,7 +124,7 @@ const replay = async (what: 'pause' | 'resume'): Promise<void> => {
   await until(isPaused, LIMIT_MS, 'the pause of the replay');
 };
 
-/** No connection of the standby answers any more, nor ends, until the function returned is called. */
+/** Freezes every connection of the standby, open but silent, until the returned function is called. */
 async function freezeSecond(): Promise<() => void> {
   const text = `SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
   const { rows } = await asAdmin(pair.second.url, (client) => client.query<{ pid: number }>(text));
@@ -135,7 +135,7 @@ async function freezeSecond(): Promise<() => void> {
   };
 }
 
-/** A minute apart from 2026-01-01 on, the number in their keys. */
+/** One order a minute from 2026-01-01, numbered in their keys. */
 async function makeOrders({ merchant }: Customer, first: number, last: number): Promise<void> {
   await api.database.query(
     `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun,
@@ -189,7 +189,7 @@ test('what was just written is on the pages after it, though the replica has not
   const third = await page(customer, second.next);
   expect([first.numbers, second.numbers, third.numbers]).toEqual([down(25, 16), down(15, 6), down(5, 1)]);
   expect(await reads()).toEqual({ behind: 2 });
-  // Keys, balances and first pages never ask it.
+  // Keys, balances and first pages never use the replica.
   expect((await customer.get('/v1/orders/k25')).status).toBe(200);
   await api.ledger.topUp(customer.merchant, 5n as never, 'second', { actor: 'test', reason: 'a test' });
   expect((await customer.get('/v1/balance')).body.credits_balance).toBe(1_000_000_005);
@@ -258,7 +258,7 @@ test('a replica that is away costs no answer, and is read again when it is back'
   expect(await reads()).toEqual({ away: 1 });
   const replica = api.app.get(Replica);
   await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows/);
-  // Nobody marks a cursor then: what it ends with is the primary's again.
+  // Without a replica, no cursor gets a read mark: the next page comes from the primary.
   expect((await page(customer, undefined)).next).not.toContain('.');
   await pair.restart('second');
   await untilServing(replica);
@@ -394,7 +394,8 @@ test('a standby that was promoted is no replica any more, and one of an older ti
   await promote(pair.second);
   await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows|no standby/);
   await until(servesFromPromoted, LIMIT_MS, 'the promoted server taking the writes');
-  // Statements under way when the old primary was left fail with their connections, and the project's key is read by another one.
+  // Statements in progress when the old primary was left fail with their connections, and another connection reads the
+  // key.
   const answers = async () => ((await customer.get('/v1/orders')).status === 200 ? true : undefined);
   await until(answers, LIMIT_MS, 'the API reading the promoted server');
   const first = await page(customer, undefined);

@@ -1,4 +1,4 @@
-// What was sold stays delivered while a rental runs, though the network's stake grows: topped up once, reclaimed whole.
+// A running rental keeps its sold energy when the network's stake grows: it is topped up once and reclaimed completely.
 import 'reflect-metadata';
 import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
 import { Market } from '../../src/quotes/market.js';
@@ -30,7 +30,7 @@ import {
 } from '../protocol-stage.js';
 
 const SOLD = 50_000;
-/** Of the chain's time: ten minutes, in blocks of three seconds. */
+/** Chain time: ten minutes, in blocks of three seconds. */
 const DURATION_SEC = 600;
 const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
 const receiver = receivers[0]!;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await openStageWithCalls({ MARKET_REFRESH_SEC: '1' });
   weight = (await resources()).totalEnergyWeight;
 }, START_LIMIT_MS);
-// What is sold is sized by the ratio as it is now.
+// Orders are sized by the current ratio, so this resets it.
 beforeEach(async () => {
   await devnet.control('energy-weight', { trx: Number(weight) });
   const isKnown = (): true | undefined =>
@@ -56,14 +56,14 @@ let weight = 0n;
 
 const resources = () => api.app.get(TronClient).accountResources(receiver);
 
-/** Others stake: `percent` of all stake there was stands now. */
+/** Sets the network's stake to `percent` of its previous amount, by foreign stake. */
 async function networkGrows(percent: number, hand: Hand): Promise<void> {
   await devnet.control('energy-weight', { percent });
   await mine();
   await hand.look();
 }
 
-/** Energy that all our delegations give the receiver by the chain's figures of now. */
+/** Returns the energy of all our delegations to the receiver, by the chain's current figures. */
 async function standing(): Promise<bigint> {
   const { totalEnergyLimit, totalEnergyWeight } = await resources();
   const sun = await delegatedSunOf(devnet.fullUrl, pool.address, receiver);
@@ -94,7 +94,7 @@ async function settledRental(hand: Hand, durationSec = DURATION_SEC, to = receiv
   return key;
 }
 
-/** The top-up that was begun comes into a solid block. */
+/** Advances a started top-up into a solid block. */
 async function arrive(hand: Hand): Promise<void> {
   await hand.advance();
   await mine(SOLID_LAG + 1);
@@ -135,7 +135,7 @@ it('a rental that the network’s growth halves is topped up to what was sold, a
   await arrive(hand);
   expect(await legsOf(key)).toEqual(['active', 'top-up active']);
   expect(Number(await standing())).toBeGreaterThanOrEqual(SOLD);
-  // The order is as it was, with a further delegation.
+  // The order is unchanged except for the added delegation.
   const { delegations, ...after } = (await customer.get(`/v1/orders/${key}`)).body;
   const { delegations: first, ...was } = before;
   expect(after).toEqual(was);
@@ -223,7 +223,7 @@ it('a top-up that dies twice is given up and made anew; the dead one holds nothi
   full.rest();
   expect(await legsOf(key)).toEqual(['active', 'top-up released']);
   await expectSoundRecords();
-  // Not at once.
+  // Not immediately.
   expect(await hand.topUp()).toBe(0);
   await api.database.query(`UPDATE orders SET top_up_after = clock_timestamp() WHERE key = $1`, [key]);
   expect(await hand.topUp()).toBe(1);
@@ -269,7 +269,7 @@ it('a rental ends in time while nobody knows what became of its top-up, and is o
   await hand.topUp();
   await hand.advance();
   full.rest();
-  // As if no worker had been there from then to the rental's end.
+  // As if no worker had run from then until the rental's end.
   await mine(DURATION_SEC / 3 + SOLID_LAG);
   await hand.look();
   await hand.advance();
@@ -323,7 +323,7 @@ it('a rental is topped up so many times and no more', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand, 3600);
   const topUps = async (): Promise<number> => (await legsOf(key)).filter((leg) => leg.startsWith('top-up')).length;
-  // Each top-up adds more beyond what is missing than the one before, so the last ones take two steps each.
+  // Each top-up adds a larger margin than the previous one, so the last ones take two steps each.
   for (let step = 0; step < 2 * TOP_UP_LEGS_MAX && (await topUps()) < TOP_UP_LEGS_MAX; step += 1) {
     await networkGrows(120, hand);
     await hand.advance();
@@ -334,7 +334,7 @@ it('a rental is topped up so many times and no more', async () => {
   await networkGrows(200, hand);
   await hand.topUp();
   expect(await topUps()).toBe(TOP_UP_LEGS_MAX);
-  // It is not claimed again and again, in front of rentals that may still be topped up.
+  // It is not claimed repeatedly ahead of rentals that can still be topped up.
   expect(await hand.topUp()).toBe(0);
   await mine(1200);
 });

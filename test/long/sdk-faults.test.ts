@@ -1,5 +1,4 @@
-// The SDK beside everything that can go wrong between it and the service: whatever is lost, late or comes twice, a purchase
-// is one order.
+// The SDK behind a faulty network: with any loss, delay or repetition, a purchase is one order.
 import { EnergyClient, UnknownOutcomeError, type Order } from '../../packages/sdk/src/index.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
@@ -54,7 +53,7 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
   const before = await balanceOf(customer);
   let unknown = 0;
 
-  /** As a merchant's program does: without a key of its own, and on and on with the one that it is given. */
+  /** Buys as a merchant's program would: without a key at first, then repeatedly with the returned one. */
   const buy = async (index: number): Promise<Order> => {
     const request = { receive_address: world.receiver(index), energy: 65_000 };
     let thrown = await client.orders.create(request).catch((error: unknown) => error);
@@ -78,7 +77,7 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
   }
   const missing = FAULTS.filter((fault) => !proxy.happened.has(fault));
   expect(missing).toEqual([]);
-  // Some calls are given up while it is not known what became of them.
+  // Some calls are given up while their outcome is unknown.
   expect(unknown).toBeGreaterThan(0);
   expect(new Set(orders.map(({ id }) => id)).size).toBe(PURCHASES);
   expect(await counted(customer)).toEqual({ orders: PURCHASES, keys: PURCHASES, charges: PURCHASES });
@@ -86,7 +85,7 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
   expect(before - (await balanceOf(customer))).toBe(charged);
 }, 180_000);
 
-/** Faults that leave open whether a request was taken: it was, or was not, or will be. */
+/** Faults that leave open if the request was taken or will be. */
 const OPEN_ENDED: readonly Fault[] = ['request lost', 'answer lost', 'answer cut short', 'bad gateway', 'request late'];
 
 it.each(OPEN_ENDED)('%s, again and again: the outcome is unknown, and its key finds the one order', async (fault) => {

@@ -1,5 +1,5 @@
-// The SDK as merchants get it: packed, installed without a network, run from both module systems against a whole
-// service, by the code of its own README.
+// The SDK as merchants get it: packed, installed without a network, and run under both module systems against a whole
+// service, with the code of its own README.
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A program of the README, with those that it takes something from; `code` is one of this test's instead. */
+/** Writes a program of the README and the programs it imports. `code` replaces the README's program. */
 async function programOf(system: System, name: string, code = programNamed(blocks, `${name}.mjs`)): Promise<string> {
   const { ending, of } = MODULE_SYSTEMS[system];
   for (const [, other] of code.matchAll(/ from '\.\/(\w[\w-]*)\.mjs'/g)) await programOf(system, other!);
@@ -162,7 +162,7 @@ it.each(EACH)(
   },
 );
 
-/** As a merchant's program does: without a key of its own, and on and on with the one that it is given. */
+/** Buys as a merchant's program would: without a key at first, then repeatedly with the returned one. */
 const SHOP = `import { EnergyClient, UnknownOutcomeError } from '@tron-energy-rental/sdk';
 const { BASE_URL, MERCHANT, API_KEY, RECEIVER: receive_address } = process.env;
 const client = new EnergyClient({ baseUrl: BASE_URL, merchant: MERCHANT, apiKey: API_KEY, attemptTimeoutMs: 1000, retries: 2 });

@@ -1,4 +1,4 @@
-// What a transfer of the reference token costs: measured on the chain, and named where it cannot be.
+// The cost of a transfer of the reference token: measured on the chain, or reported as not measurable.
 import { openMarketOf } from '../market-process.js';
 import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
@@ -8,7 +8,7 @@ let world: QuoteWorld;
 const opened: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  // Its own API hardly ever reads the chain: the processes of each test do.
+  // Its own API practically never reads the chain; the processes of each test do.
   world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
 });
 
@@ -23,7 +23,7 @@ const WARM = BigInt(recordedCall('transfer to an existing holder').response.ener
 const COLD = BigInt(recordedCall('transfer to a new holder').response.energy_used!);
 const CONSTANT = 'wallet/triggerconstantcontract';
 
-/** The market of one process; `forget` clears what others had read. */
+/** Opens a process's market. `forget` clears the readings of other processes. */
 const openMarket = async (env: Record<string, string> = {}, forget = false) => {
   const { close, ...process } = await openMarketOf(world, env, forget);
   opened.push(close);
@@ -87,7 +87,7 @@ describe('the energy of a token transfer', () => {
     const withFee = (await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true)).market.current().sizing;
     await opened.pop()?.();
     const without = (await openMarket({ TOKEN_CONTRACT: TOKENS.strict }, true)).market.current().sizing;
-    // The slot that takes the fees is empty as yet.
+    // The storage slot that receives the fees is still empty.
     expect(withFee.warmEnergy - without.warmEnergy).toBeGreaterThan(20_000n);
     expect(withFee.coldEnergy - without.coldEnergy).toBeGreaterThan(20_000n);
   });

@@ -1,4 +1,4 @@
-// Two nodes of which one's solid head stands still, moves far behind, or is claimed to be where it is not.
+// Two nodes, one of which has a solid head that stalls, lags far behind, or is falsely reported.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -37,8 +37,8 @@ async function askSolid<T>(path: string, body: string): Promise<T> {
 }
 
 /**
- * From now on the node that is looked over the shoulder answers by its solid blocks of now, as a solidity node that lost
- * its connection to the full one. Returns the heights above them that it is asked about.
+ * Freezes the spied node's answers at its current solid blocks, like a solidity node that lost its full node. Returns
+ * the later heights that it is asked about.
  */
 async function stall(): Promise<Set<number>> {
   const head = await askSolid<SolidHead>('walletsolidity/getblock', '{"detail":false}');
@@ -55,7 +55,7 @@ async function stall(): Promise<Set<number>> {
   return asked;
 }
 
-/** The chain going on beside. */
+/** Makes a block at each check. */
 function beside(isSo: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {
     await mine();
@@ -151,7 +151,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     const key = await sent(hand);
     await mine();
     let ahead = 0;
-    // The chain stands still; one node says that it goes on, and that the delivery is final.
+    // The chain stalls. One node claims new blocks, in which the delivery is final.
     solid.before = async (path, body): Promise<Meddling> => {
       if (path !== 'walletsolidity/getblock') return undefined;
       const { id_or_num: id } = JSON.parse(body) as { id_or_num?: string };

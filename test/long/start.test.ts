@@ -1,4 +1,4 @@
-// Every start that cannot succeed: one line that names the cause and the cure, once, and exit code 1, of each program.
+// Starts that cannot succeed: each program prints one line with cause and remedy, once, and exits with code 1.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -44,9 +44,9 @@ const program = (name: string): string => `dist/bundle/main.${name}.js`;
 const away = (): Record<string, string> => ({ DATABASE_URL: 'postgres://energy:secret@127.0.0.1:1/energy' });
 const wrongKey = (): Record<string, string> => ({ MASTER_KEY: randomBytes(32).toString('base64') });
 
-/** The one line of a start that failed, as the operator reads it. */
+/** Returns the single line of a failed start, as the operator reads it. */
 function lineOf({ code, out, err }: Ended): string {
-  // Redis and the chain are away in all of these, which is no fault of a start; its end is printed on stderr alone.
+  // Redis and the chain are down in all of these, which does not fail a start. The failure is printed only on stderr.
   expect(out.filter((line) => !line.startsWith('{"level":"warn"'))).toEqual([]);
   expect([code, err.length, err]).toEqual([1, 1, err]);
   const [line = ''] = err;
@@ -242,7 +242,7 @@ describe('the demo', () => {
       REDIS_URL: undefined,
       ...extra,
     });
-    // What it is doing is its business; the one line is what went wrong.
+    // Progress output does not matter; the one line names the failure.
     return { ...ended, out: [] };
   };
 

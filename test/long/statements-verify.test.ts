@@ -1,4 +1,4 @@
-// The rules of statements: `verify` names what a hand past every guard has done to one.
+// The checks of statements: `verify` finds every change made to one with triggers off.
 import { verifyRecords } from '../../src/verify/verify.js';
 import { ClosingStage } from '../closing-stage.js';
 import { makeCustomer } from '../factory.js';

@@ -1,5 +1,5 @@
-// A signal to any documented command ends all of it, drained: through npm, to the whole group as Ctrl-C and systemd send
-// it, as process 1 of a container, and while it still starts or builds.
+// A signal to any documented command drains and ends all of it: through npm, to the whole group as Ctrl-C and systemd
+// do, as process 1 of a container, and during start or build.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ const SENDING = '"msg":"sending"';
 let test: TestDatabase;
 let env: Record<string, string>;
 let dir: string;
-/** Takes every connection and never says a word. */
+/** Accepts every connection and never answers. */
 let silent: Server;
 let silentPort: number;
 let receivers: Receivers;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   expect((await cliWith(env)('migrate')).code).toBe(0);
   dir = await mkdtemp(join(tmpdir(), 'energy-stop-'));
   silent = createServer((socket) => {
-    // Read, so that its end is seen.
+    // Reads the data, so that the connection's end is noticed.
     socket.on('error', () => undefined).resume();
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -59,7 +59,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Processes that only wait to be collected by their parent do nothing any more. */
+/** Zombies that wait for their parent count as ended. */
 function tree(): Map<number, number> {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
   const rows = lines.map((line) => line.trim().split(/\s+/)).filter(([, , stat]) => !stat!.startsWith('Z'));
@@ -73,7 +73,7 @@ function below(pid: number): number[] {
   return found;
 }
 
-/** A command in a process group of its own, as a shell or a supervisor starts it. */
+/** A command in its own process group, as a shell or a supervisor starts it. */
 class Command {
   private said = '';
   private readonly closed: Promise<number | null>;
@@ -116,7 +116,7 @@ class Command {
     await until(heard, limitMs, `${this.name} saying ${text}`);
   }
 
-  /** Sends the signal to `pid` (the group, when negative); resolves with the exit code once nothing of it is left. */
+  /** Sends the signal to `pid` (a negative one is the group). Returns the exit code once no process of it is left. */
   async stop(signal: NodeJS.Signals, pid = this.pid): Promise<number | null> {
     const all = below(this.pid);
     process.kill(pid, signal);
@@ -126,7 +126,7 @@ class Command {
     return code;
   }
 
-  /** What a failed test left. */
+  /** Ends processes that a failed test left. */
   async end(): Promise<void> {
     keepSaid(`output of ${this.name}`, this.said);
     if (this.child.exitCode === null && this.child.signalCode === null) {
@@ -134,14 +134,14 @@ class Command {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // Gone meanwhile.
+          // It has ended meanwhile.
         }
       }
     }
     await this.closed;
   }
 
-  /** The port that it serves on, by its line of the start. */
+  /** Returns the port from its log line at the start. */
   async port(): Promise<number> {
     await this.says(LISTENING);
     const line = this.said.split('\n').find((text) => text.includes(LISTENING)) ?? '{}';
@@ -155,13 +155,13 @@ class Command {
 
 const npm = (script: string, extra: NodeJS.ProcessEnv, ...args: string[]): Command =>
   Command.start('npm', ['run', '-s', script, '--', ...args], extra);
-/** Where webhooks of these tests go, for whoever judges a URL and for the sender. */
+/** Settings of local webhook receivers, for both the API and the sender. */
 const ways = (): Record<string, string> => ({
   WEBHOOK_PORTS: receivers.port.toString(),
   WEBHOOK_ALLOW_HTTP: 'true',
   WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
 });
-/** A sender in its role, with its one key and no other. */
+/** Returns the settings of a sender in its role, with its one key. */
 const ofSender = (): Record<string, string> => {
   const [key] = deriveSettings(env, 'sender');
   const url = { DATABASE_URL: env['DATABASE_URL']!, [key!.name]: key!.value };
@@ -263,7 +263,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
       const stores = { DATABASE_URL: own.url, REDIS_URL: fromSetup('TEST_REDIS_URL') };
       const demo = npm('demo', { ...stores, PORT: '0' });
       await demo.says('the API serves at', DEMO_LIMIT_MS);
-      // npm, node, and of the chain, the API and the worker a guard each and what it guards.
+      // npm, node, and for each of chain, API and worker a guard and the guarded process.
       expect(below(demo.pid).length).toBeGreaterThanOrEqual(8);
       expect(await demo.stop(signal)).toBe(0);
       await own.drop();
@@ -279,7 +279,7 @@ describe('a signal to the whole group, as a terminal or a control group sends it
   ] as const)('%s to %s is one stop', async (signal, script, ready) => {
     const command = npm(script, env);
     await command.says(ready);
-    // npm passes on what it gets itself, so that the process is signalled twice.
+    // npm forwards the signal, so the process receives it twice.
     expect(await command.stop(signal, -command.pid)).toBe(0);
     expect([command.lines('"msg":"stopping"'), command.lines('"level":"error"')]).toEqual([1, 0]);
   });
@@ -295,7 +295,7 @@ it('a worker whose work does not end ends in time all the same, and says so', as
 });
 
 describe('process 1 of a container', () => {
-  /** Process 1 of a namespace where this machine lets us make one; without, the same program as any other process. */
+  /** Starts process 1 of a namespace where the machine allows it, else the same program as an ordinary process. */
   const FIRST = ['--pid', '--fork', '--kill-child'];
   const ways = [FIRST, ['--user', '--map-root-user', ...FIRST]];
   const way = ways.find((args) => {

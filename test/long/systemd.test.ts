@@ -1,5 +1,5 @@
-// docs/systemd.md walked on a Debian machine of its own, with systemd as process 1: every block as it stands there, with the
-// example's names replaced. Each unit starts with its own command, files, user and restrictions.
+// docs/systemd.md walked on a separate Debian machine with systemd as process 1. Every block runs literally, with the
+// example names replaced. Each unit starts with its own command, files, user and restrictions.
 import { readFileSync } from 'node:fs';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { blocksIn } from '../operating-page.js';
@@ -10,7 +10,7 @@ const page = readFileSync(new URL('../../docs/systemd.md', import.meta.url), 'ut
 const blocks = blocksIn(page);
 const walked = new Set<string>();
 const why = whyNoMachine({ '/usr/sbin/nginx': 'nginx', '/usr/bin/prometheus': 'prometheus' });
-// A machine without root or without these packages cannot show it.
+// Skipped on a machine without root or without these packages.
 const walk = why === undefined ? test : test.skip;
 
 const WALLET = newChainAccount().address;
@@ -33,7 +33,7 @@ afterAll(async () => {
   if (why === undefined) await machine.stop();
 });
 
-/** The block with these words, once; its examples are replaced. */
+/** Returns the only block with these words, with its examples replaced. */
 function block(words: string, examples: Readonly<Record<string, string>> = {}): string {
   const found = blocks.filter((each) => each.includes(words));
   if (found.length !== 1) throw new Error(`the page has ${found.length.toString()} blocks with “${words}”`);
@@ -49,7 +49,7 @@ function block(words: string, examples: Readonly<Record<string, string>> = {}): 
 const typed = (words: string, examples?: Readonly<Record<string, string>>): Promise<string> =>
   machine.must(block(words, examples));
 
-/** Says of each unit that is not up what it said itself. */
+/** Returns the journal of every unit that is not up. */
 async function failing(): Promise<Record<string, string>> {
   const listed = await machine.must(`systemctl list-units 'energy-rental-*' --all --plain --no-legend --no-pager`);
   const down = listed
@@ -68,7 +68,7 @@ walk('stores, code, users, folders and units', async () => {
   );
   const scripts = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts;
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining([/npm run (\w+)/.exec(block('git clone'))![1]!]));
-  // The steps that the packages' own scripts take on a machine that starts with systemd.
+  // The steps that the packages' own scripts run on a machine that booted with systemd.
   await machine.must(
     'chown postgres: /var/lib/postgresql && pg_createcluster --start 15 main -- --no-sync'.replace('15', await major()),
   );
@@ -111,7 +111,7 @@ walk(
       );
       expect({ port, answer }).toEqual({ port, answer: expect.stringMatching(/^[2-4]\d\d$/) as string });
     }
-    // None was started twice.
+    // No unit was restarted.
     const restarts = await machine.must(
       `systemctl show --property=NRestarts --value 'energy-rental-*.service' | sort -u`,
     );

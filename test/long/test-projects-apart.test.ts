@@ -1,5 +1,5 @@
-// What keeps test projects apart: the guards of the rows, every figure without them, deletion of what is old, and deaths of
-// whoever plays their orders.
+// Separation of test projects: row guards, exclusion from every figure, deletion of old rows, and crashes of the
+// player.
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -37,7 +37,7 @@ beforeEach(() => keepSelling(database));
 
 afterAll(() => world.close());
 
-/** As a hand at the keyboard of the database would: past every trigger. */
+/** Runs statements with triggers off, as a manual change of the database would. */
 const byHand = (...statements: readonly (readonly [string, ...unknown[]])[]) =>
   asAdmin(world.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
@@ -60,7 +60,7 @@ const count = async (text: string, ...params: unknown[]): Promise<number> => {
   return row!.n;
 };
 
-/** The message that the database refuses a statement with. */
+/** Returns the database's error message for a statement. */
 async function refusalOf(text: string, params: readonly unknown[] = []): Promise<string> {
   return database.query(text, params).then(
     () => 'done',
@@ -186,7 +186,7 @@ describe('the guards of the rows', () => {
 
 describe('no figure counts them', () => {
   const times = { from: new Date(Date.now() - 86_400_000), before: new Date(Date.now() + 86_400_000) };
-  /** All of it: rows, sums, and what is owed. */
+  /** The whole report: rows, sums and debts. */
   const report = async (by: 'day' | 'project' | 'wallet'): Promise<string> =>
     JSON.stringify(await new Reports(new Replica(database)).make({ ...times, by }), (_, value: unknown) =>
       typeof value === 'bigint' ? value.toString() : value,
@@ -270,7 +270,7 @@ describe('what is old', () => {
     expect(await count('order_extension WHERE project_id = $1', customer.merchant)).toBe(0);
     expect(await rowsOf(sold)).toEqual([1, expect.any(Number), 1, 1]);
     expect((await rowsOf(kept))[0]).toBe(1);
-    // Live orders are open here, and by rights no older than they are.
+    // Live orders are open here and must be recent.
     await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
 
     const youngCharge = (await customer.get('/v1/orders/young')).body.credits as number;
@@ -288,7 +288,7 @@ describe('what is old', () => {
     const last = eventsBefore.at(-1)!.position;
     const { body } = await customer.get(`/v1/events?after=${last.toString()}`);
     expect(body.items.map(({ type }: { type: string }) => type)).toEqual(['order.created']);
-    // Its key is free by now.
+    // Its key is free again.
     await buy(customer, TEST_ADDRESSES.delivered, 'one');
     await endAll();
   });
@@ -301,7 +301,7 @@ describe('what is old', () => {
     await older(40);
     const pruned = await asAdmin(world.env['DATABASE_URL']!, async (client) => {
       await client.query('BEGIN');
-      // A search that takes long, and what is locked while it does.
+      // Makes the search for old orders wait, to check the locks that it holds meanwhile.
       await client.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE');
       const pruning = pruneTestOrders(world.playerDatabase, 100);
       const isWaiting = async () =>
@@ -312,7 +312,7 @@ describe('what is old', () => {
       expect(rows).toEqual([{ free: true }]);
       return pruning;
     });
-    // Who numbers events may have had the lock again by then, for which nobody waits.
+    // The numberer may hold the lock again by now, and the deletion does not wait for it.
     const isPruned = async () => (pruned || (await pruneTestOrders(world.playerDatabase, 100)) ? true : undefined);
     await until(isPruned, 60_000, 'what is old being gone');
     await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
@@ -369,7 +369,7 @@ describe('whoever plays may die', () => {
     const id = await buy(customer, TEST_ADDRESSES.refunded, 'refunded');
     await world.move();
     await makeDue(world.api);
-    // The refund waits for the balance's row, which comes last; there its worker dies.
+    // The refund waits for the balance row, which it locks last. Its worker dies there.
     const [{ playing }] = (await Promise.all([
       database.transaction(async (tx) => {
         await tx.query(`SELECT FROM credit_account WHERE project_id = $1 FOR UPDATE`, [customer.merchant]);
@@ -395,7 +395,7 @@ describe('whoever plays may die', () => {
     await playing.catch(() => undefined);
     expect((await customer.get('/v1/orders/refunded')).body).toMatchObject({ status: 'placed' });
     expect(await count(`credit_entry WHERE order_id = $1`, id)).toBe(1);
-    // While the dead one's lease holds nobody else claims it.
+    // Another worker cannot claim it while the dead one's lease lasts.
     expect(await other.player.playDue()).toBe(0);
     await makeDue(world.api);
     expect(await other.player.playDue()).toBe(1);
@@ -411,7 +411,7 @@ describe('whoever plays may die', () => {
     await makeDue(world.api);
     const fence = `SELECT id, fence FROM orders WHERE project_id = '${customer.merchant}'`;
     const [before] = await database.query<{ id: bigint; fence: number }>(fence);
-    // A worker claims, stops, and finds that its lease has ended and another has made the move.
+    // A worker claims and stops. Its lease ends, and another worker makes the move.
     const claim = world.playerDatabase.query.bind(world.playerDatabase);
     let resume: () => void = () => undefined;
     const stopped = new Promise<void>((resolve) => (resume = resolve));

@@ -1,4 +1,4 @@
-// What any outsider can put into a block: names like numbers, and bytes that a careless reader takes for ours.
+// Hostile content of blocks: names like numbers, and bytes that a careless reader takes for our transactions.
 import { addressBytes } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { TronClient, signedActOf } from '../../src/chain/tron.client.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** What every transaction has beside its contract, by the chain's newest block. */
+/** Returns the fields that every transaction has beside its contract, from the newest block. */
 async function surroundings(): Promise<Buffer[]> {
   const head = (await world.world.wallet.post('wallet/getnowblock', {})) as {
     blockID: string;
@@ -43,7 +43,7 @@ async function surroundings(): Promise<Buffer[]> {
   ];
 }
 
-/** Sends a contract of the outsider's own making; returns its id once it is final. */
+/** Sends a contract crafted by an outsider. Returns its id once it is final. */
 async function send(type: number, url: string, value: Buffer): Promise<string> {
   const raw = rawDataOf(type, url, value, ...(await surroundings()));
   const transaction = signedTransactionHex(raw, signWithKey(raw, outsider().privateKey));
@@ -57,7 +57,7 @@ async function send(type: number, url: string, value: Buffer): Promise<string> {
 const transfer = (to: string): Buffer =>
   Buffer.concat([wire.bytes(1, theirs()), wire.bytes(2, addressBytes(to)!), wire.number(3, 1n)]);
 
-/** Ours for a reader that knows no better, the outsider's for the chain. */
+/** A careless reader sees our owner in it, the chain sees the outsider's. */
 function disguised(second: (owner: Uint8Array) => Buffer, to: string): Buffer {
   const parts = [wire.bytes(1, ours()), wire.number(2, 1n), wire.number(3, TRX), wire.bytes(4, addressBytes(to)!)];
   return Buffer.concat([...parts, second(theirs())]);
@@ -77,14 +77,14 @@ async function expectReclaimed(key: string): Promise<void> {
   );
 }
 
-/** Nodes that cannot print blocks, or not even what happened to their transactions. */
+/** Makes nodes fail to serve blocks, or even the outcome of their transactions. */
 async function failBlocks(...endpoints: string[]): Promise<void> {
   const ports = ['wallet', 'walletsolidity'];
   const faults = [
     ...endpoints.flatMap((endpoint) =>
       ports.map((port) => ({ kind: 'garbage', path: `${port}/${endpoint}`, rate: 1 })),
     ),
-    // The other question for a whole block.
+    // The other request for a whole block.
     ...ports.map((port) => ({ kind: 'garbage', path: `${port}/getblock`, detail: true, rate: 1 })),
   ];
   await control('faults', { faults });
@@ -145,7 +145,7 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
   await expectPeace();
 }, 120_000);
 
-/** Waits until the orphan is reclaimed, and explains it, as the operator does. */
+/** Waits until the orphan is reclaimed, and explains it as the operator would. */
 async function undelegated(to: string, before: number): Promise<void> {
   const isBack = async () => ((await world.delegatedSun(1, to)) === before ? true : undefined);
   await until(isBack, LIMIT_MS, 'the reclaim of the orphan');
@@ -225,7 +225,7 @@ it.each(SECOND_OWNERS)(
       await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to)),
       await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to)),
     ];
-    // Also where nobody asks who signed.
+    // Also by code that does not check the signer.
     for (const txid of acts) {
       expect(await signedActOf(node!, 'solid', txid)).toMatchObject({ act: { owner: outsider().address } });
     }

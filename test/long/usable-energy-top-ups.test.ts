@@ -1,4 +1,4 @@
-// Top-ups that make up for used energy: races of workers, what operators see of them, and when a reading is closed.
+// Top-ups that replace used energy: races of workers, the operators' view, and closing of usage readings.
 import 'reflect-metadata';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { closeReadings } from '../../src/fulfilment/loop/receiver-usage.js';
@@ -102,7 +102,7 @@ it('two workers that top up different rentals of one receiver reserve one top-up
   await spend(caller, 11);
   await endShort(first, caller.address);
   const ofFirst = await first.claimLost();
-  // A rental that ends later is the one to be topped up now.
+  // A rental with a later end becomes the one to top up.
   const later = await settled(second, caller.address, 30_000, LONG_SEC + 600);
   const ofSecond = await second.claimLost();
   expect([ofFirst.length, ofSecond.length]).toEqual([1, 1]);

@@ -1,4 +1,4 @@
-// What a rental sold stays usable when other rentals of its receiver end: on the local chain, with energy really used.
+// A rental's sold energy stays usable when other rentals of its receiver end: on the local chain, with real energy use.
 import 'reflect-metadata';
 import { delegatedSunOf } from '../order-chain.js';
 import {
@@ -59,7 +59,7 @@ it('a rental beside which a used one ends has all that it sold, free of charge, 
   expect(await spend(caller, 12)).toBeGreaterThan(28_057);
   const credits = await balanceOf();
   await endShort(hand, caller.address);
-  // The chain left some of the ended one's use here.
+  // The chain left part of the ended rental's usage on the receiver.
   expect(await usable(caller.address)).toBeLessThan(20_000);
   await makeUp(hand, caller.address);
   expect(await usable(caller.address)).toBeGreaterThanOrEqual(28_057);
@@ -89,7 +89,7 @@ it('what the running rental used itself counts against it alone', async () => {
   await makeUp(hand, caller.address);
   const left = await usable(caller.address);
   expect(left).toBeGreaterThanOrEqual(100_000 - (use - 30_000));
-  // The margin of each rental, and what has recovered meanwhile.
+  // The margin of each rental, and the energy recovered meanwhile.
   expect(left).toBeLessThan(100_000 - (use - 30_000) + 2_000);
 });
 
@@ -153,7 +153,7 @@ it('two workers make up for a loss once, and one whose claim was lost adds nothi
   const claimed = await first.claimLost();
   expect(claimed).toHaveLength(1);
   expect(await second.claimLost()).toEqual([]);
-  // The first worker is silent for longer than its lease.
+  // The first worker stalls for longer than its lease.
   await loseLeases();
   await second.advance();
   await first.advancer().advance(claimed);

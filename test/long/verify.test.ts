@@ -1,4 +1,4 @@
-// The command that proves the records: green on a live service, exit code 1 and the right names when something is off.
+// `verify`: no findings on a live service; exit code 1 and the right checks when something is wrong.
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { openLog } from '../log.js';
@@ -17,12 +17,12 @@ const receiver = (index: number): string => world.world.accounts[index]!.address
 beforeAll(async () => {
   world = await ReconcileWorld.open();
   await world.syncAll();
-  // For a day, which the hurried chain does not reach: what is harmed below is still delegated.
+  // A day, which the fast chain does not reach: the delegations changed below still exist.
   await world.rent(receiver(0), 65_000, 86_400);
   await world.rent(receiver(1), 65_000, 86_400);
   const numberer = new Numberer(world.database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);
-  // What is harmed below is older than the blocks in which `verify` searches for acts that nobody recorded.
+  // The changed rows below are older than the blocks that `verify` searches for unrecorded acts.
   await fetch(`${world.world.controlUrl}/mine`, { method: 'POST', body: JSON.stringify({ count: 60 }) });
 });
 
@@ -36,7 +36,7 @@ it('a live service verifies while orders are on their way', async () => {
   for (let look = 0; look < 5; look += 1) expect(findingsOf(await world.verify())).toEqual([]);
   const { code, out } = await world.cli('verify');
   expect({ code, isWhole: out.includes('Everything agrees.') }).toEqual({ code: 0, isWhole: true });
-  // While a delegation is not final the chain may have it or not, and what is harmed below would hide behind it.
+  // Before a delegation is final, the chain may have it or not, which would hide the changes below.
   const areSettled = async (): Promise<true | undefined> => {
     const [row] = await world.database.query<{ open: number }>(
       `SELECT count(*)::int AS open FROM orders WHERE NOT settled`,
@@ -46,7 +46,9 @@ it('a live service verifies while orders are on their way', async () => {
   await until(areSettled, 120_000, 'all that was bought being settled', 100);
 });
 
-/** Changes what was paid in and the balance alike, so that only what is owed by it is wrong. */
+/**
+ * Changes a top-up entry and the balance by the same amount, so that the balance still equals the sum of its entries.
+ */
 function topUpBy(credits: bigint): string {
   const by = credits.toString();
   return `UPDATE credit_entry SET credits = credits + ${by} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'topup');
@@ -54,16 +56,16 @@ function topUpBy(credits: bigint): string {
      WHERE project_id = (SELECT project_id FROM credit_entry WHERE kind = 'topup' ORDER BY id LIMIT 1)`;
 }
 
-/** Refuses nothing, and goes on writing the history of orders that move meanwhile. */
+/** Rejects nothing, but still writes the history of moving orders. */
 const PERMISSIVE_GUARD = FUNCTIONS['orders_guard']!.replaceAll('RAISE EXCEPTION', 'RAISE DEBUG');
 
-/** The statement that makes a trigger as it is wanted, whatever stands there. */
+/** Returns the statement that recreates a trigger, whether it exists or not. */
 function mended(trigger: string): string {
   const wanted = TRIGGERS.find((statement) => statement.includes(`TRIGGER ${trigger} `))!;
   return wanted.replace('CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER');
 }
 
-/** What a hand at the keyboard does, what undoes it, and the rules that must name it. */
+/** Manual changes, their reversal, and the checks that must find them. */
 const HANDS: readonly (readonly [string, string, string, readonly string[]])[] = [
   [
     'a balance moved without an entry',
@@ -172,7 +174,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
   ],
 ];
 
-/** Every check made: nodes may be slow to answer on a busy machine, and what was not checked names nothing. */
+/** Returns a report in which every check was made: nodes may answer slowly, and an unmade check finds nothing. */
 async function wholeReport(): Promise<Report> {
   const whole = async (): Promise<Report | undefined> => {
     const report = await world.verify();
@@ -208,7 +210,7 @@ it('a reclaim before its rental’s end is named once it is final, and not while
   );
   try {
     expect(namesOf(await world.verify())).toEqual(['reclaim-early']);
-    // As a node that lies about the time shows its block; too far up to become final meanwhile.
+    // As a node that lies about the time shows its block, and too high to become final meanwhile.
     await world.byHand(
       `UPDATE chain_tx SET status = 'included', block_number = block_number + 1000000 WHERE ${reclaim}`,
       `UPDATE leg SET status = 'reclaiming' WHERE order_id = ${id}`,

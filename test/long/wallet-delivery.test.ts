@@ -1,4 +1,5 @@
-// Wallets that cannot deliver: keys that fail, signatures that nodes refuse, transactions that die. Orders go on elsewhere.
+// Wallets that cannot deliver: failing keys, signatures that nodes refuse, transactions that die. Other wallets take
+// over.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { addressToHex } from '../../src/chain/address.js';
@@ -30,9 +31,9 @@ import {
 } from '../protocol-stage.js';
 import { walletsOn } from '../services.js';
 
-/** The text that a node adds is its own: here it ends with what no text of Postgres holds. */
+/** A node adds its own text. This one ends with a zero byte, which no Postgres text can hold. */
 const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f7200"}' };
-/** As after a permission change on chain, of which the service has not read yet. */
+/** As after a permission change on chain that the service has not read yet. */
 const refuseSecond: typeof full.before = (path, body) =>
   path === 'wallet/broadcasthex' && body.includes(addressToHex(second.address)) ? SIGERROR : undefined;
 const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
@@ -55,7 +56,7 @@ afterAll(closeStage, START_LIMIT_MS);
 
 const wallets = () => walletsOn(api.database, api.app);
 
-/** The wallet's key is gone, as when it opens under no master key or a signer does not have it. */
+/** Removes the wallet's key, as when no master key opens it or a signer lacks it. */
 const takeKey = (address: string) =>
   api.database.query(`UPDATE pool_wallet SET key_sealed = NULL WHERE address = $1`, [address]);
 
@@ -73,7 +74,7 @@ async function walletOf(address: string) {
   return row!;
 }
 
-/** Which wallets signed for the order's deliveries, oldest first, and how far each came. */
+/** Returns the wallets that signed the order's deliveries, oldest first, with each transaction's status. */
 async function deliveriesOf(key: string): Promise<string[]> {
   const rows = await api.database.query<{ address: string; status: string }>(
     `SELECT w.address, t.status FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN pool_wallet w ON w.id = t.wallet_id
@@ -91,7 +92,7 @@ async function rentMany(count: number): Promise<string[]> {
 
 const statusOf = async (key: string) => (await orderOf(key)).status;
 
-/** The passes of some seconds: every order is claimed as often as it asks to be. */
+/** Runs several rounds, as within some seconds: every order is claimed as often as it is due. */
 async function rounds(hand: Hand, count: number): Promise<void> {
   await hand.look();
   for (let round = 0; round < count; round += 1) await hand.advance();
@@ -111,7 +112,7 @@ describe('a wallet whose key fails', () => {
       status: 'paused',
       pause_reason: 'auto: its key does not sign: no key is held for this wallet',
     });
-    // The next order is the other wallet’s from the start.
+    // The next order uses the other wallet from the start.
     const next = await rent(receivers[0]!);
     await rounds(hand, 1);
     expect(await deliveriesOf(next)).toEqual(['first sending']);
@@ -199,7 +200,7 @@ describe('without another wallet', () => {
     for (const key of orders) await age(key);
     await rounds(hand, 2);
     for (const key of orders) expect(await statusOf(key)).toBe('reserved');
-    // One moves to a wallet that signs no better, and takes its time with it.
+    // One order moves to a wallet that cannot sign either, and keeps its elapsed time.
     await takeKey(pool.address);
     await wallets().setStatus(pool.address, 'active', AUTHOR);
     await rounds(hand, 2);
@@ -221,7 +222,7 @@ describe('a signature that a node refuses', () => {
       pause_reason: 'auto: a node refused its signature: Validate signature error',
     });
     expect(await deliveriesOf(key)).toEqual(['second sending']);
-    // The refusal proves nothing: its proof is waited for, and what is sold meanwhile is another wallet's.
+    // The refusal proves nothing: the order waits for a proof, and later orders use the other wallet.
     const next = await rent(receivers[1]!);
     await rounds(hand, 2);
     expect(await deliveriesOf(key)).toEqual(['second sending']);
@@ -263,7 +264,7 @@ describe('a signature that a node refuses', () => {
       api.database.query(`UPDATE pool_wallet SET wallet_fault = $2 WHERE address = $1`, [second.address, fault]);
     await setFault('the wallet does not let the key delegate');
     expect((await walletOf(second.address)).pause_reason).toBe('auto: the wallet does not let the key delegate');
-    // The pool’s own look at the chain finds nothing wrong.
+    // The pool sync's reading of the chain finds no fault.
     await hand.poolSync().syncWallet(second.address);
     expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
     expect(await statusesOf(key)).toEqual(['sending']);
@@ -302,7 +303,7 @@ describe('three transactions of a wallet that die in a row', () => {
     );
     await hand.health().look();
     expect((await walletOf(second.address)).status).toBe('active');
-    // One more is enough now.
+    // One more death is enough now.
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     await rent(receivers[0]!);
     await rounds(hand, 1);
@@ -339,7 +340,7 @@ describe('receivers that become contracts after their orders were taken', () => 
   const [caller] = callers;
   const SALTS = [1, 2, 3];
 
-  /** Every order's only attempt dies. */
+  /** Lets the only attempt of every order die. */
   async function runToDeath(hand: Hand): Promise<void> {
     await rounds(hand, 1);
     await mine(PAST_VALIDITY);
@@ -361,13 +362,13 @@ describe('receivers that become contracts after their orders were taken', () => 
     for (const { address } of [pool, second]) expect((await walletOf(address)).status).toBe('active');
     const deaths = await api.database.query<{ sum: number }>('SELECT sum(deaths)::int AS sum FROM pool_wallet');
     expect(deaths).toEqual([{ sum: 0 }]);
-    // The API believes its own look at an account for a minute, and no longer.
+    // The API caches its reading of an account for a minute.
     const nowMs = performance.now();
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 61_000);
     const refusal = await api.app.get(ReceiverCheck, { strict: false }).refusalOf(child!);
     clock.mockRestore();
     expect(refusal?.code).toBe('RECEIVER_NOT_SUPPORTED');
-    // What is sold to others goes on.
+    // Sales to other receivers continue.
     const next = await rent(receivers[0]!);
     await rounds(hand, 1);
     expect(await deliveriesOf(next)).toEqual(['second sending']);

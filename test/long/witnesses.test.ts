@@ -1,4 +1,4 @@
-// Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
+// Several nodes and their credibility: required agreement before an order ends, and the behaviour without it.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
@@ -40,7 +40,7 @@ const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;
 
 beforeAll(openStage, START_LIMIT_MS);
-/** Closed whatever became of the test that opened it. */
+/** Closed also when the test that opened it fails. */
 const onTestEnd: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
@@ -58,7 +58,7 @@ async function settled(hand: Hand): Promise<string> {
   return key;
 }
 
-/** A final block of the node's own making, with the id that is right for it. */
+/** A final block forged by the node, with a matching id. */
 async function forged(path: string, body: string): Promise<Meddling> {
   if (path !== 'walletsolidity/getblock') return undefined;
   const answer = await fetch(`${devnet.solidUrl}/${path}`, { method: 'POST', body });
@@ -78,7 +78,7 @@ describe('a death', () => {
     const key = await sent(hand);
     await noHistory();
     await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'wallet/gettransactioninfobyid' });
-    // The block in which it stands was followed by nobody.
+    // No worker followed the block that includes it.
     await mine(PAST_VALIDITY + 70);
     const [tx] = await txsOf(key);
     await hand.look();
@@ -146,7 +146,7 @@ describe('a death', () => {
 
 describe('an end', () => {
   it('is not brought forward by a node that is far ahead of the other one', async () => {
-    // Long enough a chain that the node behind stands on a block too.
+    // A chain long enough that the lagging node has a block too.
     await mine(60);
     const hand = await withTwoNodes();
     await settled(hand);
@@ -156,7 +156,7 @@ describe('an end', () => {
     };
     await devnet.control('node', { index: 1, behind: 50 });
     await mine(RENTAL_BLOCKS + 11);
-    // Known to be that far behind before it is judged by.
+    // The lag must be known before it is relied on.
     const lagging = hand.chain().pool.nodes[1]!;
     await until(() => (hand.chain().pool.healthy().includes(lagging) ? undefined : true), MOVE_LIMIT_MS, 'the lag');
     expect(await early()).toBe(0);
@@ -187,7 +187,7 @@ describe('an end by the word of the only node', () => {
     ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
   ])('comes also where it refuses %s', async (_, refused, ask, isAway) => {
     const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
-    // What is read of blocks begins at the solid head of now.
+    // The reader of blocks starts at the current solid head.
     await hand.part(BlockFollower).pass();
     const key = await settled(hand);
     await mine(RENTAL_BLOCKS + 1);
@@ -240,7 +240,7 @@ describe('a settlement over which nodes disagree', () => {
     await hand.look();
     expect(await statusesOf(key)).toEqual(['included']);
     await mine(SOLID_LAG);
-    // Another worker, which has read no block yet.
+    // Another worker, which has not read any block.
     const other = await withTwoNodes();
     await devnet.control('faults', { kind: 'wrong', wrong: 'tampered', node: 0 });
     await other.look().catch(() => undefined);
