@@ -1,5 +1,6 @@
 // The API's documentation in the deployed program: the OpenAPI document, its page, and the guides of docs/.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { CHAPTERS } from '../../src/http/openapi/guides.js';
 import { send } from '../client.js';
 import { startApi, type ApiProcess } from '../factory.js';
 import { settings } from '../operator.js';
@@ -29,7 +30,8 @@ it('GET /docs links the guides in the order of docs/README.md, each of which is 
   const linked = [...text.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
   const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\| \d+ \| \[([\w-]+)\.md\]/gm)];
   expect(linked).toEqual(ordered.map(([, name]) => name));
-  for (const name of linked) {
+  const chapters = CHAPTERS.map((name) => `interface-${name}`);
+  for (const name of [...linked, ...chapters]) {
     const page = await send(api.baseUrl, 'GET', `/docs/${name}`);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
     expect(page.text).toMatch(/^<!doctype html>.*<h1 id="[\w-]+">/s);
@@ -37,14 +39,24 @@ it('GET /docs links the guides in the order of docs/README.md, each of which is 
     const prose = page.text.replaceAll(/<(pre|code)>.*?<\/\1>|<style>.*?<\/style>/gs, '');
     expect(prose.match(/```|\*\*|\]\(|^\||<!--/gm)).toBeNull();
     for (const [, to, anchor] of page.text.matchAll(/href="\/docs\/([\w-]+)(?:#([\w-]+))?"/g)) {
-      expect(linked).toContain(to);
+      expect([...linked, ...chapters]).toContain(to);
       const target = (await send(api.baseUrl, 'GET', `/docs/${to!}`)).text;
       if (anchor !== undefined) expect(target).toContain(` id="${anchor}"`);
     }
   }
 });
 
-it.each(['x', 'README', 'operating', '..%2Fpackage', 'first-order.md'])('there is no guide %s', async (name) => {
-  const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
-  expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
+it('each page of docs/interface/ that is written by hand is served, and the index links it', async () => {
+  const written = readdirSync('docs/interface').filter((file) => !file.startsWith('reference-'));
+  expect(written.sort()).toEqual(CHAPTERS.map((name) => `${name}.md`).sort());
+  const { text } = await send(api.baseUrl, 'GET', '/docs/interface');
+  for (const name of CHAPTERS) expect(text).toContain(`href="/docs/interface-${name}#`);
 });
+
+it.each(['x', 'README', 'operating', 'interface-x', 'interface-reference-answers', '..%2Fpackage', 'first-order.md'])(
+  'there is no guide %s',
+  async (name) => {
+    const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
+    expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
+  },
+);

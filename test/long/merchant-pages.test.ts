@@ -43,6 +43,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   'docs/paying-in.md': {},
   'docs/going-live.md': {},
   'docs/errors.md': {},
+  'docs/faq.md': {},
   'docs/check-your-signature.md': {},
   'docs/never-miss-an-order.md': { before: settleAnOrder },
   'docs/auto-delegation.md': {},

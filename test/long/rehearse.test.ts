@@ -174,7 +174,7 @@ it('every command of the page works, in its order, and there is none beside them
 }, 240_000);
 
 it('the page and the interface name each address as it is', async () => {
-  const section = (await readFile('docs/interface.md', 'utf8')).split('\n## 32. ')[1]!;
+  const section = (await readFile('docs/interface/test-projects.md', 'utf8')).split('\n## 32. ')[1]!;
   for (const [name, address] of Object.entries(TEST_ADDRESSES)) {
     expect(section).toContain(`| \`${name}\` | \`${address}\` |`);
     expect(codeIn(PAGE).join('\n')).toContain(address);

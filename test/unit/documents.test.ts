@@ -45,13 +45,17 @@ it('every page can be reached from README.md', () => {
 });
 
 /** A line of a sequence diagram; mermaid ends a statement at a semicolon, and begins a character code at a #. */
-const DRAWN =
+const SEQUENCE =
   /^ *(?:sequenceDiagram|autonumber|participant \w+ as [\w ]+|(?:Note over \w+,\w+|\w+-?-(?:>>|\))\w+): [^;#]+)$/;
+/** A line of a flowchart: two nodes, each with its label where it is named first, and an arrow between them. */
+const FLOW =
+  /^ *(?:flowchart LR|(?:\w+(?:\[\(?[\w ]+\)?\]|\(\(?[\w ]+\)?\))?(?: (?:-->|-\.->)(?:\|[\w ,-]+\|)? |$)){2})$/;
+const isDrawn = (line: string): boolean => SEQUENCE.test(line) || FLOW.test(line);
 
 it('every line of a drawing is one that mermaid reads', () => {
   const drawn = pages.flatMap(({ text }) => [...text.matchAll(/```mermaid\n([^]*?)\n```/g)].map((match) => match[1]!));
   expect(drawn.length).toBeGreaterThan(0);
-  expect(drawn.flatMap((text) => text.split('\n')).filter((line) => line !== '' && !DRAWN.test(line))).toEqual([]);
+  expect(drawn.flatMap((text) => text.split('\n')).filter((line) => line !== '' && !isDrawn(line))).toEqual([]);
 });
 
 /** Made by a build, or by whoever runs the service; kept out of the repository. */
@@ -119,7 +123,12 @@ it('every column, metric, class and function that a page names stands in the cod
     // A drawing has a language of its own, and words that are not to be said are not in the code.
     .map(({ path, text }) => ({ path, text: text.replaceAll(/```mermaid[^]*?```|## Say, don't say[^]*/g, '') }))
     // A URL may hold a random token, which is no name.
-    .map(({ path, text }) => ({ path, text: codeIn(text).join('\n').replaceAll(/https?:\/\/\S+/g, '') }));
+    .map(({ path, text }) => ({
+      path,
+      text: codeIn(text)
+        .join('\n')
+        .replaceAll(/https?:\/\/\S+/g, ''),
+    }));
   expect(unknown(own, named, (name) => isWord(name) || PLANNED.has(name))).toEqual([]);
 });
 
@@ -136,6 +145,23 @@ it('every section that is cited is one of docs/interface.md, and is cited with i
   expect(unknown(everything, /§ ?(\d+)/g, (number) => sections.has(number))).toEqual([]);
   const others = everything.filter(({ path }) => path !== 'docs/interface.md');
   expect(unknown(others, /(?<!interface\.md(?: §\d+(?:,| and| to))*) (§ ?\d+)/g, () => false)).toEqual([]);
+});
+
+it('docs/interface.md has each section once, with its title and a link to the page that holds it', () => {
+  const index = pageAt('docs/interface.md')!;
+  const listed = index.text.split(/^## (?=\d)/m).slice(1);
+  const held = pages
+    .filter(({ path }) => path.startsWith('docs/interface/'))
+    .flatMap(({ path, text }) => [...text.matchAll(/^## (\d+\. .+)$/gm)].map((match) => ({ path, title: match[1]! })));
+  expect(listed.map((section) => section.split('\n')[0])).toEqual(
+    held.map(({ title }) => title).sort((one, other) => parseInt(one) - parseInt(other)),
+  );
+  expect(held).toHaveLength(32);
+  for (const { path, title } of held) {
+    const section = listed.find((each) => each.startsWith(`${title}\n`))!;
+    const [anchor] = anchorsOf(`## ${title}`);
+    expect(linksOf({ path: index.path, text: section })).toContainEqual({ to: path, anchor });
+  }
 });
 
 it('nothing cites a document by a number that is not a section of docs/interface.md', () => {

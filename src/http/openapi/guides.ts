@@ -1,5 +1,6 @@
 /** The pages for merchants that GET /docs links and GET /docs/{name} shows: those of docs/, in the order to read them. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path/posix';
 import { ownFile } from '../../base/own-files.js';
 import { renderMarkdown, titleOf } from './markdown.js';
 
@@ -13,11 +14,25 @@ export const GUIDES = [
   'never-miss-an-order',
   'paying-in',
   'errors',
+  'faq',
   'rehearse-the-bad-days',
   'going-live',
   'auto-delegation',
   'interface',
   'glossary',
+] as const;
+
+/** Pages of docs/interface/ that docs/interface.md links. GET /docs/interface-orders shows docs/interface/orders.md. */
+export const CHAPTERS = [
+  'conventions',
+  'quotes',
+  'orders',
+  'delivery',
+  'account',
+  'events',
+  'auto-delegation',
+  'client-family',
+  'test-projects',
 ] as const;
 
 export interface Guide {
@@ -26,19 +41,28 @@ export interface Guide {
   readonly html: string;
 }
 
-const isGuide = (name: string): boolean => GUIDES.some((each) => each === name);
+const NAMES: ReadonlySet<string> = new Set([...GUIDES, ...CHAPTERS.map((name) => `interface-${name}`)]);
 
-/** Reads and renders all of them. */
+/** Reads and renders all guides. */
 export function readGuides(): readonly Guide[] {
-  return GUIDES.map((name) => {
-    const text = readFileSync(ownFile(`docs/${name}.md`), 'utf8');
-    return { name, title: titleOf(text), html: renderMarkdown(text, linkTo) };
-  });
+  return GUIDES.map((name) => readPage(name, `${name}.md`));
 }
 
-/** Where a link of such a page leads to here; undefined for what is in the repository alone. */
-function linkTo(target: string): string | undefined {
+/** Reads and renders the pages of docs/interface/. */
+export function readChapters(): readonly Guide[] {
+  return CHAPTERS.map((name) => readPage(`interface-${name}`, `interface/${name}.md`));
+}
+
+function readPage(name: string, path: string): Guide {
+  const text = readFileSync(ownFile(`docs/${path}`), 'utf8');
+  const html = renderMarkdown(text, (target) => linkTo(join(path, '..'), target));
+  return { name, title: titleOf(text), html };
+}
+
+/** Returns the served address of a link in a page of `folder`; undefined for a file that only the repository has. */
+function linkTo(folder: string, target: string): string | undefined {
   if (/^(?:https:|#)/.test(target)) return target;
-  const [, name = '', anchor = ''] = /^([\w-]+)\.md(#[\w-]+)?$/.exec(target) ?? [];
-  return isGuide(name) ? `/docs/${name}${anchor}` : undefined;
+  const [, path = '', anchor = ''] = /^([\w./-]+)\.md(#[\w-]+)?$/.exec(target) ?? [];
+  const name = join(folder, path).replace('/', '-');
+  return NAMES.has(name) ? `/docs/${name}${anchor}` : undefined;
 }

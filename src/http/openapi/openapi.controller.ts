@@ -11,7 +11,7 @@ import { Config } from '../../config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { SaleBounds, type JsonSchema } from '../body/member-rules.js';
 import { describeApi } from './openapi.js';
-import { readGuides, type Guide } from './guides.js';
+import { readChapters, readGuides, type Guide } from './guides.js';
 import { PAGE_POLICY, renderGuide, renderPage } from './openapi-page.js';
 import { RouteOptionsOf } from '../pipeline/route-options.js';
 import { routesIn } from '../pipeline/routes.js';
@@ -36,6 +36,7 @@ const HTML = 'text/html; charset=utf-8';
 export class OpenApiController {
   private documents: Documents | undefined;
   private guides: readonly Guide[] | undefined;
+  private chapters: readonly Guide[] | undefined;
   private readonly guidePages = new Map<string, Buffer>();
 
   constructor(
@@ -61,7 +62,7 @@ export class OpenApiController {
   @Get('docs/:guide')
   @RouteOptionsOf({ isPublic: true })
   readGuide(@Param('guide') name: string, @Res() response: Response): void {
-    const guide = this.allGuides().find((each) => each.name === name);
+    const guide = [...this.allGuides(), ...this.allChapters()].find((each) => each.name === name);
     if (guide === undefined) throw new ApiError('NOT_FOUND', 'There is no page of this name; GET /docs lists them.');
     const page = this.guidePages.get(name) ?? Buffer.from(renderGuide(guide));
     this.guidePages.set(name, page);
@@ -81,6 +82,10 @@ export class OpenApiController {
 
   private allGuides(): readonly Guide[] {
     return (this.guides ??= readGuides());
+  }
+
+  private allChapters(): readonly Guide[] {
+    return (this.chapters ??= readChapters());
   }
 }
 
