@@ -30,7 +30,10 @@ import { Database } from './store/database.js';
 import { openDatabase } from './store/open-database.js';
 import { Replica } from './store/replica.js';
 
-/** Warns of a master key in a process that needs fewer keys. Skipped for a chain with its own time, as in tests. */
+/**
+ * Warns of a master key in a process that needs fewer keys. Skipped for a chain with its own time
+ * (TRON_HEAD_AGE_MAX_SEC 0).
+ */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
   if (role === 'cli' || !secrets.isMaster || chain.headAgeMaxSec === 0) return;
   log.warn(

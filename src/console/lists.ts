@@ -1,5 +1,5 @@
 /**
- * Lists in bounded time. A page is searched in a stretch of the newest rows; if a filter matches rarely, the page has
+ * Lists in bounded time. A page is searched in a stretch of the newest rows. If a filter matches rarely, the page has
  * fewer rows and a cursor to continue. No list counts a table. The first page comes from the primary, later ones may
  * come from a replica.
  */

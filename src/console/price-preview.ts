@@ -1,5 +1,5 @@
 /**
- * Previews a change of the price table: the sales of the last thirty days at the new prices, and changes of the least
+ * Previews a change of the price table. Prices the sales of the last thirty days again, and shows changes of the least
  * energy worth renting. Reads only; bounded by the newest orders.
  */
 import { Injectable } from '@nestjs/common';

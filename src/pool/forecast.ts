@@ -1,7 +1,7 @@
 /**
- * Forecasts the stake that the pool could sell now and in each of the next hours: free stake, recovering stake, and the
- * stake of rentals that end. TRON: energy that a receiver used returns as used, and recovers linearly over a day. Its
- * amount is unknown in advance, so there are two figures. Reads only.
+ * Forecasts the stake that the pool could sell now and in each of the next hours. It adds free stake, recovering stake,
+ * and the stake of rentals that end. TRON: energy that a receiver used returns as used, and recovers linearly over a
+ * day. Its amount is unknown in advance, so there are two figures. Reads only.
  */
 import type { Database } from '../store/database.js';
 import { TRANSACTION_BYTES } from './bandwidth.js';

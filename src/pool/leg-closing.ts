@@ -58,7 +58,7 @@ const CLOSED_SINCE = `SELECT FROM open_leg WHERE id = ANY ($1::bigint[]) AND sta
 
 /**
  * Takes the pair's advisory lock until this transaction ends. Returns false if one of the judged legs has been closed
- * since the judgement: the shortfall may belong to that leg, so the caller must judge again.
+ * since the judgement. The shortfall may belong to that leg, so the caller must judge again.
  */
 export async function holdPair(tx: Queryable, judged: JudgedShortfall): Promise<boolean> {
   await tx.query(HOLD_PAIR, [CLOSING, `${judged.wallet.id.toString()}:${judged.receiver}`]);

@@ -63,9 +63,9 @@ const LOCK_SLOTS = {
 };
 
 /**
- * Sun that the chain's answer may count as free although an order holds it. These are legs in no block yet, legs
- * included since the read began or above the head of the answer, and undelegations that are only in a mempool. One hour
- * bounds the search, because the pool asks no node that is an hour behind.
+ * Sun that the chain's answer may count as free although an order holds it. It covers legs in no block yet, and legs in
+ * a block after the answer's head. It also covers legs included since the read began, and undelegations that are only
+ * in a mempool. One hour bounds the search, because the pool asks no node that is an hour behind.
  */
 const SPOKEN_FOR = {
   name: 'pool_spoken_for',
@@ -132,8 +132,8 @@ const SET_SLOTS = {
 
 /**
  * The row's trigger derives the status from the faults; the operator's own pause remains. The wallet sells for a minute
- * from the start of this reading, or for three of its rounds if that is longer. A gap beyond five minutes, or beyond the
- * previous selling time, is an outage and counts no longer than that.
+ * from the start of this reading, or for three of its rounds if that is longer. A gap beyond five minutes, or beyond
+ * the previous selling time, is an outage and counts no longer than that.
  */
 const SET_WALLET = {
   name: 'pool_set_wallet',

@@ -1,5 +1,5 @@
 /**
- * Holds that keep the pool from selling beyond its own state: wallets that disagree with the chain, and the sale stop
+ * Keeps the pool from selling beyond its own state. Holds wallets that disagree with the chain, and stops all sales
  * until the operator explains the findings. The only writer of sales_stop, explained_finding and a wallet's
  * `books_fault`. The wallet row's trigger derives its status from that column. Reclaims continue regardless.
  */

@@ -43,8 +43,8 @@ export function createProducerConnection(config: RedisConfig, user: string, onFa
 }
 
 /**
- * Sends all commands of one event loop turn in one system call. ioredis's auto-pipelining was rejected: its custom
- * commands, which BullMQ and the rate limiter use, neither resolve nor reject after a lost connection.
+ * Sends all commands of one event loop turn in one system call. The auto-pipelining of ioredis was rejected. With it,
+ * custom commands (used by BullMQ and the rate limiter) neither resolve nor reject after a lost connection.
  */
 function writeTogether(redis: Redis): void {
   const { stream } = redis as unknown as { readonly stream: Socket };

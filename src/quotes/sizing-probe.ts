@@ -1,6 +1,7 @@
 /**
- * Measures the energy of a transfer of the reference token by simulating one from a holder. Every size includes the token's
- * dynamic energy and the most that the next maintenance period can add (docs/interface.md §7). Signs and sends nothing.
+ * Measures the energy of a transfer of the reference token by simulating one from a holder. Every size includes the
+ * token's dynamic energy and the most that the next maintenance period can add (docs/interface.md §7). Signs and sends
+ * nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
@@ -85,9 +86,9 @@ export class SizingProbe {
   }
 
   /**
-   * Returns the most energy that a caller needs for a warm and a cold transfer until the next maintenance period ends, or
-   * the obstacle. `others` are addresses that may hold the token. Throws ChainUnavailableError, and NotRunError if nodes
-   * gave up on the calls.
+   * Returns the most energy that a caller needs for a warm and a cold transfer until the next maintenance period ends,
+   * or the obstacle. `others` are addresses that may hold the token. Throws ChainUnavailableError, and NotRunError if
+   * nodes gave up on the calls.
    */
   async measure(others: readonly string[]): Promise<Measurement> {
     this.hasNews = false;

@@ -1,7 +1,7 @@
 /**
- * Restores records that a restored backup lacks. If an act of our own key is in a solid block and a leg still waits for
- * such an act, it is recorded as that leg's transaction. The order is then neither delivered twice nor refunded, and a
- * reclaim that was made is not repeated at the cost of another rental of the same receiver.
+ * Restores records that a restored backup lacks. An act of our own key in a solid block is recorded as the transaction
+ * of the leg that waits for it. The order is then neither delivered twice nor refunded. A reclaim that was made is not
+ * repeated, which would end another rental of the same receiver.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHeader } from '../chain/block.js';

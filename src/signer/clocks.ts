@@ -1,5 +1,5 @@
 /**
- * The signer's clocks. Ages across processes need two: the wall clock survives a reboot but can be set; the machine's
+ * The signer's clocks. Ages across processes need two. The wall clock survives a reboot but can be set; the machine's
  * monotonic clock cannot be set but restarts at a reboot. The shorter age counts, so that neither a restart nor a set
  * clock lifts a limit early. Entries of the present process age by the monotonic clock alone, because a wall clock set
  * back would stop their ageing.

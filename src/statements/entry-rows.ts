@@ -28,7 +28,7 @@ export interface EntryRow {
 /**
  * Columns of credit_entry, and the parts of its key: a deposit's place on chain, or an order's extension. The key is
  * parsed before the joins. Under row-level security Postgres may apply a function only to rows that the policy has
- * allowed, so parsing in the join would read all of a project's deposits first.
+ * allowed. Parsing in the join would therefore read all of a project's deposits first.
  */
 export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
     CASE WHEN entry_key LIKE 'deposit:%' THEN decode(split_part(entry_key, ':', 2), 'hex') END AS deposit_txid,

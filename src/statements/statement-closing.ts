@@ -1,7 +1,7 @@
 /**
- * Closes the months of the ledger after their end. First the month is cut off at an entry id below which none of its
- * entries can still appear. Then each project gets its statement, in its own transaction. An entry belongs to the first
- * statement closed after it whose month ends after it, and to no other.
+ * Closes the months of the ledger after their end. First the month is cut off at an entry id, once no entry with a
+ * lower id can still appear. Then each project gets its statement, in its own transaction. An entry belongs to the
+ * first statement closed after it whose month ends after it, and to no other.
  *
  * A project that cannot be closed delays only its own months; other projects' later months are closed meanwhile. The
  * only writer of statements.

@@ -1,6 +1,6 @@
 /**
- * Rules of the reasons for entries (I2, I8): an entry's kind matches its contra account, the operator's entries and
- * terms have a recorded act, and a day's spending is at least its charges.
+ * Rules of the reasons for entries (I2, I8). An entry's kind matches its contra account. The operator's entries and
+ * terms have a recorded act. A day's spending is at least its charges.
  */
 import type { RecordCheck } from './record-check.js';
 
