@@ -211,7 +211,7 @@ function figuresOf({ warm, cold }: TransferNeeds, dynamics: ContractDynamics): S
   return { warmEnergy: highest(warm), coldEnergy: highest(cold) };
 }
 
-/** What callers pay of the two transfers. */
+/** Returns the caller's part of the two transfers. */
 function shared(figures: SizingFigures, sharing: ContractSharing | undefined): SizingFigures {
   const terms = sharing ?? NO_SHARING;
   return { warmEnergy: callerPart(figures.warmEnergy, terms), coldEnergy: callerPart(figures.coldEnergy, terms) };

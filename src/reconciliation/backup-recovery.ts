@@ -21,7 +21,10 @@ import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../fulfilment/known-past.js';
 /** How far the chain's clock may lag behind the database's, which dates orders. */
 const CLOCKS_APART_SEC = 60;
 
-/** More than one receiver has pending from one wallet. An undelegation without a match is kept as an orphan. */
+/**
+ * Above the number of pending delegations from one wallet to one receiver. An undelegation without a match is kept as
+ * an orphan.
+ */
 const OPEN_DELIVERIES_MAX = 20;
 
 /** Finds the leg whose record of these exact bytes says that they were never sent. */

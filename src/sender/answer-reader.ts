@@ -105,7 +105,7 @@ export class AnswerReader {
       return;
     }
     const code = Number(status);
-    // An interim answer's headers are skipped; the final answer follows.
+    // An interim answer has only headers; the final answer follows.
     if (code >= 200 || code === SWITCHING_PROTOCOLS) this.status = code;
     this.part = 'headers';
   }

@@ -27,7 +27,7 @@ export type Fact = string | number | boolean | null;
 export interface Finding {
   readonly check: string;
   readonly rule: RuleId;
-  /** The subject of the error, e.g. `order 17` or `T… → T…`. */
+  /** The affected subject, e.g. `order 17` or `T… → T…`. */
   readonly subject: string;
   /** The wallet whose sales must stop; absent if the records as a whole are in doubt. */
   readonly walletId?: number;

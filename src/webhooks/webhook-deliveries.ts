@@ -66,8 +66,9 @@ const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM m
 const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause = 'replay' AND status = 'pending' LIMIT 1`;
 
 /**
- * The sender ends waiting deliveries of a deleted or disabled endpoint row by row. A project that caused this
- * repeatedly would delay the deliveries of all others.
+ * A pause of a minute after a webhook of the project was deleted or disabled, or a delivery of this one was dropped.
+ * The sender ends the deliveries of a deleted webhook by an update per row. A project that caused this repeatedly would
+ * delay the deliveries of all others.
  */
 const BROKEN_OFF = `SELECT ceil(extract(epoch FROM max(b.at) + interval '1 minute' - clock_timestamp()))::int AS wait_sec FROM (
     SELECT greatest(e.deleted_at, e.disabled_at) AS at FROM webhook_endpoint e WHERE e.project_id = $1
