@@ -209,7 +209,7 @@ export class MerchantHomes {
       burning: fee === undefined ? undefined : total(of, (row) => burningOf(fee, BigInt(row.energy_rate))),
     });
     const { spent, forEnergy, burning: ofAll } = sumOf(rows);
-    // The sum may be negative if the month begins with refunds of the month before.
+    // Limited to 0: the sum may be negative if the month begins with refunds of the month before.
     const burning = ofAll === undefined || ofAll > 0n ? ofAll : 0n;
     const days = [...new Set(rows.map(({ day }) => day))].sort();
     return given<MerchantHome['last_30_days']>({

@@ -291,7 +291,10 @@ export interface MerchantHome {
     readonly burning?: Money;
     /** `burning` minus the cost of rentals and extensions; activations burn no energy. */
     readonly saved?: Money;
-    /** UTC days with any charge or refund, oldest first; `spent` and `saved` are the sums of the days. */
+    /**
+     * UTC days with any charge or refund, oldest first. The month's `spent` is their sum; so is `saved`, unless
+     * `burning` is limited to 0.
+     */
     readonly days: readonly { readonly day: string; readonly spent: Money; readonly saved?: Money }[];
   };
   readonly last_orders: readonly OrderLine[];
