@@ -1,4 +1,5 @@
-// What a merchant meets first: the first delivery as it happens, and the playground, whose requests the API takes as they are.
+// A merchant's first steps: the first delivery as it happens, and the playground, whose requests the API accepts
+// unchanged.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
@@ -14,12 +15,12 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}/integration/playground`, { account }));
   };
-  /** Runs what a page shows as the merchant's server would: with the key in its environment. */
+  /** Runs the page's command as the merchant's server would, with the key in its environment. */
   const send = async (view: View): Promise<Record<string, unknown>> => {
     const { api, project } = at();
     const env = { ...process.env, BASE_URL: api, MERCHANT: project.id, API_KEY: project.apiKey };
     const command = await view.page.locator('pre').first().innerText();
-    // An API that has just started takes no signature from before its start.
+    // A new API refuses signatures from before its start.
     return until(
       async () => {
         const answer = JSON.parse((await run('sh', ['-c', command], { env })).stdout) as Record<string, unknown>;
@@ -74,7 +75,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     const made = await world.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
     const id = String(made['merchant']);
     const account = await at().signUp('merchant', 'owner', 'first@steps.example', id);
-    // As many blocks as on TRON.
+    // The number of blocks on TRON.
     await setNode(world.controlUrl, 19);
     try {
       const view = see(await View.open(at(), `${merchant}/p/${id}`, { account }));

@@ -1,4 +1,4 @@
-// The journeys that a console is for, in a real browser against real processes: by mouse, by keyboard, offline, refused.
+// Typical console journeys in a real browser against real processes: by mouse, by keyboard, offline, refused.
 import { beginning } from './beginning.js';
 import { hostile } from './hostile.js';
 import { merchants } from './merchants.js';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterEach(async () => {
   const faults = views.flatMap((view) => view.faults);
   for (const view of views.splice(0)) await view.close();
-  // No script fails, and the policy of the page refuses nothing.
+  // No script failed, and the page's policy refused nothing.
   expect(faults).toEqual([]);
 });
 

@@ -1,9 +1,9 @@
-// What an attacker writes wherever a name can be written is a text on every page that shows it, for merchants and operators.
+// Hostile names stay plain text on every page that shows them, for merchants and operators.
 import { EnergyClient } from '../../packages/sdk/src/index.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, View } from './view.js';
 
-/** Marks the page if any of it is taken for markup or a script. */
+/** Marks the page if any part of it is interpreted as markup or script. */
 const MARKUP = `"'><img src=x onerror="document.body.dataset.owned=1"><script>document.body.dataset.owned=2</script>\${7*7}`;
 const LINK = 'javascript:document.body.dataset.owned=3';
 
@@ -73,7 +73,7 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
       const [, frame] = page.frames();
       await page.waitForLoadState();
       expect((await frame?.content())?.includes('root')).toBe(false);
-      // A window it may open; across the opener policy it is another browsing context group.
+      // It may open a window, but the opener policy puts that into another browsing context group.
       const [popup] = await Promise.all([
         context.waitForEvent('page'),
         page.evaluate(`void open(${JSON.stringify(merchant)})`),
@@ -88,7 +88,7 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
 
 const KEY = 'order-of-an-attacker';
 
-/** Wherever a caller may write something. */
+/** Writes hostile text into every field that a caller controls. */
 async function write(client: EnergyClient, receiver: string): Promise<void> {
   const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
   const labels = { reference: MARKUP.slice(0, 60), metadata: { [MARKUP.slice(0, 30)]: MARKUP, link: LINK } };

@@ -1,4 +1,5 @@
-// The console's pages in a real browser, against real processes; alone, since a browser wants a machine of its own.
+// The console's pages in a real browser, against real processes. They run alone, because a browser needs the whole
+// machine.
 import base from '../../jest.config.js';
 
 /** @type {import('jest').Config} */

@@ -1,4 +1,4 @@
-// What merchants come to a console for, to the end: a key rotated, credits topped up, an order's proof, a refund explained.
+// Merchants' tasks from start to end: rotating a key, topping up credits, an order's proof, the reason of a refund.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { HmacCustomer } from '../client.js';
@@ -148,7 +148,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(await page.getByText('chosen by the service').count()).toBe(0);
       const receipt = page.locator('[data-print]');
       expect(await receipt.innerText()).toMatch(/\d TRX not burnt/);
-      // What it says is true of the chain: the command is run as whoever gets the receipt would.
+      // Runs the receipt's check command as its recipient would: it must be true of the chain.
       const check = await receipt.locator('pre').innerText();
       const shown = await until(
         async () => {
@@ -336,13 +336,13 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await page.locator('.chart figcaption').innerText()).toContain(`${spent} spent, ${saved} saved.`);
     await page.locator('summary', { hasText: 'These days as a table' }).click();
     const today = page.getByRole('table', { name: 'These days as a table' }).getByRole('row').last();
-    // Midnight may fall between.
+    // Midnight may fall in between.
     expect([before, utcDay()]).toContain((await today.getByRole('cell').first().innerText()).trim());
     expect(await view.axe()).toEqual([]);
   });
 }
 
-/** Reads what is shown this once, says that it is kept, and closes it. */
+/** Reads a secret that is shown once, confirms that it is kept, and closes the dialog. */
 async function secretOf(view: View, hand: Hand): Promise<string> {
   const shown = view.page.locator('[data-secret]');
   const secret = (await shown.innerText()).trim();

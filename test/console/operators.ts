@@ -1,4 +1,4 @@
-// What operators come to a console for, to the end: a price changed with its effect seen first, a project with its owner.
+// Operators' tasks from start to end: changing a price after its preview, creating a project with its owner.
 import { PASSWORD } from '../console.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, password, View, type By } from './view.js';
@@ -184,7 +184,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
         0,
       );
     expect(sum(await all('Revenue'))).toBe(sum([revenue ?? '']));
-    // Each rounded to a cent.
+    // Each is rounded to a cent.
     const parts = [refunds, compensations, cost?.split(' ').at(-1)].map((text) => sum([text ?? '']));
     const rest = parts.reduce((left, part) => left - part, sum([revenue ?? '']));
     expect(Math.abs(rest - sum([margin ?? '']))).toBeLessThanOrEqual(parts.length);

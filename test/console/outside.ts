@@ -1,4 +1,4 @@
-// Pages under conditions of the world outside: a browser that translates them, people who type amounts in many ways.
+// Pages in real conditions: a browser that translates them, and amounts typed in many ways.
 import type { Page } from 'playwright-core';
 import { randomUUID } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
@@ -6,14 +6,14 @@ import type { ConsoleStage } from './stage.js';
 import { button, field, View } from './view.js';
 
 const END_LIMIT_MS = 240_000;
-/** Of chain time, a tenth of that on the clock: enough for a slow browser to show the page before the rental ends. */
+/** Chain time, ten times as fast as the clock: a slow browser still shows the page before the rental ends. */
 const RENTAL_SEC = 900;
-/** Amounts in dollars that mean two things, nothing, or more than there is. */
+/** Dollar amounts that are ambiguous, meaningless or too large. */
 const NO_DOLLARS = ['12,500', '1.000,50', '1.000', '900719926', '9'.repeat(40), 'five', '-5', '1e9'];
-/** Whole numbers likewise. */
+/** The same for whole numbers. */
 const NO_WHOLE = ['65.000', '1.5', '9007199254740993', '9'.repeat(40), 'many', '-1', '1e9'];
 
-/** Wraps each text in elements of its own, now and whenever there is a new one, as translating browsers do. */
+/** Wraps each present and later text in new elements, as translating browsers do. */
 async function translate(page: Page): Promise<void> {
   await page.evaluate(`(() => {
     const wrap = (root) => {
@@ -67,13 +67,13 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
       await client.orders.create({ receive_address: receiver, energy: 65_000, duration_sec: 60 });
       const isNew = async (): Promise<true | undefined> => ((await balance()) === before ? undefined : true);
       await until(isNew, END_LIMIT_MS, 'a balance without the price of the order', 200);
-      // A page that React could not change any more would have been replaced by its failure.
+      // A page that React could not update would show its error page instead.
       for (const { page } of [order, home]) await page.getByRole('heading', { level: 1 }).waitFor();
     },
     2 * END_LIMIT_MS,
   );
 
-  /** Types each into the field: the page stays, and says why it takes none of them. */
+  /** Types each text into the field and expects the page to stay and explain the refusal. */
   async function typeInto(view: View, label: string | RegExp, texts: readonly string[]): Promise<void> {
     const input = field(view, label);
     await input.waitFor();
@@ -112,7 +112,7 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
     const projects = await asAdmin('/projects');
     await button(projects, `Book credits ${at().project.name}`).click();
     await typeInto(projects, 'Amount in dollars', [...NO_DOLLARS, '0']);
-    // The most there may be, beside what there is already, is more than there may be: the page shows it all the same.
+    // The largest amount plus the existing balance exceeds the maximum. The page still shows it.
     await field(projects, 'Amount in dollars').fill('900719925.47');
     await projects.page.getByRole('dialog').waitFor();
     const fresh = await asAdmin('/projects/new');

@@ -1,4 +1,4 @@
-// What all pages have in common: an address that leads to the one thing it names, the mark of a test project, and words where they fail.
+// Features of all pages: addresses that identify one object, the mark of a test project, and messages on failure.
 import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
 import { button, View } from './view.js';
@@ -44,7 +44,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
       await page.keyboard.press('Enter');
       await shown(key);
     }
-    // No key has these; an address may.
+    // No order has these keys, but an address may.
     for (const [path, key] of [
       [encodeURIComponent('ä?#'), 'ä?#'],
       ['50%off-by-hand', '50%off-by-hand'],

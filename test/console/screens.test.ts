@@ -1,6 +1,6 @@
-// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, figures stand under the heads
-// of their columns, and nothing scrolls sideways down to 320 px. With SCREENS=folder, also a picture of each in each width
-// and theme (npm run screens).
+// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, figures align with their
+// column heads, and nothing scrolls sideways down to 320 px. With SCREENS=folder it also saves a picture of each in
+// each width and theme (npm run screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../order-chain.js';
@@ -11,7 +11,7 @@ import { View } from './view.js';
 
 const WIDTHS = [360, 390, 768, 1280, 1440] as const;
 const NARROWEST = 320;
-/** In the dark theme what happened has its whole date, which takes more room. */
+/** In the dark theme, times show their whole date, which needs more room. */
 const DAYS_AHEAD = 3;
 const LOG_LIMIT_MS = 30_000;
 const folder = process.env['SCREENS'];
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => stage.close(), START_LIMIT_MS);
 
-/** Until the log of refused requests has one. */
+/** Waits until the log of refused requests has an entry. */
 async function refuseOne(): Promise<void> {
   const { client } = stage;
   await expect(client.quotes.create({ receive_address: 'Tnobody' })).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -42,7 +42,7 @@ async function refuseOne(): Promise<void> {
   await until(isLogged, LOG_LIMIT_MS, 'the request log');
 }
 
-/** One address that is supplied, one that waits for its account, one that an owner has paused. */
+/** Creates a supplied address, one that waits for its account, and one that an owner has paused. */
 async function keepSupplied(): Promise<void> {
   const { client, world, database, project } = stage;
   const terms = { keep_energy: 65_000, daily_cap_credits: 50_000_000 };
@@ -63,7 +63,7 @@ async function keepSupplied(): Promise<void> {
   await until(isSettled, LOG_LIMIT_MS, 'addresses being supplied');
 }
 
-/** Two callers, as a minute of requests leaves them. */
+/** Records two callers, as a minute of requests would. */
 async function seenFrom(): Promise<void> {
   await stage.database.query(
     `UPDATE api_key SET recent_sources = jsonb_build_object('192.0.2.7', clock_timestamp(), '2001:db8::7', clock_timestamp() - interval '1 hour') WHERE id = $1`,
@@ -86,7 +86,7 @@ describe.each(SCREENS)('$name', (screen) => {
       expect(await view.axe()).toEqual([]);
       const overflowing: number[] = [];
       const misaligned: string[] = [];
-      // The widest of the common ones, and the one of a plain Debian.
+      // The widest of the common fonts, which a plain Debian has.
       await view.useFont('DejaVu Sans');
       for (const width of [...WIDTHS, NARROWEST]) {
         await view.page.setViewportSize({ width, height: width < 768 ? 780 : 900 });

@@ -1,4 +1,4 @@
-// Every screen, as those who work in it come to it: for what axe says of it, for its width, and for pictures.
+// Every screen in the state its users find it, for axe, width checks and pictures.
 import type { Account, ConsoleStage } from './stage.js';
 import { button, field, type View } from './view.js';
 
@@ -6,9 +6,9 @@ export interface Screen {
   readonly name: string;
   readonly url: (stage: ConsoleStage) => string;
   readonly as?: (stage: ConsoleStage) => Account;
-  /** What is there once it has loaded. */
+  /** Waits until the screen has loaded. */
   readonly ready: (view: View) => Promise<void>;
-  /** What is done on it before it is judged. */
+  /** Acts on the screen before it is checked. */
   readonly act?: (view: View) => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ const within = (path: string) => (stage: ConsoleStage) => `${stage.merchant}/p/$
 const operator = (path: string) => (stage: ConsoleStage) =>
   `${stage.operator}${path.replace(':project', stage.project.id)}`;
 
-/** Of these two the stage has bought one each. */
+/** Keys of the two orders that the stage has bought. */
 export const DELIVERED = 'payout-2026-11-24';
 export const REFUNDED = 'payout-2026-11-23';
 

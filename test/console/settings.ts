@@ -1,5 +1,5 @@
-// What people set of their own: names, a webhook's terms, and what they are notified of by e-mail; and what an order's page
-// says of a request that came again and of its receiver.
+// Settings that people change: names, a webhook's terms, e-mail notifications. Also an order page's notes on repeated
+// requests and on its receiver.
 import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, View, type By } from './view.js';
@@ -94,7 +94,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
       'the mail about the key',
     );
     expect(noted.to).toEqual([owner.email]);
-    // Its links lead where they say.
+    // Follows the mail's links.
     const links = [...noted.text.matchAll(/http:\/\/\S+/g)].map(([link]) => link);
     expect(links).toEqual([
       `${merchant}/p/${project.id}/integration/keys`,

@@ -1,4 +1,4 @@
-// Signing in, the second factor, invitation and recovery, in a real browser: with the mouse, and by keyboard alone.
+// Sign-in, second factor, invitation and recovery in a real browser, by mouse and by keyboard alone.
 import { codesOf, PASSWORD } from '../console.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, password, View, type By } from './view.js';

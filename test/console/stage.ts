@@ -1,4 +1,4 @@
-// A whole service with both consoles as processes of their own, a project with people, and a browser.
+// A whole service with both consoles as separate processes, a project with people, and a browser.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export const START_LIMIT_MS = 300_000;
 const ORDER_LIMIT_MS = 90_000;
 const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 
-/** A viewer with an account, and what their browser holds once they are signed in. */
+/** A viewer's account, and the browser's cookies after sign-in. */
 export interface Account {
   readonly email: string;
   readonly secret: string;
@@ -44,18 +44,18 @@ export interface ConsoleStage {
   readonly api: string;
   readonly project: { readonly id: string; readonly name: string; readonly apiKey: string };
   readonly client: EnergyClient;
-  /** The mail server of the merchants' console, by TLS; the operators' has none. */
+  /** The merchant console's mail server, over TLS. The operators' console has none. */
   readonly mail: MailServer;
   readonly owner: Account;
   readonly admin: Account;
-  /** The link of an invitation, as the command line prints it. */
+  /** Returns an invitation's link, as the CLI prints it. */
   readonly invite: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<string>;
   readonly signUp: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<Account>;
-  /** Buys a rental, and waits until it is what it should be. */
+  /** Buys a rental and waits for its wanted state. */
   readonly order: (key: string, wanted: 'delivered' | 'refunded') => Promise<void>;
-  /** As if the account's password had been given just now, or long ago. */
+  /** Dates the account's last password entry, by default to now. */
   readonly freshen: (account: Account, agoSec?: number) => Promise<void>;
-  /** While `act` runs, the chain takes every transaction and loses it: orders end refunded. */
+  /** Runs `act` while the chain accepts every transaction and loses it, so that orders are refunded. */
   readonly losing: (act: () => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -166,7 +166,7 @@ async function startConsole(
   more: Readonly<Record<string, string>> = {},
 ): Promise<NodeProcess<true>> {
   const own = deriveSettings({ MASTER_KEY: world.masterKey }, 'console').map(({ name, value }) => [name, value]);
-  // A console refuses every key but its own.
+  // A console refuses to start with keys of other purposes.
   const { MASTER_KEY: _key, REDIS_URL: _redis, ...env } = world.env;
   return startNode<true>('dist/bundle/main.console.js', {
     name: `the ${audience}s' console`,

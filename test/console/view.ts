@@ -1,4 +1,4 @@
-// One viewer's page: what went wrong in it is kept, and a hand does with the mouse or by keyboard alone what people do.
+// One viewer's page with its recorded errors, and a hand that performs people's actions by mouse or by keyboard alone.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
@@ -15,7 +15,7 @@ export interface ViewOptions {
   readonly account?: Account;
   readonly width?: number;
   readonly theme?: 'light' | 'dark';
-  /** By how many days the viewer's clock is ahead, so that nothing is of today. */
+  /** Days by which the viewer's clock is ahead, so that no shown date is today. */
   readonly daysAhead?: number;
 }
 
@@ -24,9 +24,9 @@ interface AxeViolation {
   readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary: string }[];
 }
 
-/** A page of a console, in a browser of its own; ends with `close`. */
+/** A console page in its own browser context; `close` ends it. */
 export class View {
-  /** Errors of scripts, and whatever the policy refused. */
+  /** Script errors and policy refusals. */
   readonly faults: string[] = [];
 
   private constructor(
@@ -66,7 +66,7 @@ export class View {
     await this.context.setOffline(isOff);
   }
 
-  /** What axe finds, in words; empty when nothing. */
+  /** Returns axe's findings as text; empty without any. */
   async axe(): Promise<string[]> {
     await this.page.evaluate(AXE);
     const violations = await this.page.evaluate(async (rules) => {
@@ -81,14 +81,14 @@ export class View {
     );
   }
 
-  /** Shows the page in this font, if the machine has it. */
+  /** Shows the page in this font if the machine has it. */
   async useFont(name: string): Promise<void> {
     await this.page.evaluate(
       `document.documentElement.style.setProperty('--mantine-font-family', ${JSON.stringify(`"${name}", sans-serif`)})`,
     );
   }
 
-  /** By how many pixels the page is wider than its window. */
+  /** Returns the pixels by which the page is wider than its window. */
   async overflow(): Promise<number> {
     return this.page.evaluate(() => {
       const { document, innerWidth } = globalThis as unknown as {
@@ -99,7 +99,7 @@ export class View {
     });
   }
 
-  /** Figures of tables that end elsewhere than the heads of their columns, in words; empty when none do. */
+  /** Returns the table figures that do not align with their column heads, as text; empty without any. */
   async misaligned(): Promise<string[]> {
     return this.page.evaluate(() => {
       interface Element {
@@ -138,7 +138,7 @@ export class View {
     });
   }
 
-  /** How many points of a drawing have ink. */
+  /** Returns the number of drawn pixels of a canvas. */
   async inkOf(selector: string): Promise<number> {
     return this.page.evaluate((of) => {
       interface Canvas {
@@ -161,7 +161,7 @@ export class View {
   }
 }
 
-/** Presses, types and chooses; by keyboard it walks from stop to stop as who has no mouse. */
+/** Presses, types and chooses. By keyboard it tabs from stop to stop, as people without a mouse do. */
 export class Hand {
   constructor(
     private readonly page: Page,
@@ -195,7 +195,7 @@ export class Hand {
     await this.page.keyboard.insertText(text);
   }
 
-  /** One of a group of radio buttons, in which arrows lead on. */
+  /** Chooses one of a group of radio buttons; by keyboard with the arrow keys. */
   async choose(radio: Locator, group: Locator): Promise<void> {
     if (this.by === 'mouse') {
       await radio.check();
@@ -221,5 +221,5 @@ export class Hand {
 export const button = ({ page }: View, name: string | RegExp): Locator =>
   page.getByRole('button', { name, exact: typeof name === 'string' });
 export const field = ({ page }: View, label: string | RegExp): Locator => page.getByRole('textbox', { name: label });
-/** The one on the page. */
+/** The page's only password field. */
 export const password = ({ page }: View): Locator => page.locator('input[type=password]');

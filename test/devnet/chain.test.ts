@@ -1,4 +1,4 @@
-// The chain as such: pending and solid views, forks, repeatability, state files, a second node, load.
+// The chain itself: pending and solid views, forks, repeatability, state files, a second node, load.
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Speaks to a devnet as any wallet would: builds at the node, signs here, broadcasts. Knows no source of the devnet.
+// A wallet-like client of a devnet: builds at the node, signs here, broadcasts. It uses no source of the devnet.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import secp256k1 from 'secp256k1';
@@ -48,7 +48,7 @@ export function addressWord(hex: string): string {
   return hex.slice(2).padStart(64, '0');
 }
 
-/** A chain with `bank` (90 000 000 000 TRX) and `pool` (1 000 000 TRX) that makes a block only when asked. */
+/** Starts a chain with `bank` (90 000 000 000 TRX) and `pool` (1 000 000 TRX) that makes a block only on request. */
 export async function startChain(options: Partial<DevnetOptions> = {}): Promise<Client> {
   const genesis = {
     accounts: [
@@ -66,7 +66,7 @@ export class Client {
     private readonly base: string = node.fullUrl,
   ) {}
 
-  /** The same client on another node's full port. */
+  /** Returns the client on another node's full port. */
   at(url: string): Client {
     return new Client(this.node, url);
   }
@@ -114,7 +114,7 @@ export class Client {
     return sent.txId;
   }
 
-  /** send(), one block, and the receipt. */
+  /** Sends, makes one block, and returns the receipt. */
   async run(key: Key, path: string, body: object): Promise<Answer> {
     const txId = await this.send(key, path, body);
     await this.mine();
@@ -154,7 +154,7 @@ function refusal(answer: Answer): string {
   return typeof message === 'string' ? message : JSON.stringify(answer);
 }
 
-/** Init code that leaves `runtime` (hex, up to 255 bytes) as the contract's code. */
+/** Returns init code that leaves `runtime` (hex, up to 255 bytes) as the contract's code. */
 export function deployerOf(runtime: string): string {
   const length = (runtime.length / 2).toString(16).padStart(2, '0');
   return `60${length}80600b6000396000f3${runtime}`;

@@ -1,8 +1,8 @@
-// The session recorded from a real java-tron node, replayed on the devnet by a program of its own.
+// The session recorded from a real java-tron node, replayed on the devnet by a separate program.
 import { execFile } from 'node:child_process';
 import { keyOf, startChain } from './client.js';
 
-/** A real node's pace is 3 000; CONFORMANCE_BLOCK_MS chooses it, and the session then takes some minutes. */
+/** A real node has 3 000. With that, set by CONFORMANCE_BLOCK_MS, the session takes some minutes. */
 const BLOCK_MS = Number(process.env['CONFORMANCE_BLOCK_MS'] ?? '100');
 const SESSION_LIMIT_MS = BLOCK_MS <= 100 ? 50_000 : 900_000;
 

@@ -1,4 +1,4 @@
-// Contracts: energy to the unit, every way to fail, who pays, and what contracts do to each other.
+// Contracts: exact energy, every kind of failure, payment of energy, and interaction of contracts.
 import { TronWeb } from 'tronweb';
 import { type Answer, type Client, TOKEN, TRX, addressWord, deployerOf, keyOf, startChain, word } from './client.js';
 import { MAKER, childOf } from './contracts/maker.js';
@@ -92,7 +92,7 @@ test('an estimate is found in steps of 1 TRX, not to the unit', async () => {
 test('a call without end runs out of time, not of patience', async () => {
   const message = `class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing`;
   expect(await call('spin()')).toEqual({ result: { code: 'OTHER_ERROR', message } });
-  // A run cut short leaves nothing behind for the next.
+  // An aborted run leaves no state for the next one.
   expect((await call('view1()'))['energy_used']).toBe(311);
 });
 
@@ -131,7 +131,7 @@ test('the deployer pays its share from stake, and only up to its limit', async (
   );
   const body = trigger(own, 'transfer(address,uint256)', addressWord(bank.hex) + word(1));
   const info = await chain.run(pool, 'triggersmartcontract', body);
-  // 70 % of 12 841 is 8 988, below the limit of 10 000; the caller burns TRX for the rest.
+  // 70 % of 12 841 is 8 988, below the limit of 10 000. The caller burns TRX for the rest.
   expect(info['receipt']).toMatchObject({
     origin_energy_usage: 8_988,
     energy_usage_total: 12_841,
@@ -147,7 +147,7 @@ test('CREATE2 addresses are made with 41 where Ethereum has ff', async () => {
   expect(made).toBe(addressWord(TronWeb.address.toHex(child).toLowerCase()));
   expect(await chain.post('getaccount', { address: child })).toMatchObject({ type: 'Contract' });
   expect(info['internal_transactions']).toMatchObject([{ note: Buffer.from('create').toString('hex') }]);
-  // The same salt again meets the contract already there, which takes all the energy passed on.
+  // The same salt again meets the existing contract, which takes all the energy passed on.
   const again = await chain.run(bank, 'triggersmartcontract', trigger(maker, 'make()'));
   expect(again['receipt']).toMatchObject({ result: 'OUT_OF_ENERGY' });
 });
@@ -167,7 +167,7 @@ test('a plain account becomes the contract that CREATE2 makes there: it keeps it
   await expect(chain.send(bank, 'delegateresource', lent)).rejects.toThrow(
     'Do not allow delegate resources to contract addresses',
   );
-  // What was delegated before is reclaimed as ever.
+  // Earlier delegations are reclaimed as usual.
   await chain.run(bank, 'undelegateresource', lent);
   const pair = { fromAddress: bank.address, toAddress: child };
   expect(await chain.post('getdelegatedresourcev2', pair)).toEqual({});

@@ -1,4 +1,4 @@
-// What the local chain does wrong when it is told to, as a client sees it, and what of it reached the chain.
+// Faults that the local chain simulates on request: the client's view, and their effect on the chain.
 import { TronNode } from '../../src/chain/node.js';
 import { headerOf } from '../../src/chain/tron.client.js';
 import { type Answer, type Client, keyOf, sign, startChain, type Unsigned } from './client.js';
@@ -37,7 +37,7 @@ async function payment(): Promise<Unsigned> {
   return chain.build('createtransaction', { ...PAY, amount });
 }
 
-/** Whether the chain took it, asked past every fault. */
+/** Returns true when the chain has the transaction, after clearing every fault. */
 async function isTaken(txId: string): Promise<boolean> {
   await chain.node.control('faults/clear');
   return Object.keys(await chain.post('gettransactionbyid', { value: txId })).length > 0;
@@ -126,7 +126,7 @@ describe('a broadcast', () => {
   test('of hex is refused in the form of its own answer', async () => {
     await fault({ kind: 'refuse', code: 'SERVER_BUSY', path: 'wallet/broadcast*' });
     const answer = await chain.post('broadcasthex', { transaction: '0a020102' });
-    // What is no transaction is refused by the node itself.
+    // The node itself refuses bytes that are no transaction.
     expect(answer).not.toHaveProperty('code', 'SERVER_BUSY');
     expect((await counted()).fired).toEqual({});
   });
@@ -199,7 +199,7 @@ describe('a node of its own mind', () => {
     expect(parent).not.toHaveProperty('transactions');
     expect(await chain.info(txId)).toMatchObject({ id: txId });
     expect(await second().info(txId)).toEqual({});
-    // A node's own fork is sound: what reads it strictly finds nothing wrong with it.
+    // A node's own fork is valid: a strict reader finds no error in it.
     const node = new TronNode({
       ...AS_READ,
       fullUrl: chain.node.second!.fullUrl,

@@ -1,4 +1,5 @@
-// Internal transactions: what contracts pay, destroy, freeze and delegate, as receipts of both ports show it.
+// Internal transactions: payments, self-destruction, freezing and delegation by contracts, in the receipts of both
+// ports.
 import { TronWeb, utils } from 'tronweb';
 import { assemble, deployable } from './contracts/assembler.js';
 import {
@@ -61,7 +62,7 @@ function internalOf(info: Answer): readonly Internal[] {
   return (info['internal_transactions'] ?? []) as readonly Internal[];
 }
 
-/** Each as `note value -> to`, `!` before a rejected one. */
+/** Each as `note value -> to`, with `!` before a rejected one. */
 function summaryOf(info: Answer): string[] {
   return internalOf(info).map((each) => {
     const [trx, ...tokens] = each.callValueInfo;
@@ -75,7 +76,8 @@ async function balanceOf(address: string): Promise<number> {
   return Number((await chain.post('getaccount', { address }))['balance'] ?? 0);
 }
 
-// TRON (InternalTransaction.getHash): keccak256 of parent's hash, receiver, data, value and nonce, spelled out here anew.
+// TRON (InternalTransaction.getHash): keccak256 of parent's hash, receiver, data, value and nonce, implemented again
+// here.
 function hashOf(parent: string, receiver: string, data: string, value: number, nonce: number): string {
   const int64 = (n: number): string => BigInt(n).toString(16).padStart(16, '0');
   return utils.ethersUtils.keccak256(`0x${parent}${receiver}${data}${int64(value)}${int64(nonce)}`).slice(2);

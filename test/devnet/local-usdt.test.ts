@@ -1,4 +1,4 @@
-// The local chain's own USDT: its energy to the unit, its answers, and the acts of its owner.
+// The local chain's own USDT: exact energy, answers, and the acts of its owner.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ interface Logged {
   readonly topics: readonly string[];
   readonly data?: string;
 }
-/** The Transfer logs of a receipt: contract, sender, receiver and amount. */
+/** Returns the Transfer logs of a receipt: contract, sender, receiver and amount. */
 function transfersOf(receipt: Answer): readonly unknown[] {
   const logs = (receipt['log'] ?? []) as readonly Logged[];
   return logs
@@ -73,7 +73,7 @@ const outputOf = (receipt: Answer): unknown => (receipt['contractResult'] as rea
 
 test('uses the energy of USDT on the main net, with and without the dynamic factor', async () => {
   const measure = async (): Promise<Readonly<Record<string, unknown>>> => {
-    // Each round has addresses of its own that hold none, and a spender that was never approved.
+    // Each round uses new addresses without tokens, and a spender without approval.
     const fresh = keyOf(`fresh ${String(Math.random())}`);
     await transfer(bank, holder.hex, 50_000_000);
     const approved = await run(holder, 'approve(address,uint256)', addressWord(fresh.hex), word(10_000_000));
@@ -100,7 +100,7 @@ test('uses the energy of USDT on the main net, with and without the dynamic fact
   await chain.node.control('token/factor', { energy_factor: 0 });
   expect(await measure()).toMatchObject({ toHolder: 14_650, toNew: 29_650 });
 
-  // A fee adds a second movement, to the owner, who holds some already.
+  // A fee adds a second movement, to the owner, who already holds tokens.
   await chain.node.control('token/factor', { energy_factor: FACTOR });
   await transfer(bank, ownerHex, 1);
   await chain.node.control('token/fees', { basis_points: 10, max_fee: 1 });
@@ -112,7 +112,7 @@ test('the factor is held whatever the use, until it is released, and getcontract
   const state = async (): Promise<unknown> => (await chain.post('getcontractinfo', { value: token }))['contract_state'];
   await transfer(bank, holder.hex, 5);
   expect(await state()).toMatchObject({ energy_factor: FACTOR, update_cycle: 1, energy_usage: 29_650 });
-  // Cycles of 6 hours pass.
+  // Lets maintenance cycles of 6 hours pass.
   const later = async (hours: number): Promise<void> => {
     const { timestamp } = ((await chain.post('getnowblock'))['block_header'] as { raw_data: { timestamp: number } })
       .raw_data;
@@ -141,7 +141,7 @@ test('transfer succeeds and answers 0, transferFrom and approve answer 1, and no
   expect(transfersOf(sent)).toEqual([[token, bank.hex, holder.hex, 7]]);
   const approved = await run(holder, 'approve(address,uint256)', addressWord(pool.hex), word(4));
   expect(outputOf(approved)).toBe(word(1));
-  // No reset to zero is asked for before another amount.
+  // A new amount needs no reset to zero first.
   await run(holder, 'approve(address,uint256)', addressWord(pool.hex), word(5));
   const taken = await run(
     pool,

@@ -1,4 +1,5 @@
-// Nodes that answer wrong receipts: hidden, short, stale, of another block, with other logs, without what contracts did.
+// Nodes with wrong receipts: hidden, truncated, stale, of another block, with other logs, without internal
+// transactions.
 import { TronWeb } from 'tronweb';
 import { type Call, STRICT_CALLER, callsOf } from './contracts/payers.js';
 import { tokenCode } from './contracts/tokens.js';
@@ -11,7 +12,7 @@ const INFO = 'wallet/gettransactioninfobyid';
 let chain: Client;
 let token: string;
 let caller: string;
-/** Number, receipts and transaction ids of a block with a payment, a contract's payment and a token's transfer. */
+/** Number, receipts and transaction ids of a block with a payment, a contract's payment and a token transfer. */
 let num: number;
 let receipts: readonly Answer[];
 let ids: readonly string[];
@@ -87,7 +88,7 @@ test('a list of receipts is empty, or lacks its last or a named one', async () =
   expect(await listOf(num)).toEqual(receipts.slice(0, 2));
   await fault({ kind: 'wrong', wrong: 'short', path: LIST, txId: ids[0] });
   expect(await listOf(num)).toEqual(receipts.slice(1));
-  // What holds nothing cannot be shorter.
+  // An empty list cannot be truncated.
   expect(await listOf(num + 1)).toEqual([]);
   expect(await fired()).toEqual({ wrong: 3 });
 });

@@ -1,4 +1,4 @@
-// Stake, delegation, permissions and fees: the rules of the real node that the recorded session does not reach.
+// Stake, delegation, permissions and fees: rules of the real node that the recorded session does not cover.
 import { type Answer, type Client, TRX, keyOf, startChain } from './client.js';
 
 const bank = keyOf('bank');
@@ -53,7 +53,7 @@ test('an expired lock can be reclaimed together with what was never locked', asy
     `insufficient delegateFrozenBalance(Energy), request=${40 * TRX}, unlock_balance=${30 * TRX}`,
   );
   await chain.mine(2);
-  // At the expiry itself the lock still holds: it is over when the head is later.
+  // At the expiry itself the lock still holds. It ends when the head is later.
   await expect(chain.send(pool, 'undelegateresource', all)).rejects.toThrow('insufficient');
   await chain.mine(1);
   await chain.run(pool, 'undelegateresource', all);

@@ -1,4 +1,4 @@
-// Honest tokens and tokens that lie, as balances and receipts show them.
+// Honest and lying tokens, as seen in balances and receipts.
 import { CATCHING_CALLER, STRICT_CALLER, callsOf } from './contracts/payers.js';
 import { SUPPLY, TRANSFER_TOPIC, type TokenRules, tokenCode, transferData } from './contracts/tokens.js';
 import { type Answer, type Client, TRX, addressWord, keyOf, startChain, word } from './client.js';
@@ -29,7 +29,7 @@ const call = (contract: string, selector: string, parameter: string, options: ob
 const transfer = (token: string, to: string, amount: number): Promise<Answer> =>
   call(token, 'transfer(address,uint256)', addressWord(to) + word(amount));
 
-/** A token of its own whose supply the bank holds; the batch contract has a thousand of it. */
+/** Deploys a new token. The bank holds its supply, the batch contract a thousand of it. */
 async function deployed(rules: TokenRules = {}): Promise<string> {
   const token = await chain.deploy(bank, tokenCode(rules));
   if (rules.fails !== true) await transfer(token, hexOf(batch), 1000);
@@ -48,7 +48,7 @@ async function view(token: string, selector: string, parameter = ''): Promise<st
 const balanceOf = async (token: string, hex: string): Promise<number> =>
   Number(BigInt(`0x${await view(token, 'balanceOf(address)', addressWord(hex))}`));
 
-/** Each Transfer of a receipt as `amount -> to`, with its contract when that is not `token`. */
+/** Each Transfer of a receipt as `amount -> to`, with its contract if that is not `token`. */
 function eventsOf(info: Answer, token: string): string[] {
   const logs = (info['log'] ?? []) as { address: string; topics: string[]; data: string }[];
   return logs.map(({ address, topics, data }) => {

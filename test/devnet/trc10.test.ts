@@ -1,4 +1,4 @@
-// TRC10 tokens: issued at genesis, sent by accounts, sent and taken by contracts, shown with their id.
+// TRC10 tokens: issued at genesis, sent by accounts, sent and received by contracts, shown with their id.
 import { TronWeb } from 'tronweb';
 import { REFUSER, SELF_DESTRUCTOR, TOKEN_SENDER, TOKEN_TAKER } from './contracts/payers.js';
 import { type Answer, type Client, TRX, addressWord, keyOf, startChain, word } from './client.js';
@@ -74,7 +74,7 @@ test('a transfer moves it, makes an account for 1.1 TRX, and shows no more than 
     { key: String(ID), value: 999_970 },
     { key: String(OTHER), value: 10 },
   ]);
-  // What is used up is no entry any more.
+  // A used-up balance has no entry.
   await chain.run(bank, 'transferasset', { ...body, asset_name: String(OTHER), amount: 10 });
   expect(await held(bank.address)).toEqual([{ key: String(ID), value: 999_970 }]);
 });
@@ -130,7 +130,7 @@ describe('a contract', () => {
     await run(sender, send(hexOf(taker), 9));
     expect(await held(taker)).toEqual([{ key: String(ID), value: 9 }]);
     const info = await run(sender, send(hexOf(taker), 9));
-    // Both slots are written already, with what is written now.
+    // Both slots already hold the values that are written now.
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
     expect((info['receipt'] as Answer)['energy_usage_total']).toBeLessThan(25_000);
   });

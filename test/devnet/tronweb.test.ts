@@ -1,4 +1,4 @@
-// tronweb with the devnet as its fullHost: what a wallet or dapp does every day, through its own code.
+// Everyday wallet and dapp operations through tronweb, with the devnet as its fullHost.
 import { TronWeb } from 'tronweb';
 import { type Client, TOKEN, TRX, keyOf, startChain } from './client.js';
 

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Boots systemd as process 1 of namespaces of its own: process ids, mounts, network, IPC, host name and control groups. Its
-# root is an overlay on that of this machine, so that nothing of what it does remains. Needs root, and no container engine.
+# Boots systemd as process 1 of new namespaces: process ids, mounts, network, IPC, host name and control groups. Its root is
+# an overlay on this machine's root, so that none of its changes remain. Needs root, but no container engine.
 #   boot.sh DIRECTORY CHECKOUT NODE
-# DIRECTORY is empty; CHECKOUT appears read-only as /opt/energy-rental/releases/one, NODE as /usr/bin/node.
+# DIRECTORY must be empty. CHECKOUT is mounted read-only at /opt/energy-rental/releases/one, NODE at /usr/bin/node.
 set -euo pipefail
 directory=$1 checkout=$2 node=$3
 
@@ -40,7 +40,7 @@ ln -s pts/ptmx "$root/dev/ptmx"
 mount -t tmpfs tmpfs "$root/dev/shm"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
 mount -t tmpfs tmpfs "$root/tmp"
-# Nothing that this machine starts by itself, and no database cluster of its own.
+# Disables the services and the database clusters of this machine.
 rm -f "$root"/etc/systemd/system/*.wants/*
 mount -t tmpfs -o mode=755 tmpfs "$root/var/lib/postgresql"
 rm -rf "$root"/etc/postgresql/*
@@ -53,7 +53,7 @@ cd "$root"
 mkdir -p before
 pivot_root . before
 umount --lazy /before
-# Credentials reach a service by mounts that spread.
+# systemd passes credentials to a service by mounts, which need shared propagation.
 mount --make-rshared /
 unset BOOT_STAGE
 export container=unshare

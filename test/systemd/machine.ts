@@ -35,7 +35,7 @@ export interface Said {
   readonly err: string;
 }
 
-/** A running machine. Its network is its own: ports are those of the documentation. */
+/** A running machine with its own network, so that the ports are those of the documentation. */
 export class Machine {
   private constructor(
     private readonly guard: GuardedProcess,
@@ -67,7 +67,7 @@ export class Machine {
     }
   }
 
-  /** Runs lines of a shell as root of the machine. */
+  /** Runs shell lines as the machine's root. */
   async run(
     lines: string,
     options: { readonly input?: string; readonly env?: Record<string, string> } = {},
@@ -93,7 +93,7 @@ export class Machine {
     return { code, ...said };
   }
 
-  /** Runs lines that must succeed; returns what they print. */
+  /** Runs lines that must succeed. Returns their output. */
   async must(
     lines: string,
     options: { readonly input?: string; readonly env?: Record<string, string> } = {},
@@ -115,12 +115,12 @@ export class Machine {
     });
   }
 
-  /** The journal of one unit, for the message of a failure. */
+  /** Returns the last journal lines of a unit, for failure messages. */
   async journal(unit: string): Promise<string> {
     return (await this.run(`journalctl --no-pager --output=cat --lines=40 --unit='${unit}'`)).out;
   }
 
-  /** Ends everything in it, and removes what it left. */
+  /** Ends all of its processes and removes its files. */
   async stop(): Promise<void> {
     await this.guard.stop('SIGKILL', 0);
     for (const groups of ['/sys/fs/cgroup', '/sys/fs/cgroup/systemd']) {
@@ -140,7 +140,7 @@ function childOf(pid: number): number | undefined {
   }
 }
 
-/** A control group is removed as an empty folder, its children first. */
+/** A control group is removed like an empty folder, its children first. */
 async function removeGroups(path: string): Promise<void> {
   if (!existsSync(path)) return;
   for (const each of await readdir(path, { withFileTypes: true })) {

@@ -1,10 +1,10 @@
-// Deposit addresses from the public key alone are those that wallets derive from the words.
+// Deposit addresses derived from the public key equal those that wallets derive from the seed words.
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { TronWeb } from 'tronweb';
 import { AccountKey } from '../../src/deposits/account-key.js';
 
-/** Words that everybody knows: BIP-39's own example, and one of tronweb's making. */
+/** Public seed words: BIP-39's own example, and one that tronweb made. */
 const WORDS = [
   'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about',
   'legal winner thank year wave sausage worth useful legal winner thank yellow',

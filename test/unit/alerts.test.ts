@@ -1,13 +1,13 @@
-// Alert rules and dashboard against the table of metrics: nothing is watched that nobody shows.
+// Alert rules and dashboard use only metrics that the metrics page lists.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 const documented = new Set([...read('docs/metrics.md').matchAll(/^\| `([a-z_]+)`/gm)].map((match) => match[1]!));
-/** Shown by Prometheus itself and by its client library. */
+/** Exported by Prometheus itself and by its client library. */
 const GIVEN = new Set(['up', 'nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes']);
-/** Words of PromQL and names of labels, which look like metrics. */
+/** PromQL keywords and label names, which look like metrics. */
 const WORDS = new Set([
   'by',
   'on',
@@ -71,7 +71,7 @@ const { groups } = parse(read('docker/alerts.yml')) as {
 const linked = groups.flatMap(({ name: group, rules: own }) =>
   own.map(({ alert, annotations }) => ({ group, alert, url: annotations.runbook_url })),
 );
-/** The entries of a page of alerts, by their headings. */
+/** Returns the entries of a page of alerts, by their headings. */
 function entriesOf(group: string): Map<string, string> {
   const page = read(`docs/operating/alerts/${group}.md`);
   const entries = page.split(/^## /m).slice(1);

@@ -1,5 +1,5 @@
-// The scripts that back up and restore, with the tools of Postgres exchanged for ones that note how they are called.
-// With the real ones they run in docker/check.sh.
+// The backup and restore scripts, with stubs for the Postgres tools that record their calls. docker/check.sh runs the
+// scripts with the real tools.
 import { execFile, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-/** A program that notes its arguments and the password it was given, then does `work`. */
+/** Writes a program that records its arguments and its password, then runs `work`. */
 function tool(name: string, work: string): void {
   const file = join(dir, name);
   const note = `printf '%s\\t' ${name} "$*" "\${PGPASSWORD-none}" >> '${dir}/calls'; echo >> '${dir}/calls'`;
@@ -146,7 +146,7 @@ test('the hourly run backs up, drills, marks its success, and ends at SIGTERM wi
     const isMarked = () => Promise.resolve(existsSync(mark) ? true : undefined);
     await until(isMarked, 30_000, 'the first backup and its drill');
     expect(calls().some(({ args }) => args.startsWith('verify'))).toBe(true);
-    // Its pipes close when the last of what it started has ended.
+    // The pipes close once every process that it started has ended.
     const closed = new Promise<number | null>((resolve) => hourly.on('close', resolve));
     hourly.kill('SIGTERM');
     expect(await closed).toBe(0);

@@ -1,4 +1,4 @@
-// How many transactions of a delegation's size a wallet pays for, and what open legs leave of them.
+// The number of delegation-sized transactions that a wallet can pay for, less those of open legs.
 import fc from 'fast-check';
 import { freeTransactions, transactionShares, transactionsPaidFor } from '../../src/pool/bandwidth.js';
 

@@ -1,4 +1,4 @@
-// A block is what its id says: time and parent are bound to it, whatever a node prints beside it.
+// A block's id binds its time and parent, regardless of the other fields a node prints.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readHeader } from '../../src/chain/block.js';
@@ -12,7 +12,7 @@ interface RecordedBlock extends JsonObject {
   readonly block_header: { readonly raw_data: Readonly<Record<string, string | number>> };
 }
 
-/** Every block that the recorded java-tron printed. */
+/** Returns every block that the recorded java-tron printed. */
 function blocksIn(value: unknown): RecordedBlock[] {
   if (value === null || typeof value !== 'object') return [];
   const isBlock = 'blockID' in value && 'block_header' in value;

@@ -1,4 +1,4 @@
-// Whose act a transaction is: as the chain reads its bytes, however they are written.
+// The owner of a transaction: read as the chain reads its bytes, in any encoding.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import 'tronweb';
@@ -17,7 +17,7 @@ const RUN = { numRuns: RUNS };
 const delegation = (...owner: Uint8Array[]): Buffer =>
   Buffer.concat([...owner, wire.number(2, 1n), wire.number(3, 5_000_000n), wire.bytes(4, receiver)]);
 
-/** protobuf's own reading, by the classes that tronweb brings along. */
+/** protobuf's own parser, by the classes that tronweb ships. */
 interface Generated {
   readonly DelegateResourceContract: {
     deserializeBinary: (bytes: Uint8Array) => {
@@ -100,7 +100,7 @@ describe('what the chain refuses is nobody’s', () => {
   });
 });
 
-/** Numbers above 32 bits, which tags and lengths lose. */
+/** Parts above 32 bits, which the chain's parser drops from tags and lengths. */
 const above32 = fc.constantFrom(0n, 1n << 32n, 1n << 35n, 5n << 40n, 1n << 63n, 1n << 68n);
 const unknown = fc.constantFrom(7, 8, 19, 100, 2 ** 29 - 1);
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

@@ -1,11 +1,11 @@
-// What nodes answer is read exactly, whatever texts of others stand in it.
+// Node answers are parsed exactly, with any foreign text in them.
 import fc from 'fast-check';
 import { int64, parseJson } from '../../src/chain/json.js';
 import { hostileText, RUNS } from '../hostile.js';
 
 const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-/** As java-tron prints: a space after the colon, integers bare. */
+/** Prints as java-tron does: a space after the colon, bare integers. */
 function printed(fields: ReadonlyMap<string, string | bigint>): string {
   const members = [...fields].map(
     ([name, value]) =>

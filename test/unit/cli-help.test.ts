@@ -1,4 +1,4 @@
-// What the command line says before it does anything, as it is read in a terminal of 80 columns.
+// The CLI's help, as it appears in a terminal of 80 columns.
 import 'reflect-metadata';
 import { runCli } from '../../src/operator/cli.js';
 import { sources } from '../documents.js';
@@ -21,7 +21,7 @@ function tooWide(text: string): string[] {
   return text.split('\n').filter((line) => line.length > COLUMNS);
 }
 
-/** The names under “Commands:” of a help text. */
+/** Returns the names under “Commands:” of a help text. */
 function commandsIn(help: string): string[] {
   const [, list = ''] = help.split('\nCommands:\n');
   return [...list.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map((match) => match[1]!).filter((name) => name !== 'help');

@@ -1,4 +1,4 @@
-// docker/compose.yaml: what each container is given of the secrets, and that the signer shares nothing but its socket.
+// docker/compose.yaml: each container's secrets, and the signer's isolation except for its socket.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { SECRET_SETTINGS } from '../../src/config/config.js';
@@ -72,7 +72,7 @@ test('the password of each login is known to `migrate`, which makes it, and hidd
   expect(logins.filter((login) => !migrate?.environment?.[login]?.startsWith(`\${${login}:`))).toEqual([]);
 });
 
-/** Whether the program of a source file has this module in it. */
+/** Returns true when the source file imports this module, directly or indirectly. */
 function isMadeOf(file: string, module: string, seen = new Set<string>()): boolean {
   if (file === module || seen.has(file)) return file === module;
   seen.add(file);

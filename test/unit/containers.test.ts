@@ -1,5 +1,5 @@
-// What docker/ says of containers and units: the limits that each has, and that its files fit each other. The schema of
-// compose.yaml, and the files of Prometheus, Alertmanager and Caddy, are checked by their own tools in docker/check.sh.
+// The containers and units of docker/: resource limits, and consistency between the files. docker/check.sh checks the
+// schema of compose.yaml and the files of Prometheus, Alertmanager and Caddy with their own tools.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BlockList } from 'node:net';
@@ -67,7 +67,7 @@ test('what images are built from is named by exact patch releases, one for each 
   for (const base of bases) expect(base).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?-[a-z]+(-slim)?$/);
   const programs = bases.map((base) => base.split(':')[0]!);
   expect(new Set(bases).size).toBe(new Set(programs).size);
-  // The tools that dump and the server that is dumped are of one release.
+  // The dump tools and the dumped server have the same release.
   expect(bases).toContain(compose.services['postgres']!.image);
 });
 
@@ -105,7 +105,7 @@ test('the API believes the address of the proxy, which no other container can be
     return list.check(address);
   };
   expect([isIn(subnet), isIn(range)]).toEqual([true, false]);
-  // Ten API processes and the proxy are all that is on it.
+  // Only the API processes and the proxy are on this network.
   expect(
     services.filter(([, service]) => JSON.stringify(service.networks ?? []).includes('edge')).map(([name]) => name),
   ).toEqual(['api', 'proxy']);
@@ -113,7 +113,7 @@ test('the API believes the address of the proxy, which no other container can be
 
 test('every file that is mounted or copied into an image is there, and every volume is declared', () => {
   for (const [name, { volumes = [] }] of services) {
-    // A folder that the operator names is not ours to have.
+    // The operator chooses this folder, so it does not exist here.
     for (const volume of volumes.filter((each) => !each.startsWith('${'))) {
       const [from = ''] = volume.split(':');
       const isThere = from.startsWith('./') ? existsSync(path(`docker/${from}`)) : from in compose.volumes;
@@ -258,7 +258,7 @@ test('each unit hands its process the keys that it needs, and no other', () => {
   const sealKeys = (role: Role): string[] => PURPOSES_OF[role].map((purpose) => SEAL_KEY_SETTINGS[purpose]);
   const stores = ['DATABASE_URL', 'REDIS_URL'];
   expect(given('energy-rental-api@.service')).toEqual([...stores, ...sealKeys('api')].sort());
-  // It signs through the signer; the drop-in is for where there is none.
+  // The worker signs through the signer. The drop-in is for installations without one.
   expect(given('energy-rental-worker@.service')).toEqual(stores);
   expect(given('energy-rental-worker-pool-keys.conf')).toEqual(sealKeys('worker').sort());
   expect(given('energy-rental-drill.service')).toEqual([...stores, ...sealKeys('cli')].sort());

@@ -1,4 +1,4 @@
-// What is read from a node's answer to a constant call.
+// Parsing of a node's answer to a constant call.
 import { readCallOutcome } from '../../src/chain/contract-call.js';
 import { NodeError } from '../../src/chain/errors.js';
 

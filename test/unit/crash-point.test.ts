@@ -1,5 +1,5 @@
-// The crash programme can only be trusted when every point it names has a place, and a hook is passed exactly where it
-// says: before, or after what succeeded, and of a statement only once it is committed.
+// The crash programme's hooks: every named point has a place, and a hook runs exactly there. That is before a call or
+// after its success, and for a statement only after its commit.
 import 'reflect-metadata';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

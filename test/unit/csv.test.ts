@@ -29,7 +29,7 @@ it('whatever the texts are, a reader of RFC 4180 gets them back, and none as a f
   fc.assert(
     fc.property(fc.array(texts, { minLength: 1 }), (records) => {
       const read = recordsOf(records.map(csvLine).join(''));
-      // No text of these has an apostrophe: each is a mark.
+      // The texts contain no apostrophe, so each one found is a mark.
       expect(read.map((cells) => cells.map((cell) => cell.replaceAll("'", '')))).toEqual(records);
       expect(read.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
     }),
@@ -59,7 +59,7 @@ it('a file for people begins with one byte-order mark, and a file for programs w
   expect(csvLine(['Zoë'])).toBe('Zoë\r\n');
 });
 
-/** The records of a file, by RFC 4180 alone. */
+/** Parses the records of a file by RFC 4180 alone. */
 function recordsOf(file: string): string[][] {
   const records: string[][] = [];
   let cells: string[] = [];

@@ -1,4 +1,4 @@
-// A cursor is taken only as the page returned it, by the list that it is of.
+// A cursor is accepted only unchanged and only by its own list.
 import fc from 'fast-check';
 import { cursorAt, idIn, placeIn } from '../../src/domain/cursor.js';
 
@@ -22,7 +22,7 @@ it('is refused with anything before, in or after it that no page returned', () =
       const cursor = cursorAt('o', place);
       const where = at % (cursor.length + 1);
       expect(placeIn('o', cursor.slice(0, where) + foreign + cursor.slice(where))).toBeUndefined();
-      // The last digit may hold bits that stand for nothing.
+      // The last digit may hold unused bits.
       const texts = DIGITS.map((digit) => cursor.slice(0, -1) + digit);
       const same = texts.filter((text) => placeIn('o', text) === place.toString());
       expect(same).toEqual([cursor]);

@@ -1,4 +1,4 @@
-// What an operator reads of a plan: the steps before it, and the bytes to sign.
+// The operator's view of a plan: preparatory steps, and the bytes to sign.
 import { arrivalText, sweepText } from '../../src/operator/deposit-plan-text.js';
 import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
 

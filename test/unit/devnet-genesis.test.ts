@@ -1,4 +1,4 @@
-// A genesis file says what is wrong with it before a chain stands on it.
+// An invalid genesis file is rejected with its error before a chain starts.
 import { parseGenesis } from '../../packages/devnet/src/genesis.js';
 
 const ADDRESS = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';

@@ -1,4 +1,4 @@
-// The JSON the devnet reads and prints: exact integers, and errors that name the place java-tron names.
+// The devnet's JSON: exact integers, and errors with java-tron's positions.
 import fc from 'fast-check';
 import { integerOf, member, printJson, readJson } from '../../packages/devnet/src/json.js';
 import { mergeJson } from '../../packages/devnet/src/json-format.js';
@@ -27,7 +27,7 @@ test('nesting has a bound', () => {
 });
 
 const ADDRESS = '41' + '0a'.repeat(20);
-// TRON: recorded texts; the column is where the value begins, counted from 1.
+// TRON: recorded messages. The column is the start of the value, counted from 1.
 test.each([
   ['{"balance":"5"}', '1:12: Couldn\'t parse integer: For input string: ""5""'],
   ['{"balance":1.5}', '1:12: Couldn\'t parse integer: For input string: "1.5"'],

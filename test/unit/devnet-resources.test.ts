@@ -1,4 +1,4 @@
-// Stake 2.0 arithmetic: figures recorded from the real node, and what must hold for any usage.
+// Stake 2.0 arithmetic: figures recorded from the real node, and properties for any usage.
 import fc from 'fast-check';
 import { type Usage, newAccount } from '../../packages/devnet/src/accounts.js';
 import { addTotals, parametersEntry, DEFAULT_PARAMETERS } from '../../packages/devnet/src/parameters.js';

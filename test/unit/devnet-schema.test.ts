@@ -1,4 +1,4 @@
-// The devnet's protobuf codec against tronweb's own encoder, and against itself.
+// The devnet's protobuf codec against tronweb's encoder, and against itself.
 import fc from 'fast-check';
 import { utils } from 'tronweb';
 import { readJson } from '../../packages/devnet/src/json.js';
@@ -39,7 +39,7 @@ const BODIES: Readonly<Record<string, Message>> = {
   },
 };
 
-/** The JSON a client holds, with numbers where the node prints bare ones. */
+/** Returns the JSON that a client holds, with numbers where the node prints bare ones. */
 function clientJson(type: string, body: Message): Record<string, unknown> {
   const text = JSON.stringify(printMessage(type, body, false), (_k, v: unknown) =>
     typeof v === 'bigint' ? Number(v) : v,

@@ -1,4 +1,4 @@
-// The journaled store: any past block can be read, any recent one reclaimed.
+// The journaled store: any past block can be read, any recent one undone.
 import fc from 'fast-check';
 import { Overlay, Store } from '../../packages/devnet/src/state.js';
 

@@ -1,4 +1,4 @@
-// Documents and comments against what they name: nothing they point to is missing, and nothing stands alone.
+// Everything that documents and comments name must exist, and every page must be linked.
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { readFigures, tableIn, tableOf } from '../../bench/figures.js';
@@ -44,10 +44,10 @@ it('every page can be reached from README.md', () => {
   expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
 });
 
-/** A line of a sequence diagram; mermaid ends a statement at a semicolon, and begins a character code at a #. */
+/** A valid line of a sequence diagram. In mermaid a semicolon ends a statement, and # starts a character code. */
 const SEQUENCE =
   /^ *(?:sequenceDiagram|autonumber|participant \w+ as [\w ]+|(?:Note over \w+,\w+|\w+-?-(?:>>|\))\w+): [^;#]+)$/;
-/** A line of a flowchart: two nodes, each with its label where it is named first, and an arrow between them. */
+/** A valid line of a flowchart: two nodes with an arrow between them, each labelled at its first use. */
 const FLOW =
   /^ *(?:flowchart LR|(?:\w+(?:\[\(?[\w ]+\)?\]|\(\(?[\w ]+\)?\))?(?: (?:-->|-\.->)(?:\|[\w ,-]+\|)? |$)){2})$/;
 const isDrawn = (line: string): boolean => SEQUENCE.test(line) || FLOW.test(line);
@@ -58,7 +58,7 @@ it('every line of a drawing is one that mermaid reads', () => {
   expect(drawn.flatMap((text) => text.split('\n')).filter((line) => line !== '' && !isDrawn(line))).toEqual([]);
 });
 
-/** Made by a build, or by whoever runs the service; kept out of the repository. */
+/** Created by a build or by the operator, and not in the repository. */
 const MADE = /^docker\/(?:\.env|signer(?:\/.+)?)$|\/dist\//;
 
 it('every path that a page or a comment names exists', () => {
@@ -67,7 +67,7 @@ it('every path that a page or a comment names exists', () => {
   expect(unknown(sayings, named, isKnown)).toEqual([]);
 });
 
-/** What a page has its reader save as a file. */
+/** File names under which a page's reader saves programs. */
 const saved = new Set(pages.flatMap(({ path, text }) => blocksOf(path, text).flatMap(({ file }) => file ?? [])));
 
 it('every file that a page or a comment names, with any part of its folder, exists', () => {
@@ -102,9 +102,9 @@ it('every npm script that is named exists', () => {
   expect(unknown(everything, named, (name) => scripts.has(name))).toEqual([]);
 });
 
-/** Of Postgres, systemd, the kernel and cryptography. */
+/** Names of Postgres, systemd, the kernel and cryptography. */
 const FOREIGN = new Set(['CLOCK_MONOTONIC', 'KillMode', 'hmac_sha256', 'xact_start']);
-/** Of tables that src/orders/README.md plans for a hundred million orders. */
+/** Tables that src/orders/README.md plans for a hundred million orders. */
 const PLANNED = new Set(['order_key', 'key_hash', 'order_quote', 'credit_closing']);
 const words = new Set(
   [...sources.map(withoutComments), read('openapi.json')].flatMap((text) => text.match(/\w+/g) ?? []),
@@ -120,9 +120,9 @@ it('every column, metric, class and function that a page names stands in the cod
   const named = /(?<![\w.-])([a-z]\w*_\w+|(?!T\w{33}\b)[A-Za-z]+[a-z][A-Z]\w*)(?![\w…*-])/g;
   const own = pages
     .filter(({ path }) => !path.startsWith('test/tron-node/'))
-    // A drawing has a language of its own, and words that are not to be said are not in the code.
+    // Diagrams have their own syntax, and the words to avoid are not in the code.
     .map(({ path, text }) => ({ path, text: text.replaceAll(/```mermaid[^]*?```|## Say, don't say[^]*/g, '') }))
-    // A URL may hold a random token, which is no name.
+    // A URL may contain a random token, which is not an identifier.
     .map(({ path, text }) => ({
       path,
       text: codeIn(text)
@@ -165,7 +165,7 @@ it('docs/interface.md has each section once, with its title and a link to the pa
 });
 
 it('nothing cites a document by a number that is not a section of docs/interface.md', () => {
-  // Migrations are frozen, and today's functions are what the newest of them made.
+  // Migrations are frozen, and the current functions come from the newest of them.
   const own = everything.filter(({ path }) => !/^src\/store\/(?:migrations|functions)\//.test(path));
   expect(unknown(own, /\b((?:Contract|Spec) \d+)/g, () => false)).toEqual([]);
 });
@@ -183,7 +183,7 @@ async function helpOf(command: string): Promise<string> {
   return text;
 }
 
-/** What is said to be typed: `cli pool add …`, `npm run -s cli -- pool add …`. */
+/** Commands to type: `cli pool add …`, `npm run -s cli -- pool add …`. */
 const typed = [
   ...pages.flatMap(({ text }) => codeIn(text)),
   ...sources.flatMap(({ text }) => text.match(/(?<=`)(?:npm run|cli) [^`\n]*(?=`)/g) ?? []),

@@ -1,4 +1,4 @@
-// How much is delegated for what is sold, and when a running rental has too little.
+// The amount delegated for a sold energy, and the shortfall of a running rental.
 import { isMadeUpFor, shortBelowE6, TOP_UP_LEGS_MAX, topUpFor } from '../../src/fulfilment/plan/running-rentals.js';
 import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../../src/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../src/domain/units.js';
@@ -68,7 +68,7 @@ it.each<[string, ClaimedOrder]>([
   expect(topUpFor(given, grown(300n), 0)).toBeUndefined();
 });
 
-/** A rental of the same receiver used 40 000 and ended beside this one. */
+/** A rental of the same receiver that used 40 000 and ended during this one. */
 const ended = (rentals: ReceiverUsage['rentals']): ReceiverUsage => ({
   newestTopUp: undefined,
   rentals,

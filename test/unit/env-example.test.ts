@@ -1,4 +1,4 @@
-// .env.example against the code that reads the variables.
+// .env.example compared with the code that reads the variables.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readConfig, SECRET_SETTINGS } from '../../src/config/config.js';
@@ -20,7 +20,7 @@ const variables: Line[] = lines.flatMap((line, index) => {
   return [{ name: match[2]!, value: match[3]!, isRequired: match[1] === undefined, comment: lines[index - 1] ?? '' }];
 });
 
-/** Read by the signer process, which has no business with the rest. */
+/** Variables of the signer process, which reads no others. */
 const SIGNER_ONLY = [
   'SIGNER_WALLETS_FILE',
   'SIGNER_SOCKET_MODE',
@@ -28,8 +28,7 @@ const SIGNER_ONLY = [
   'SIGNER_CLOCK',
   'SIGNER_EXPIRATION_MAX_SEC',
 ];
-/** Read by `migrate roles --login`, which has no business with the rest either. */
-/** Read by the sender, beside what it shares with the others. */
+/** Variables that only the sender reads, beside the shared ones. */
 const SENDER_ONLY = [
   'WEBHOOK_DNS_SERVERS',
   'WEBHOOK_CA_FILE',
@@ -37,11 +36,12 @@ const SENDER_ONLY = [
   'SENDER_LEASE_SEC',
   'SENDER_STOP_SEC',
 ];
-/** Read by a console, beside what it shares with the others. */
+/** Variables that only a console reads, beside the shared ones. */
 const CONSOLE_ONLY = [
   ...['CONSOLE_AUDIENCE', 'CONSOLE_URL', 'CONSOLE_PASSWORD_COST', 'CONSOLE_STOP_SEC', 'EXPLORER_URL'],
   ...['APPROVAL_CREDITS', 'CHECK_NODE_URL', 'MAIL_FROM', 'SMTP_URL', 'SMTP_URL_FILE'],
 ];
+/** Variables that only `migrate roles --login` reads. */
 const PASSWORDS = ALL_ROLES.map(passwordSetting);
 const MASTER_KEY = randomBytes(32).toString('base64');
 

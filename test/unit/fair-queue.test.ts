@@ -3,9 +3,9 @@ import { FairQueue } from '../../src/base/fair-queue.js';
 
 const LIMITS = { total: 3, perProject: 2, waitingMax: 100, waitingPerProject: 50, waitMs: 60_000 };
 
-/** Work of named projects that runs until it is told to end. */
+/** Runs work of named projects until a test ends it. */
 class Stage {
-  /** In the order of their begins. */
+  /** In the order of their starts. */
   readonly begun: string[] = [];
   private readonly ends = new Map<string, () => void>();
   readonly queue: FairQueue;
@@ -14,7 +14,7 @@ class Stage {
     this.queue = new FairQueue({ ...LIMITS, ...limits });
   }
 
-  /** Resolves with the name when it has run, or with the code of its refusal. */
+  /** Resolves with the name when it has run, or with its refusal's code. */
   async ask(project: string, name: string): Promise<string> {
     try {
       return await this.queue.run(project, async () => {
@@ -40,7 +40,7 @@ describe('a fair queue', () => {
     await new Promise(setImmediate);
     expect(stage.begun).toEqual(['a1', 'a2', 'b1']);
     for (const name of ['a1', 'a2', 'b1']) await stage.end(name);
-    // One of each in turn, whoever asked most.
+    // Projects take turns, however much each has requested.
     expect(stage.begun.slice(3)).toEqual(['a3', 'b2', 'c1']);
     for (const name of ['b2', 'c1', 'a3', 'a4', 'a5']) await stage.end(name);
     expect(await Promise.all(asked)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1']);
@@ -50,7 +50,7 @@ describe('a fair queue', () => {
     const stage = new Stage({ waitingMax: 3, waitingPerProject: 2 });
     const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1'].map(async (name) => stage.ask(name[0]!, name));
     await new Promise(setImmediate);
-    // a5 and a6 find the places of their project taken, c1 finds all of them so.
+    // a5 and a6 exceed their project's places, c1 exceeds all places.
     expect(stage.begun).toEqual(['a1', 'a2', 'b1']);
     for (const name of ['a1', 'a2', 'b1', 'a3', 'b2', 'a4']) await stage.end(name);
     expect(await Promise.all(asked)).toEqual([

@@ -1,4 +1,4 @@
-// What the worker reports: a line and a count for each change, labels that stay few, no early reclaim unseen.
+// The worker's events: a log line and a count for each change, few label values, and every early reclaim reported.
 import { FulfilmentEvents, type OrderIdentity } from '../../src/fulfilment/fulfilment-events.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';

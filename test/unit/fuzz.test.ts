@@ -1,4 +1,4 @@
-// A small count of what `npm run fuzz` does at any; the seed is fixed so that a run says the same as the last.
+// A small run of the `npm run fuzz` cases, with a fixed seed for reproducible results.
 import { checkAddresses, checkHeaders, checkIntegers } from '../fuzz/fields.js';
 import { checkBytes, checkCanonicaliser, checkReader } from '../fuzz/json.js';
 

@@ -1,5 +1,5 @@
-// The rules of the HMAC, case by case: each case is built from the rules here, and the cases together are those that the
-// family's own list names. A few signatures stand as fixed figures, so that both sides cannot be wrong together.
+// The HMAC rules, one case each. The cases are derived from the rules here and cover the family's own list. A few
+// signatures are fixed values, so that a common error of both sides is found.
 import { createHash, createHmac, createSecretKey } from 'node:crypto';
 import { claimsHmac, hmacOf, readHmacHeaders, requireJsonType, stringToSign } from '../../src/auth/hmac-signature.js';
 
@@ -10,7 +10,7 @@ const TIMESTAMP = '1789430400';
 
 interface Case {
   readonly method?: string;
-  /** As the request line has it. */
+  /** As in the request line. */
   readonly target?: string;
   readonly body?: string;
   readonly merchant?: string;
@@ -18,7 +18,7 @@ interface Case {
   readonly idempotencyKey?: string;
 }
 
-/** What the rules say is signed; `path` and `query` are the case's to say, decoded and raw. */
+/** Returns the text to sign by the rules. Each case gives its decoded `path` and raw `query`. */
 function ruleString(path: string, query: string, each: Case): string {
   const sha = createHash('sha256')
     .update(each.body ?? '', 'utf8')

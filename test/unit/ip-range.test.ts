@@ -1,4 +1,4 @@
-// One reader of addresses and ranges serves settings, the CLI and the lists that a request is held against.
+// The common parser of addresses and ranges for settings, the CLI and allowlists.
 import { parseIpRange } from '../../src/base/ip-range.js';
 
 it.each([

@@ -3,7 +3,7 @@ import { ListQueue } from '../../src/http/pipeline/list-queue.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Config } from '../../src/config/config.js';
 
-/** Connections of which lists take two, and one project one of them. */
+/** A pool of eight connections: lists may use two of them, and one project one. */
 const FEW = { database: { poolMax: 8 } } as unknown as Config;
 const HELD_MS = 30;
 
@@ -16,7 +16,7 @@ it('an answer is given at once, and the place of its list is free again only aft
     return Promise.resolve('second');
   });
   expect(await first).toBe('first');
-  // Whatever is not waiting for a timer has happened after this.
+  // Everything that does not wait for a timer has run by then.
   await new Promise((resolve) => setImmediate(resolve));
   expect(isBegun).toBe(false);
   await until(() => (isBegun ? true : undefined), 5000, 'the second list', 1);

@@ -1,4 +1,4 @@
-// The mail server's setting, and the words of a mail.
+// The mail server setting, and a mail's text.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The pages for merchants against the code: every error code there is, and pages that build on each other.
+// The merchants' pages against the code: every error code is documented, and the pages build on each other.
 import { readdirSync, readFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { GUIDES } from '../../src/http/openapi/guides.js';

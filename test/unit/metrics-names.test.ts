@@ -1,9 +1,9 @@
-// Names and kinds of the metrics of every process, as Prometheus's own tool judges them.
+// Names and types of every process's metrics, checked by Prometheus's own tool.
 import { spawnSync } from 'node:child_process';
 import { Metrics } from '../../src/observability/metrics.js';
 
 const isThere = spawnSync('promtool', ['--version']).status === 0;
-// Debian's package prometheus has it.
+// promtool is in Debian's package prometheus.
 const judge = isThere ? test : test.skip;
 
 judge('promtool has nothing against what every process measures', async () => {

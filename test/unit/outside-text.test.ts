@@ -1,4 +1,4 @@
-// Text from outside where a terminal, a shell, a log or a browser's page would take it for more than text.
+// Untrusted text in places where a terminal, a shell, a log or a page could interpret it.
 import { execFileSync } from 'node:child_process';
 import { curlOfRequest } from '../../src/console/signed-snippets.js';
 import { EMAIL_ADDRESS } from '../../src/domain/email-address.js';
@@ -47,7 +47,7 @@ it('an order’s key is one word of the shell, whatever it holds', () => {
   for (const key of ["it's (a) key", "x'; touch /tmp/never; '", '$(id)', 'plain-key', 'a!b*c']) {
     const path = `/v1/orders/${encodeURIComponent(key)}/extensions`;
     const script = curlOfRequest({ path, body: { note: "it's" }, isOrder: true });
-    // The real commands, but for the one that sends: it prints its words.
+    // The real commands, except that curl is replaced by a function that prints its arguments.
     const said = execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${script}`], {
       env: { PATH: process.env['PATH'] ?? '', BASE_URL: 'https://api.example', MERCHANT: 'm', API_KEY: 'k' },
       encoding: 'utf8',

@@ -1,4 +1,4 @@
-// packages/ are npm workspaces of their own: what production leaves out with them, and what counts for a build.
+// packages/ are separate npm workspaces: production leaves them out, and their files count for a build.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile, cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const root = await manifestIn('.');
 const folders = (await readdir('packages')).map((name) => join('packages', name));
 const manifests = await Promise.all(folders.map(manifestIn));
 
-/** Names of what `npm ci` with these options installs, by npm itself and from the lockfile alone. */
+/** Returns the packages that `npm ci` with these options installs, according to npm and the lockfile alone. */
 async function installed(...options: readonly string[]): Promise<ReadonlySet<string>> {
   const { stdout } = await run('npm', ['ls', '--all', '--parseable', '--package-lock-only', ...options], {
     maxBuffer: 16 * 1024 * 1024,

@@ -1,11 +1,11 @@
-// Whose password is worked out when many wait, and who leaves the line.
+// The order of password computations when many wait, and leaving the queue.
 import { networkOf } from '../../src/http/pipeline/source-address.js';
 import { PasswordTurns, type PasswordTurn } from '../../src/people/password-turns.js';
 
-/** Until everything that is under way waits for something else. */
+/** Resolves once all current work waits for something else. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Turns whose work ends when the test says so. */
+/** Turns whose work ends on the test's command. */
 function stage() {
   const turns = new PasswordTurns();
   const order: string[] = [];
@@ -17,7 +17,7 @@ function stage() {
         await new Promise<void>((resolve) => ends.push(resolve));
       })
       .catch((error: unknown) => (error as { code?: string; name: string }).code ?? (error as Error).name);
-  /** Ends the oldest work, until its turn was handed on. */
+  /** Ends the oldest work and waits until its turn has passed on. */
   const end = async (): Promise<void> => {
     await settled();
     ends.shift()?.();

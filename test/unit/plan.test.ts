@@ -1,4 +1,4 @@
-// What an order needs next, from its recorded state alone: the rules of reliability as a table.
+// The next steps of an order, from its recorded state alone: the reliability rules as a table.
 import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan/plan.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../src/domain/units.js';
@@ -33,7 +33,7 @@ function tx(given: TxGiven): ClaimedTx {
 
 const isOver = ({ status }: ClaimedTx): boolean => status === 'dead' || status === 'dropped';
 
-/** As the database counts what is dead or dropped. */
+/** Counts dead and dropped transactions as the database does. */
 function talliesOf(txs: readonly ClaimedTx[]): Tally[] {
   return (['delegate', 'reclaim', 'activate'] as const).flatMap((purpose) => {
     const over = txs.filter((each) => each.purpose === purpose && isOver(each));
@@ -290,7 +290,7 @@ describe('the end of a rental', () => {
     expect(plan(running([leg('active', [solid])]), ENDS_AT_MS)).toEqual(['build reclaim#1']);
     expect(isEnding(running([]), BEFORE)).toBe(false);
     expect(isEnding(running([]), ENDS_AT_MS)).toBe(true);
-    // What others ended of it does not end the rest.
+    // A leg that a foreign act ended does not end the others.
     expect(isEnding(running([leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]), BEFORE)).toBe(
       false,
     );

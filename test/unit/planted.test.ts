@@ -1,4 +1,4 @@
-// Whether the planted bugs of the chaos programme still fit the source: a rename is noticed here, not in a long hunt.
+// The planted bugs of the chaos programme must still match the source. A rename fails here instead of in a long hunt.
 import { readFile } from 'node:fs/promises';
 import { compiled, patchedSources, PLANTED } from '../chaos/planted.js';
 

@@ -1,4 +1,4 @@
-// What could be sold in each of the next hours: ends of rentals, and the day that used energy takes to recover.
+// The forecast of sales per hour: ends of rentals, and the day in which used energy recovers.
 import { forecast, FORECAST_HOURS, soldOutAt } from '../../src/pool/forecast.js';
 
 const HOUR = 24n * 1_000_000n;

@@ -1,4 +1,4 @@
-// The URL of the database: one host or several, as libpq takes them.
+// The database URL: one host or several, in libpq's syntax.
 import { postgresHosts } from '../../src/base/postgres-url.js';
 
 test.each([

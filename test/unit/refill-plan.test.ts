@@ -1,4 +1,4 @@
-// What an address that is kept supplied needs, by what stands and what comes: pure rules.
+// The refill plan of an auto-delegated address, from its current and expected energy: pure rules.
 import { planRefill, type Need, type StandingRental } from '../../src/auto-delegations/refill-plan.js';
 import type { Energy } from '../../src/domain/units.js';
 

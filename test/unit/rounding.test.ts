@@ -1,4 +1,4 @@
-// The direction in which each amount is rounded, and the side of each bound on which its edge lies.
+// The rounding direction of each amount, and the inclusive side of each bound.
 import fc from 'fast-check';
 import { withMargin } from '../../src/domain/conversion.js';
 import { energy, rateE8, type Energy } from '../../src/domain/units.js';

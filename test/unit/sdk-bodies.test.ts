@@ -1,4 +1,4 @@
-// What the SDK refuses to send, by the member's name: values that JSON would turn into null or leave out.
+// Values that the SDK refuses to send, with the member's name: JSON would turn them into null or omit them.
 import type { EnergyClient } from '../../packages/sdk/src/index.js';
 import { ScriptedService } from '../scripted-service.js';
 

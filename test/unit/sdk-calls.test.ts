@@ -1,4 +1,4 @@
-// How the SDK makes one call: what it repeats and what it must not, by which deadline, and what it throws.
+// A single SDK call: retries and their limits, deadlines, and thrown errors.
 import {
   ApiError,
   NetworkError,
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-/** The order of whatever key was sent. */
+/** Answers with an order for the requested key. */
 const order =
   (more: Partial<Order> = {}, status = 202): Extract<Reply, (...args: never[]) => void> =>
   (response, { headers, target }) => {
@@ -197,7 +197,7 @@ describe('any call', () => {
     expect(await thrownBy(client.quotes.create(REQUEST))).toBeInstanceOf(NetworkError);
     expect(service.asked.length).toBeLessThanOrEqual(3);
     service.answer('silent');
-    // Nor does an attempt go on for longer.
+    // A single attempt does not last longer either.
     const patient = service.client({ attemptTimeoutMs: 600_000 });
     const thrown = await thrownBy(patient.orders.create(REQUEST, { timeoutMs: 50 }));
     expect(thrown).toBeInstanceOf(UnknownOutcomeError);
@@ -315,7 +315,7 @@ describe('createAndWait', () => {
       service.client().orders.createAndWait(REQUEST, { timeoutMs: 900, idempotencyKey: 'b' }),
     );
     expect(open).toMatchObject({ name: 'NotDeliveredError', order: { key: 'b', status: 'unresolved' } });
-    // It can be bought, and never read.
+    // The purchase succeeds, but the order can never be read.
     service.answer((response, asked) => (asked.method === 'POST' ? order()(response, asked) : undefined));
     const unread = await thrownBy(service.client().orders.createAndWait(REQUEST, { timeoutMs: 1500 }));
     expect(unread).toBeInstanceOf(NotDeliveredError);

@@ -1,4 +1,4 @@
-// How the SDK follows the log: one stream over as many connections as it takes, each event once and in order.
+// The SDK's event stream: one stream over any number of connections, each event once and in order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceReader } from '../../packages/sdk/src/event-source.js';
 import { ApiError, type EnergyEvent, type EventStream } from '../../packages/sdk/src/index.js';
@@ -15,7 +15,7 @@ afterAll(() => service.close());
 const block = (position: number): string =>
   `id: ${position.toString()}\ndata: ${JSON.stringify({ id: `evt_${position.toString()}`, type: 'order.settled', position, data: {} })}\n\n`;
 
-/** A stream that says so much and then ends, breaks off, or stands. */
+/** A stream that sends this text and then ends, breaks, or stays open. */
 const streamed =
   (text: string, end: 'ends' | 'breaks' | 'stands' = 'ends'): Reply =>
   (response) => {
@@ -45,9 +45,9 @@ it('a stream goes on after the last event that was taken, wherever it was cut', 
     'lost',
     { status: 502, text: 'Bad Gateway' },
     streamed(''),
-    // What was sent before is sent again, by mistake.
+    // Repeats earlier events by mistake.
     streamed(`${block(3)}${block(4)}`),
-    // Nothing for these types, up to here.
+    // No event of these types up to here.
     streamed(':\nid: 9\n\n'),
     streamed(block(12), 'stands'),
   );

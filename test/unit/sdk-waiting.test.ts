@@ -1,4 +1,4 @@
-// How the SDK waits for an order that was bought before: what keeps it from being read is no outcome of the order.
+// The SDK's wait for an existing order: a failure to read the order is no outcome of the order.
 import { ApiError, UnknownOutcomeError, type Order } from '../../packages/sdk/src/index.js';
 import { refusal, ScriptedService, type Reply } from '../scripted-service.js';
 

@@ -1,4 +1,4 @@
-// Whether the SDK knows the service's webhooks from anything else; signatures are made by the public library of Standard Webhooks.
+// The SDK's verification of webhooks. The public library of Standard Webhooks makes the signatures.
 import { Webhook } from 'standardwebhooks';
 import { verifyWebhook, WebhookVerificationError } from '../../packages/sdk/src/index.js';
 

@@ -1,4 +1,4 @@
-// What the SDK says of itself and of the interface.
+// The SDK's generated types and its version.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { TYPES_OF_SDK, typesOf, type Document } from '../sdk-types.js';
 

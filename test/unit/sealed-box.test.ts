@@ -1,4 +1,4 @@
-// Secrets sealed to a public key: whoever holds the purpose's key opens them, whoever sealed them does not.
+// Secrets sealed to a public key: only the holder of the purpose's key can open them, not the sealing process.
 import { randomBytes } from 'node:crypto';
 import { BoxOpener, BoxSealer, isBox } from '../../src/base/sealed-box.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';

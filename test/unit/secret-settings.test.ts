@@ -1,4 +1,4 @@
-// Secret settings: as values or as files, and the keys that single processes take in the place of MASTER_KEY.
+// Secret settings as values or files, and the derived keys that single processes take instead of MASTER_KEY.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterAll(() => {
 const base = (more: Record<string, string> = {}): Record<string, string> =>
   settings('postgres://127.0.0.1/x', { MASTER_KEY, ...more });
 
-/** The settings of `role` with derived keys in the place of the master keys. */
+/** Returns the settings of `role` with derived keys instead of the master keys. */
 function derived(role: Role, keys: Record<string, string> = { MASTER_KEY }): Record<string, string> {
   const lines = deriveSettings(keys, role).map(({ name, value }) => [name, value] as const);
   return base({ MASTER_KEY: '', ...Object.fromEntries(lines) });
@@ -41,13 +41,13 @@ function file(name: string, content: string, mode = 0o600): string {
 }
 
 describe('a secret as a file', () => {
-  // Of a console alone (mail.test.ts).
+  // Read only by a console (mail.test.ts).
   const own = [...SECRET_SETTINGS].filter((name) => name !== 'SMTP_URL');
 
   it.each(own)('%s can be given as one, its trailing newline left out', (name) => {
     const isKey = /^(MASTER_KEY|SEAL_KEY_)/.test(name);
     const value = isKey ? NEXT_KEY : `postgres://energy:secret@127.0.0.1/x`.replace(/^postgres/, scheme(name));
-    // Under a derived key there is no master key, and the other way about.
+    // A process takes either derived keys or a master key.
     const env = name.startsWith('SEAL_KEY') ? { ...derived('cli'), SEAL_KEY_QUOTES: MASTER_KEY } : base();
     const plain = readConfig({ ...env, [name]: value });
     const filed = readConfig({ ...env, [name]: '', [`${name}_FILE`]: file(name, `${value}\n`) });

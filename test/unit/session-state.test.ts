@@ -1,5 +1,5 @@
-// What a session of Postgres keeps from one transaction to the next is lost behind a pooler in transaction mode, which gives
-// each of them another connection. Only what goes past the pooler, by DATABASE_DIRECT_URL, may keep any.
+// Session state is lost behind a pooler in transaction mode, which may give each transaction another connection. Only
+// connections that bypass the pooler (DATABASE_DIRECT_URL) may use it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

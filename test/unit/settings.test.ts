@@ -1,4 +1,4 @@
-// What each form of a setting takes and refuses, in the words that the operator reads.
+// Accepted and refused values of each kind of setting, with the operator's messages.
 import { ConfigError, readConfig } from '../../src/config/config.js';
 import { settings } from '../operator.js';
 

@@ -1,4 +1,4 @@
-// `signature check` and the mistakes it names, each made here by other code than the service's.
+// `signature check` and the mistakes it names, each produced by code independent of the service.
 import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const ofRequest = (path: string, more: readonly string[] = []): string[] => [
   ...more,
 ];
 
-/** The nine lines of a POST of `body`, for a mistake to be made in. */
+/** Returns the nine lines of a POST of `body`, in which a test makes a mistake. */
 const lines = (path: string, body: string): string[] => [
   'CC-HMAC-SHA256-REQ-V1',
   NOW,
@@ -55,7 +55,7 @@ test('shows each step of the example that everybody who signs should get', async
   expect(code).toBe(0);
   expect(out).toContain('v1=0a6214495239c990ff84bfe52e8a0ca514c8cedc22b081bd8e73321a5e8e1456');
   expect(out).toContain('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
-  // It is long ago.
+  // The example's time is long past.
   expect(out).toMatch(/X-CC-Timestamp is \d+ s behind this machine’s clock/);
 });
 

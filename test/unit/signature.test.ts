@@ -15,7 +15,7 @@ interface Vector {
 
 const { vectors } = JSON.parse(readFileSync('test/vectors/signature.json', 'utf8')) as { vectors: Vector[] };
 
-/** What the pipeline makes of a request: a POST needs a body, a GET has none. */
+/** Reads a request as the pipeline does: a POST needs a body, a GET has none. */
 function judge(vector: Vector): Vector['expect'] {
   let body: StrictBody | undefined;
   try {

@@ -1,4 +1,4 @@
-// The bytes of our transactions, beside those that tronweb's own builder makes of the same.
+// The bytes of our transactions, compared with those of tronweb's builder.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { TronWeb } from 'tronweb';

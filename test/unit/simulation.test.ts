@@ -48,7 +48,7 @@ describe('the reason of a revert', () => {
 
   test('a string of any length is cut', () => {
     expect(reasonOfRevert(errorData('y'.repeat(5000)))).toHaveLength(1001);
-    // Between characters: half of one is refused by whoever reads JSON strictly.
+    // Cut between characters: strict JSON readers refuse half a surrogate pair.
     expect(reasonOfRevert(errorData(`${'y'.repeat(999)}😀${'y'.repeat(9)}`))).toBe(`${'y'.repeat(999)}…`);
   });
 

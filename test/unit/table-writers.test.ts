@@ -1,7 +1,7 @@
-// Who writes which table: declared here, found in the source. Whoever else wants a row changed asks one of these.
+// The declared writers of each table, compared with the source. Other modules call these to change a row.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The modules that write each table; `store/functions` are the functions and triggers of the database itself. */
+/** The modules that write each table. `store/functions` are the database's own functions and triggers. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   api_key: ['auth', 'projects', 'store/functions'],
   archived_chain_tx: ['store/functions'],
@@ -76,7 +76,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   webhook_state: ['sender', 'store/functions', 'webhooks'],
 };
 
-/** What one file alone writes, of tables or columns that say so. */
+/** Tables or columns that only one file may write. */
 const FILES: readonly (readonly [string, string, RegExp])[] = [
   ['orders.judged', 'src/reconciliation/judged-records.ts', /\bSET\b[^`]*\bjudged = true/],
   [
@@ -111,8 +111,8 @@ const tableOf = new Map(
 const moduleOf = (path: string): string => /^src\/(store\/functions|\w[\w-]*)/.exec(path)![1]!;
 
 /**
- * Every write in a file: statements by their table, and what a transaction's repositories are asked for, unless it is a
- * query of rows under a name, which writes nothing.
+ * Returns the tables written by a file: by SQL statements, and through a transaction's repositories. A named query
+ * builder on a repository only reads and does not count.
  */
 function writesOf(text: string): string[] {
   const statements = [...text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM|MERGE INTO|TRUNCATE)\s+"?(\w+)/g)];

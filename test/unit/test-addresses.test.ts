@@ -1,4 +1,4 @@
-// The receivers of test projects: hashes of their names, made anew here, and what an order to each becomes next.
+// The receivers of test projects: hashes of their names, recomputed here, and the moves of an order to each.
 import { createHash } from 'node:crypto';
 import { addressFromBytes, isAddress } from '../../src/chain/address.js';
 import { ORDER_TRANSITIONS, type OrderStatus } from '../../src/domain/order-state.js';
@@ -7,7 +7,7 @@ import { nextMove, type PlayedOrder, type TestMove } from '../../src/test-projec
 
 const NAMES = Object.keys(TEST_ADDRESSES) as TestAddressName[];
 
-/** What each move makes of an order. */
+/** The state of an order after each move. */
 const AFTER: Readonly<Record<TestMove, Partial<PlayedOrder> | 'over'>> = {
   place: { status: 'placed' },
   deliver: { status: 'delivered' },
@@ -17,7 +17,7 @@ const AFTER: Readonly<Record<TestMove, Partial<PlayedOrder> | 'over'>> = {
   end: 'over',
 };
 
-/** The moves of a rental to `receiver`, with the seconds before each but the first. */
+/** Returns the moves of a rental to `receiver`, with the seconds before each but the first. */
 function playOf(receiver: string): (readonly [TestMove, number | undefined])[] {
   const moves: (readonly [TestMove, number | undefined])[] = [];
   let order: PlayedOrder = { kind: 'rental', status: 'reserved', isSettled: false, receiver };

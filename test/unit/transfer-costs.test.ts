@@ -1,4 +1,4 @@
-// What a transfer takes: its bandwidth, its energy, and the TRX burnt for what is missing of them.
+// The cost of a transfer: its bandwidth, its energy, and the TRX burnt for what is missing.
 import {
   bandwidthOf,
   feeLimitOf,

@@ -1,4 +1,4 @@
-// What a transaction moved: by its bytes and its receipt, entry by entry, whatever else third parties wrote there.
+// The transfers of a transaction: read from its bytes and its receipt, entry by entry, beside any foreign content.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';

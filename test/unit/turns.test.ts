@@ -1,8 +1,8 @@
-// A few at once, in their order, and no longer than they may.
+// A bounded number of concurrent turns, in order, with a time limit.
 import { DeadlineError } from '../../src/base/clock.js';
 import { Turns } from '../../src/base/turns.js';
 
-/** Work that ends when it is told to. */
+/** Work that ends on command. */
 function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly begun: () => boolean } {
   let end = (): void => undefined;
   let hasBegun = false;

@@ -1,4 +1,4 @@
-// Amounts as people type them: what is one amount, and the sentence for whatever is none.
+// Amounts as people type them: the accepted forms, and the message for every other.
 import { InvalidArgumentError } from 'commander';
 import { dollarsText, dollarsTyped, wholeTyped } from '../../src/domain/typed-amount.js';
 import { creditsArg, integerArg } from '../../src/operator/arguments.js';

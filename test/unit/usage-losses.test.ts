@@ -1,5 +1,5 @@
-// What a rental sold stays usable when others of its receiver end: our rule beside the chain's own arithmetic, for any
-// rentals, uses, stake of the receiver's own and delegations of others, at any times.
+// A rental's sold energy stays usable when other rentals of its receiver end. Our rule is compared with the chain's
+// arithmetic, for any rentals, usage, own stake and foreign delegations, at any times.
 import fc from 'fast-check';
 import type { Usage } from '../../packages/devnet/src/accounts.js';
 import { increase, spend } from '../../packages/devnet/src/resources.js';
@@ -16,7 +16,7 @@ interface Rental {
   readonly id: bigint;
   readonly sold: bigint;
   readonly endsAtSlot: bigint;
-  /** Of each of its delegations; top-ups are among them. */
+  /** The energy of each of its delegations, top-ups included. */
   readonly legs: bigint[];
 }
 
@@ -26,11 +26,11 @@ class Receiver {
   private usage: Usage = { used: 0n, slot: 0n, window: 0n };
   private rentals: Rental[] = [];
   private readonly reclaims: ReclaimReading[] = [];
-  /** Used while rentals ran, less what counted against those that ended. */
+  /** Energy used while rentals ran, less the part charged to ended ones. */
   private counted = 0n;
   private made = 0n;
 
-  /** `own` energy by the receiver's stake, `foreign` by delegations of others. */
+  /** `own` is energy from the receiver's stake, `foreign` from delegations of others. */
   constructor(
     private readonly own: bigint,
     private foreign: bigint,
@@ -49,7 +49,7 @@ class Receiver {
     return left > 0n ? left : 0n;
   }
 
-  /** What running rentals sold, less what was used while they ran. */
+  /** The sold energy of running rentals, less the energy used while they ran. */
   get owed(): bigint {
     const owed = this.rentals.reduce((sum, { sold }) => sum + sold, 0n) - this.counted;
     return owed > 0n ? owed : 0n;
@@ -76,7 +76,7 @@ class Receiver {
     return moved;
   }
 
-  /** What an undelegation of others leaves behind is their doing: it counts as used. */
+  /** Usage that a foreign undelegation leaves behind counts as the receiver's own. */
   foreignEnds(): void {
     const { used } = increase(this.usage, 0n, this.slot);
     const whole = used < this.foreign ? used : this.foreign;
@@ -84,7 +84,7 @@ class Receiver {
     this.foreign = 0n;
   }
 
-  /** Ends all rentals whose time has come, together, as the worker does: one reading, then one reclaim after the other. */
+  /** Ends all due rentals together as the worker does: one reading, then one reclaim after the other. */
   pass(slots: bigint): void {
     this.slot += slots;
     const ending = this.rentals.filter(({ endsAtSlot }) => endsAtSlot <= this.slot);
@@ -146,7 +146,7 @@ test('no running rental has less usable energy than it sold minus what was used 
   fc.assert(
     fc.property(stake, stake, fc.array(step, { minLength: 4, maxLength: 60 }), (own, foreign, steps) => {
       const receiver = new Receiver(own, foreign);
-      // The chain rounds usage up by less than one energy each time it is touched.
+      // The chain rounds usage up by less than one energy on each change.
       let touched = 0n;
       for (const each of steps) {
         if (each.does === 'rent') receiver.rent(each.energy, each.slots);
@@ -201,7 +201,7 @@ test('reclaims that were read before each other’s blocks count each use once',
   const both = { used: 65_000n, limit: 158_057n, pool: 158_057n };
   const together = leftoverOf([reading(both), reading({ ...both, txId: 2n })]).energy;
   const [first] = [leftoverOf([reading(both)]).energy];
-  // One after the other, each with a reading of its own.
+  // One after the other, each with its own reading.
   const moved = 65_000n - first;
   const apart = leftoverOf([
     reading(both),

@@ -1,4 +1,4 @@
-// What webhooks may reach, when they are attempted again, and how they are signed: without any connection.
+// The rules of webhooks without a connection: allowed targets, retry times and signatures.
 import { createHmac } from 'node:crypto';
 import { readSenderConfig } from '../../src/config/sender-config.js';
 import { ATTEMPTS_MAX, delayAfterMs, retryAfterSecOf } from '../../src/sender/schedule.js';

@@ -1,4 +1,4 @@
-// The check of words itself: what it finds, what it allows, and what it says of an allowance that is not needed.
+// The vocabulary check itself: findings, allowances, and errors about unused allowances.
 import { execFile } from 'node:child_process';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(root, { recursive: true });
 });
 
-/** The lines it prints, and how it ends. */
+/** Returns the printed lines and the exit code. */
 async function check(): Promise<{ readonly code: number; readonly lines: readonly string[] }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [RUN, root, join(root, 'list.mjs')], (error, _stdout, stderr) => {

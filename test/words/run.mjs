@@ -1,6 +1,6 @@
-// Holds every text of the repository to the terms of docs/glossary.md: `npm run check:words`.
-// Names of files and identifiers count as words (`deskOf` is "desk of"). A use that is right has an allowance beside its
-// word; an allowance that matches nothing any more is an error too. Arguments: a root directory and a list, for the test.
+// Checks every text of the repository against the terms of docs/glossary.md: `npm run check:words`. Names of files and
+// identifiers count as words (`deskOf` is "desk of"). A correct use has an allowance beside its word; an unused
+// allowance is an error too. Arguments: a root directory and a list, for the test.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,7 +16,7 @@ function* filesIn(place) {
   else for (const name of readdirSync(path.join(root, place)).sort()) yield* filesIn(path.posix.join(place, name));
 }
 
-/** Identifiers as words: `nodeFault`, `NodeFault` and `node_fault` are "node fault". */
+/** Splits identifiers into words: `nodeFault`, `NodeFault` and `node_fault` are "node fault". */
 const asWords = (text) => text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
 
 const words = WORDS.map(({ find, say, allow = [] }) => ({
@@ -24,7 +24,7 @@ const words = WORDS.map(({ find, say, allow = [] }) => ({
   say,
   allowances: allow.map(([place, text]) => ({ place, text, isUsed: false })),
 }));
-/** One pattern for all words: most lines have none. */
+/** One pattern for all words, because most lines contain none. */
 const any = new RegExp(String.raw`\b(?:${WORDS.map(({ find }) => find).join('|')})\b`, 'i');
 
 const findings = [];
@@ -33,7 +33,7 @@ function judge(file, number, line) {
   if (!any.test(text)) return;
   for (const { pattern, say, allowances } of words) {
     if (!pattern.test(text)) continue;
-    // What an allowance names is taken out; the rest of the line is judged again.
+    // Removes the allowed text, then checks the rest of the line again.
     let rest = line;
     for (const allowance of allowances) {
       if (!allowance.place.test(file)) continue;

@@ -1,7 +1,7 @@
-// Words that the project does not use, what to say instead, and where each is right all the same (a place and a text,
-// both patterns). docs/glossary.md explains the terms; run.mjs is the check.
+// Words that the project avoids, their replacements, and allowances (patterns of a place and a text). docs/glossary.md
+// explains the terms. run.mjs is the check.
 
-/** Where the language counts. */
+/** The checked files and folders. */
 export const PLACES = [
   'src',
   'packages',
@@ -17,7 +17,7 @@ export const PLACES = [
   '.dependency-cruiser.cjs',
 ];
 
-/** Frozen texts, recorded answers, what others installed, and this list. */
+/** Frozen texts, recorded answers, installed packages, and this list. */
 export const LEFT_OUT = [
   /(^|\/)(node_modules|dist)$/,
   /^src\/store\/(migrations|functions)$/,
@@ -32,14 +32,14 @@ export const LEFT_OUT = [
 ];
 
 const EVERYWHERE = /./;
-/** Where people sign in, with terms of their own. */
+/** Code of the consoles, which has its own terms. */
 const CONSOLES =
   /^(src\/(console|notifications|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|notifications|roles|merchant))|bench\/(console|rows-consoles)|docs\/(console|architecture))/;
 
 export const WORDS = [
   { find: 'doors?', say: 'request pipeline' },
   { find: '(the|this|each|every|own|small) rooms?|rooms|houses?', say: 'module' },
-  // The floor of a price or of a balance is the field's word, and so is Math.floor.
+  // The floor of a price or of a balance is a common term, and so is Math.floor.
   { find: '(this|that|each|every|own|upper|lower|ground|next|same) floors?|floors|grounds?', say: 'layer, conditions' },
   { find: 'desks?', say: 'CLI context' },
   {
@@ -67,7 +67,7 @@ export const WORDS = [
   { find: 'lanes?', say: 'concurrency limit, or how many at once' },
   { find: 'hints?', say: 'cache of keys' },
   {
-    // As a verb it is plain: a job wakes the worker.
+    // Allowed as a verb: a job wakes the worker.
     find: 'wakes(?! (the worker|orders))',
     say: 'wake-up jobs',
     allow: [[EVERYWHERE, 'order_wakes_failed_total']],
@@ -78,7 +78,7 @@ export const WORDS = [
     // An answer of the API.
     allow: [[EVERYWHERE, 'activated by someone else( first)?']],
   },
-  // To tell a process or a caller to do something, and to tell things apart, are plain.
+  // "Tell a process to" and "tell apart" are allowed.
   {
     find: 'told(?! (to|otherwise|apart|from))|tell(s|ing)?(?! apart)',
     say: 'report, return, name, log or distinguish',
@@ -88,7 +88,7 @@ export const WORDS = [
   {
     find: 'looks(?! (like|for|after))|looked at',
     say: 'read, check',
-    // What operators see of a project, as its owners are shown it: a term.
+    // An operator's look at a project, as its owners see it: a term.
     allow: [[CONSOLES, 'looks|looked at']],
   },
   { find: 'asked again|asks again|ask again', say: 'retry' },
@@ -98,7 +98,7 @@ export const WORDS = [
   {
     find: 'a person',
     say: 'the operator',
-    // Who signs in to a console: a term.
+    // A person signs in to a console: a term.
     allow: [[CONSOLES, 'a person']],
   },
   { find: 'hears?', say: 'receive, read' },

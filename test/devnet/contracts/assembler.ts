@@ -1,5 +1,5 @@
-// Assembles the small contracts of the tests: words separated by white space, `;` begins a comment. A number becomes the
-// shortest PUSH, `name:` a JUMPDEST, `@name` a PUSH2 of where it stands, anything else is an opcode's name.
+// Assembles the small contracts of the tests. White space separates words, and `;` begins a comment. A number becomes
+// the shortest PUSH, `name:` a JUMPDEST, `@name` a PUSH2 of that position. Any other word is an opcode's name.
 
 const BASE: Readonly<Record<string, string>> = {
   '00': 'STOP ADD MUL SUB DIV',
@@ -38,7 +38,7 @@ function push(value: bigint): string {
   return (0x5f + bytes.length / 2).toString(16) + bytes;
 }
 
-/** The bytecode of `source`, hex. */
+/** Returns the bytecode of `source` in hex. */
 export function assemble(source: string): string {
   const words = source
     .replace(/;.*$/gm, '')
@@ -70,7 +70,7 @@ export function assemble(source: string): string {
     .join('');
 }
 
-/** Bytecode to deploy that runs `before` and leaves `runtime` as the contract's code. */
+/** Returns bytecode to deploy that runs `before` and leaves `runtime` as the contract's code. */
 export function deployable(runtime: string, before = ''): string {
   const length = String(runtime.length / 2);
   return assemble(`${before} ${length} DUP1 @code 1 ADD 0 CODECOPY 0 RETURN code:`) + runtime;

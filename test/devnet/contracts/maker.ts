@@ -1,4 +1,4 @@
-// A contract that makes others at addresses known beforehand, whatever is there by then.
+// A contract that creates others at predictable addresses, where an account may already exist.
 import { TronWeb, utils } from 'tronweb';
 import { word } from '../client.js';
 import { assemble, deployable } from './assembler.js';
@@ -6,10 +6,10 @@ import { assemble, deployable } from './assembler.js';
 /** Leaves a contract of one byte, STOP. */
 const CHILD = '600160005360016000f3';
 
-/** Makes a child by CREATE2 with the salt in its parameter, 0 without one. Answers its address. */
+/** Creates a child by CREATE2 with the salt in its parameter, 0 without one. Returns its address. */
 export const MAKER = deployable(assemble(`0x${CHILD} 0 MSTORE 4 CALLDATALOAD 10 22 0 CREATE2 0 MSTORE 32 0 RETURN`));
 
-/** Where a `MAKER` makes the child of a salt, base58. TRON: 41 where Ethereum has ff. */
+/** Returns the base58 address of a `MAKER`'s child for a salt. TRON: 41 where Ethereum has ff. */
 export function childOf(maker: string, salt: number): string {
   const { keccak256 } = utils.ethersUtils;
   const code = keccak256(`0x${CHILD}`).slice(2);

@@ -9,7 +9,7 @@ export interface Call {
   readonly data?: string;
 }
 
-/** The parameter of a `caller`: to, value, length and padded data of each call. */
+/** Returns the parameter of a `caller`: to, value, length and padded data of each call. */
 export function callsOf(...calls: readonly Call[]): string {
   return calls
     .map(({ to, value = 0, data = '' }) => {
@@ -19,7 +19,7 @@ export function callsOf(...calls: readonly Call[]): string {
     .join('');
 }
 
-/** Makes every call of its parameter, in order. When one fails: reverts all, or goes on with the next. */
+/** Makes every call of its parameter, in order. On a failure it reverts all, or continues with the next. */
 function caller(afterCall: string): string {
   return deployable(
     assemble(`
@@ -42,16 +42,16 @@ function caller(afterCall: string): string {
 export const STRICT_CALLER = caller('@ok JUMPI 0 0 REVERT ok:');
 export const CATCHING_CALLER = caller('POP');
 
-/** Takes nothing: every call reverts. */
+/** Accepts nothing: every call reverts. */
 export const REFUSER = deployable(assemble('0 0 REVERT'));
 
-/** Takes nothing, and all the energy it was given. */
+/** Accepts nothing and uses up all the energy it was given. */
 export const BURNER = deployable(assemble('INVALID'));
 
-/** Destroys itself; what it holds goes to the address in the first parameter. */
+/** Destroys itself. Its balance goes to the address in the first parameter. */
 export const SELF_DESTRUCTOR = deployable(assemble('4 CALLDATALOAD SELFDESTRUCT'));
 
-/** Runs the code of the address in the first parameter as its own, with what follows as data. */
+/** Runs the code of the address in the first parameter as its own, with the remaining bytes as data. */
 export const BORROWER = deployable(
   assemble(`
     36 CALLDATASIZE SUB                       ; length
@@ -60,14 +60,14 @@ export const BORROWER = deployable(
     0 MSTORE 32 0 RETURN`),
 );
 
-/** Sends a TRC10 token it holds: to, token id, amount. Answers whether it could. */
+/** Sends a TRC10 token it holds: to, token id, amount. Returns whether that succeeded. */
 export const TOKEN_SENDER = deployable(
   assemble(`
     0 0 0 0 36 CALLDATALOAD 68 CALLDATALOAD 4 CALLDATALOAD GAS CALLTOKEN
     0 MSTORE 32 0 RETURN`),
 );
 
-/** Keeps the value and the id of the TRC10 token that came with a call of it in slots 0 and 1. */
+/** Stores the value and the id of the TRC10 token that came with a call in slots 0 and 1. */
 export const TOKEN_TAKER = deployable(assemble('CALLTOKENVALUE 0 SSTORE CALLTOKENID 1 SSTORE STOP'));
 
 export type StakeOperation = 'freeze' | 'unfreeze' | 'withdraw' | 'delegate' | 'undelegate';
@@ -79,7 +79,7 @@ const STAKE_CODES: Record<StakeOperation, number> = {
   undelegate: 0xdf,
 };
 
-/** The parameter of a `STAKER`: what it does with how much of which resource, for whom. */
+/** Returns the parameter of a `STAKER`: operation, amount, resource and receiver. */
 export function stakeCall(
   operation: StakeOperation,
   amount: number,
@@ -89,7 +89,7 @@ export function stakeCall(
   return word(STAKE_CODES[operation]) + addressWord(to) + word(amount) + word(resource);
 }
 
-/** Holds stake and delegates it. Answers what the opcode said. */
+/** Holds stake and delegates it. Returns the opcode's result. */
 export const STAKER = deployable(
   assemble(`
     36 CALLDATALOAD 68 CALLDATALOAD 100 CALLDATALOAD   ; receiver amount resource

@@ -1,9 +1,9 @@
-// A token that refuses without a reason, as main-net USDT does, with its state in plain slots of storage.
+// A token that reverts without a reason, as main-net USDT does, with its state in plain storage slots.
 import { keccak256 } from '../../../packages/devnet/src/address.js';
 import { assemble, deployable } from './assembler.js';
 import { SUPPLY, TRANSFER_TOPIC } from './tokens.js';
 
-/** The slots of its settings. A balance lies at its address. */
+/** The slots of its settings. A balance is stored in the slot of its address. */
 const SLOTS = { paused: 1, deprecated: 2, upgradedAddress: 3, basisPointsRate: 4, maximumFee: 5 } as const;
 const FEES_GO_TO = 7;
 const BLACKLIST = 1n << 160n;
@@ -19,7 +19,7 @@ export interface StrictTokenState {
 const word = (value: number | bigint): string => value.toString(16).padStart(64, '0');
 const addressOf = (hex: string): bigint => BigInt(`0x${hex}`);
 
-/** The storage of a genesis contract. */
+/** Returns the storage of a genesis contract. */
 export function strictTokenStorage(state: StrictTokenState): Record<string, string> {
   const { settings = {}, balances = {}, blacklisted = [], allowances = [] } = state;
   const names = Object.keys(settings) as (keyof typeof SLOTS)[];
@@ -39,7 +39,7 @@ const at = (signature: string, label: string): string => {
   return `DUP1 0x${hash.slice(0, 8)} EQ @${label} JUMPI`;
 };
 
-/** Bytecode to deploy; the deployer (of a genesis contract: its origin) holds the whole supply. */
+/** Returns bytecode to deploy. The deployer (of a genesis contract: its origin) holds the whole supply. */
 export function strictTokenCode(): string {
   const getters = Object.entries(SLOTS);
   const runtime = assemble(`

@@ -4,17 +4,17 @@ import { assemble, deployable } from './assembler.js';
 
 export interface TokenRules {
   readonly symbol?: string;
-  /** Whether a transfer moves anything. */
+  /** False: a transfer moves nothing. */
   readonly moves?: boolean;
-  /** Whether a transfer makes an event. */
+  /** False: a transfer emits no event. */
   readonly emits?: boolean;
-  /** What a transfer keeps back; its event names what arrived. */
+  /** The share that a transfer keeps. Its event names the amount that arrived. */
   readonly feePercent?: number;
-  /** Whether its event names what was sent, whatever arrived. */
+  /** True: the event names the amount sent, regardless of the amount that arrived. */
   readonly logsSent?: boolean;
-  /** Whether a transfer fails after all of it was done and logged. */
+  /** True: a transfer fails after all of it was done and logged. */
   readonly fails?: boolean;
-  /** The word that `transfer` answers (1); main-net USDT answers 0. */
+  /** The word that `transfer` returns (1); main-net USDT returns 0. */
   readonly answers?: number;
 }
 
@@ -22,12 +22,12 @@ export const SUPPLY = 1_000_000_000_000_000;
 /** keccak256 of Transfer(address,address,uint256) */
 export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-/** Call data of transfer(address,uint256), for a `caller`. */
+/** Returns call data of transfer(address,uint256), for a `caller`. */
 export function transferData(to: string, amount: number): string {
   return `a9059cbb${addressWord(to)}${word(amount)}`;
 }
 
-/** Bytecode to deploy of a token with 6 decimals whose storage is balances by address. */
+/** Returns bytecode to deploy of a token with 6 decimals whose storage is balances by address. */
 export function tokenCode(rules: TokenRules = {}): string {
   const { symbol = 'USDT', moves = true, emits = true, feePercent = 0, logsSent = false, fails = false } = rules;
   const { answers = 1 } = rules;
