@@ -1,13 +1,13 @@
-/** The statement that takes an order: charges, reserves and records it, or leaves nothing (take_order). */
+/** Calls the database function `take_order`, which charges, reserves and records an order, or leaves nothing behind. */
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import { credits, energy, rateE8, sun } from '../domain/units.js';
 import type { Database } from '../store/database.js';
 import type { OrderTerms, Prepared, Purchase } from './purchase.js';
 
-/** What the database answers; a refusal may also be raised as an error. */
+/** The database's answer. A refusal may also be raised as an error. */
 export interface AcceptRow {
-  /** The code of the refusal; all else is absent then. */
+  /** The code of the refusal. All other members are then absent. */
   readonly refusal: string | null;
   readonly created: boolean;
   readonly order_id: bigint;
@@ -19,11 +19,14 @@ export interface AcceptRequest {
   readonly purchase: Purchase;
   readonly key: string;
   readonly prepared: Prepared;
-  /** How long it waits for each lock that others hold. */
+  /** How long the statement waits for each lock held by others, in ms. */
   readonly lockWaitMs: number;
 }
 
-/** Where nothing can be charged: what the columns of a row want that a refusal undoes in the same statement. */
+/**
+ * Placeholder terms of an order that cannot be priced. They satisfy the row's columns; the same statement undoes the
+ * row.
+ */
 const NO_TERMS: OrderTerms = {
   receiveAddress: '',
   energy: energy(1),
@@ -64,7 +67,7 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_metadata: ({ purchase: { labels } }) => (labels.metadata === undefined ? null : JSON.stringify(labels.metadata)),
 };
 
-/** Later by what the order has waited in this process: a quote that came in its time stays in time. */
+/** Returns the expiry plus the time that the order waited in this process: a quote sent in time stays valid. */
 function quoteExpiryNow({ expiresAtMs, askedMs }: NonNullable<OrderTerms['quote']>): Date {
   return new Date(expiresAtMs + Math.ceil(monotonicMs() - askedMs));
 }
@@ -77,10 +80,10 @@ const ACCEPT = {
   text: `SELECT refusal, created, order_id, order_created_at, same_request FROM take_order(${NAMED.join(', ')})`,
 };
 
-/** The longest one statement may hold a request: longer than its own limits, for a connection that went silent. */
+/** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 const STATEMENT_LIMIT_MS = 13_000;
 
-/** Runs the statement once. Throws what the database does, and DeadlineError when nothing comes back. */
+/** Runs the statement once. Throws the database's errors, and DeadlineError if no answer arrives in time. */
 export async function acceptOrder(database: Database, request: AcceptRequest): Promise<AcceptRow> {
   const { terms, refusal } = request.prepared;
   invariant(terms !== undefined || refusal !== undefined, 'what cannot be charged is refused');

@@ -1,7 +1,7 @@
 /**
- * Takes an order exactly once. The steps of `take`, each in the one before: wait for the first request of the key, replay
- * or price, in the project's turn create or replay, and ask the database until it is known which.
- * Postgres referees keys and quotes; an answer that was lost on the way is asked for again, never called a failure.
+ * Takes an order exactly once. Each step of `take` is nested in the one before: wait for the first request of the key,
+ * replay or price, create or replay in the project's turn, and query the database until the outcome is known. Keys and
+ * quotes are unique in Postgres. A lost answer is requested again, never reported as a failure.
  */
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
@@ -21,7 +21,7 @@ import { keyReused, refusalNamed } from './refusals.js';
 
 @Injectable()
 export class Acceptance {
-  /** Requests of this process whose key is being worked on; the same request again waits for the first. */
+  /** Requests in progress in this process, by project and key. The same request waits for the first one. */
   private readonly inFlight = new Map<string, { readonly hash: Buffer; readonly outcome: Promise<Accepted> }>();
 
   constructor(
@@ -37,8 +37,8 @@ export class Acceptance {
   ) {}
 
   /**
-   * Creates the order or replays the one its key already has. Every refusal leaves nothing behind. Of a 503 the
-   * outcome may be unknown: the same key finds it, and every error names the key.
+   * Creates the order, or replays the existing order of its key. A refusal leaves nothing behind. After a 503 the
+   * outcome may be unknown: a retry with the same key finds it, and every error contains the key.
    */
   async take(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
@@ -49,8 +49,8 @@ export class Acceptance {
   }
 
   /**
-   * The same request again, while this process works on the first, gets the order of the first as its replay. A refusal
-   * leaves nothing to replay, and may be of what is the first one's own: the key that pays, what it says of its quote.
+   * A repetition while this process handles the first request replays the first one's order. A refusal leaves nothing
+   * to replay, and may concern only the first request: its API key, or its statements about the quote.
    */
   private async waitForFirstOfKey(purchase: Purchase, key: string): Promise<Accepted> {
     if (!purchase.key.isGiven) return this.replayOrPrice(purchase, key);
@@ -61,7 +61,8 @@ export class Acceptance {
       return accepted === undefined ? this.replayOrPrice(purchase, key) : { row: accepted.row, isReplay: true };
     }
     const outcome = this.replayOrPrice(purchase, key);
-    // Another request of the key may be under way: the index lets this one wait for it and then compares.
+    // Another request of the key may be in progress. The unique index makes this one wait for it, and then compares
+    // them.
     if (first !== undefined) return outcome;
     this.inFlight.set(name, { hash: purchase.hash, outcome });
     try {
@@ -71,10 +72,10 @@ export class Acceptance {
     }
   }
 
-  /** A key that was seen lately is looked up before anything is judged; any other is priced, and waits for its turn. */
+  /** Finds the order of a recently seen key before any judgement. Any other request is priced and waits for its turn. */
   private async replayOrPrice(purchase: Purchase, key: string): Promise<Accepted> {
     const isSeen = purchase.key.isGiven && this.keys.seen(purchase.projectId, key);
-    // Both at once; pricing never rejects for a reason that a replay must not wait for.
+    // Run both concurrently. Pricing never rejects for a reason that should keep a replay waiting.
     const preparing = this.lookups.run(purchase.projectId, purchase.prepare).catch(asRefusal);
     preparing.catch(() => undefined);
     if (await isSeen) {
@@ -82,7 +83,7 @@ export class Acceptance {
       if (replay !== undefined) return replay;
     }
     const prepared = await preparing;
-    // Without a key of the caller's there is nothing to replay, and without a quote nothing that comes before.
+    // Without a key from the caller no replay is possible, and without a quote no other check takes precedence.
     if (prepared.refusal !== undefined && !purchase.key.isGiven && prepared.terms?.quote === undefined) {
       throw prepared.refusal;
     }
@@ -91,7 +92,7 @@ export class Acceptance {
     return this.turns.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
   }
 
-  /** The order of this key, if there is one; 422 when it was another request's. */
+  /** Returns the order of this key, if any. Throws 422 if a different request created it. */
   private async replayOf(purchase: Purchase, key: string): Promise<Accepted | undefined> {
     const row = await this.orders.find(purchase.projectId, key);
     if (row === undefined) return undefined;
@@ -99,7 +100,7 @@ export class Acceptance {
     return { row, isReplay: true };
   }
 
-  /** What the database made of it: a refusal, a new order, or the one that the key already has. */
+  /** Applies the database's answer: a refusal, a new order, or the existing order of the key. */
   private async createOrReplay(purchase: Purchase, key: string, prepared: Prepared): Promise<Accepted> {
     const { row: result, isRecovered } = await this.acceptUntilKnown(purchase, key, prepared);
     if (result.refusal !== null) {
@@ -120,8 +121,8 @@ export class Acceptance {
   }
 
   /**
-   * After the commit, best effort: the order's row itself is the work that a sweep finds. The log line leads from a
-   * request to its order; the worker's lines lead on to the transaction.
+   * Runs after the commit, best effort: a sweep finds the order's row anyway. The log line links the request to its
+   * order; the worker's lines link the order to its transactions.
    */
   private announce(purchase: Purchase, key: string, orderId: bigint): void {
     const {
@@ -131,7 +132,7 @@ export class Acceptance {
       isTest,
       key: { isGiven },
     } = purchase;
-    // A test order is no work of fulfilment.
+    // Fulfilment does not handle test orders.
     if (!isTest) this.wakeUps.wake(orderId);
     this.log.info({ orderId: orderId.toString(), projectId, requestId, kind }, 'order accepted');
     if (isGiven) this.keys.remember(projectId, key, orderId);
@@ -148,7 +149,7 @@ export class Acceptance {
   }
 }
 
-/** A new order as its row was written, without reading it again. */
+/** Returns a new order as its row was written, without reading it again. */
 function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, terms: OrderTerms): OrderRow {
   return {
     id: result.order_id,
@@ -179,13 +180,13 @@ function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, term
   };
 }
 
-/** What keeps an order from being priced is judged after a replay of it, as any refusal. */
+/** Turns a pricing error into a refusal, which is judged after a possible replay like any other. */
 function asRefusal(error: unknown): Prepared {
   if (error instanceof ApiError) return { terms: undefined, refusal: error };
   throw error;
 }
 
-/** What a refusal leaves: nothing. After anything else nobody knows the outcome, and it is thrown on. */
+/** Returns undefined for a refusal, which leaves nothing behind. Rethrows any other error: its outcome is unknown. */
 function unlessRefused(error: unknown): undefined {
   if (error instanceof ApiError && error.code !== 'SERVICE_UNAVAILABLE' && error.code !== 'INTERNAL_ERROR')
     return undefined;

@@ -1,4 +1,6 @@
-/** The terms of an order at the price of this moment, and what the pool must hold for one: shared by all who buy. */
+/**
+ * Computes the terms of an order at the current price, and the pool capacity it needs. Shared by all kinds of purchase.
+ */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { Config } from '../config/config.js';
@@ -14,19 +16,19 @@ import { chainAway, ReceiverCheck } from './receiver.js';
 
 export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
-/** What decides how much the pool must hold for a sale, and in how many parts. */
+/** The inputs that decide how much capacity a sale needs, and in how many legs. */
 export interface Sale {
   readonly energy: Energy;
   readonly durationSec: number;
   readonly priceSun: Sun;
 }
 
-/** What is bought, for whom; without an energy it is sized by the receiver. */
+/** The purchase and its receiver. Without `energy` the receiver's state determines the amount. */
 export interface DirectRequest {
   readonly receiveAddress: string;
   readonly energy: Energy | undefined;
   readonly durationSec: number;
-  /** For a test project; live when absent. */
+  /** True for a test project; live if absent. */
   readonly isTest?: boolean;
 }
 
@@ -39,7 +41,7 @@ export class DirectTerms {
     private readonly config: Config,
   ) {}
 
-  /** The price of this moment, and what is known against the order. */
+  /** Returns the current terms and any refusal known in advance. */
   async prepare({ receiveAddress, energy, durationSec, isTest = false }: DirectRequest): Promise<Prepared> {
     const wanted = { receiveAddress, durationSec, isTest, ...(energy !== undefined && { energy }) };
     const [priced, receiver] = await Promise.all([
@@ -57,8 +59,9 @@ export class DirectTerms {
   }
 
   /**
-   * What the pool must hold for this energy at the ratio of the moment, or why that is unknown. Our choice: the legs
-   * of a quoted order too by the fee of now, since its price is sealed but its transactions are paid for now.
+   * Returns the pool capacity needed for this energy at the current ratio, or the refusal if the ratio is unknown. Our
+   * choice: the number of legs of a quoted order also follows the current fee. Its price is sealed, but its
+   * transactions are paid for now.
    */
   capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
     try {
@@ -75,7 +78,7 @@ export class DirectTerms {
   }
 }
 
-/** A refusal is a result here, since a replay comes before it; anything else stays a fault. */
+/** Returns a refusal as a result, since a replay takes precedence over it. Rethrows any other error. */
 function asChainRefusal(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof ChainUnavailableError) return chainAway(error);

@@ -1,4 +1,4 @@
-/** The statement that extends a rental: charges and moves its end, or leaves nothing (extend_order). */
+/** Calls the database function `extend_order`, which charges and moves a rental's end, or leaves nothing behind. */
 import { withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import type { ApiError } from '../domain/errors.js';
@@ -8,11 +8,13 @@ import type { Database } from '../store/database.js';
 export interface ExtendRow {
   readonly created: boolean;
   readonly same_request: boolean;
-  /** The request that made the extension of this key. */
+  /** Id of the request that created the extension of this key. */
   readonly made_by: string | null;
 }
 
-/** What is charged, and the time of the chain's head that the rental's end is judged by; or what is known against it. */
+/**
+ * The terms with the time of the chain's head, which decides if the rental still runs; or the refusal known in advance.
+ */
 export type PreparedTime =
   { readonly terms: PricedTime & { readonly headAtMs: number } } | { readonly refusal: ApiError };
 
@@ -34,14 +36,13 @@ const termsOf = ({ prepared }: ExtendRequest) => ('terms' in prepared ? prepared
 
 const INTEGER_MAX = 2 ** 31 - 1;
 
-/** The function's arguments by name. */
 const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_project: ({ projectId }) => projectId,
   p_api_key: ({ apiKeyId }) => apiKeyId,
   p_key: ({ key }) => key,
   p_hash: ({ hash }) => hash,
   p_order: ({ orderId }) => orderId,
-  // What is longer than any rental is refused, and is no integer of Postgres.
+  // Postgres refuses durations longer than any rental, but its integer type cannot hold them: cap the value.
   p_duration: ({ durationSec }) => Math.min(durationSec, INTEGER_MAX),
   p_price: (request) => termsOf(request)?.priceSun ?? null,
   p_credits: (request) => termsOf(request)?.credits ?? null,
@@ -64,10 +65,10 @@ const EXTEND = {
   text: `SELECT created, same_request, made_by FROM extend_order(${NAMED.join(', ')})`,
 };
 
-/** The longest one statement may hold a request: longer than its own limits, for a connection that went silent. */
+/** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 const STATEMENT_LIMIT_MS = 13_000;
 
-/** Runs the statement once. Throws what the database does, and DeadlineError when nothing comes back. */
+/** Runs the statement once. Throws the database's errors, and DeadlineError if no answer arrives in time. */
 export async function extendOrder(database: Database, request: ExtendRequest): Promise<ExtendRow> {
   const statement = database.query<ExtendRow>(
     EXTEND,

@@ -1,4 +1,4 @@
-/** The path of extensions. No logic: reads the request, asks the service, sets the headers. */
+/** Routes of extensions (docs/interface.md §30). */
 import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Describe } from '../http/openapi/openapi.js';

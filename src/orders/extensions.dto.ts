@@ -1,4 +1,4 @@
-/** What an extension is asked for (docs/interface.md §30). */
+/** The request body of an extension (docs/interface.md §30). */
 import { IsDuration } from '../quotes/quote.dto.js';
 
 export class ExtensionRequest {

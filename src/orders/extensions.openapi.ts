@@ -1,4 +1,4 @@
-/** What the path of extensions takes and gives, for the documentation (docs/interface.md §30). */
+/** OpenAPI descriptions of the extension routes (docs/interface.md §30). */
 import { type Operation } from '../http/openapi/openapi.js';
 import { ExtensionRequest } from './extensions.dto.js';
 import { DELIVERED_EXAMPLE, ORDER_ANSWER, PURCHASE_PARAMETERS, REPLAYED } from './order.openapi.js';

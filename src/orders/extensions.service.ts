@@ -1,4 +1,7 @@
-/** Extends rentals that run, exactly once for each key: priced here, before any transaction, and taken by extend_order. */
+/**
+ * Extends running rentals, exactly once for each key. The price is computed here, before any transaction;
+ * `extend_order` applies it.
+ */
 import { Injectable } from '@nestjs/common';
 import { KeptReadings } from '../base/kept-readings.js';
 import { ChainUnavailableError } from '../chain/errors.js';
@@ -17,12 +20,15 @@ import { keyReused, refusalNamed } from './refusals.js';
 import { chainAway } from './receiver.js';
 import { requestHash } from './request-hash.js';
 
-/** A head serves all who extend for less than a block lasts: whoever asks without an end asks the nodes once a second. */
+/**
+ * Extensions share one head for less than a block's time, so that even unlimited requests cost the nodes one read a
+ * second.
+ */
 const HEAD_LIMITS = { keptMs: 1000, shownMs: 1000, keysMax: 1 };
 
 @Injectable()
 export class ExtensionsService {
-  /** The chain's time, ms. */
+  /** The chain's time in ms. */
   private readonly heads = new KeptReadings<number>(HEAD_LIMITS);
 
   constructor(
@@ -34,8 +40,8 @@ export class ExtensionsService {
   ) {}
 
   /**
-   * Moves the end of the project's rental `orderKey` by so many seconds, at the price of this moment. Throws ApiError
-   * NOT_FOUND, NOT_EXTENDABLE, and what a direct order throws but for its receiver; of those nothing stays behind.
+   * Moves the end of the project's rental `orderKey` by `durationSec`, at the current price. Throws ApiError NOT_FOUND,
+   * NOT_EXTENDABLE, and the errors of a direct order except those about its receiver. These leave nothing behind.
    */
   async extend(orderKey: string, durationSec: number, context: PurchaseContext): Promise<OrderAnswer> {
     const key = context.key.value;
@@ -77,14 +83,14 @@ export class ExtensionsService {
     }
   }
 
-  /** A refusal is a result here, since a replay comes before it. */
+  /** Returns a refusal as a result, since a replay takes precedence over it. */
   private async prepare(order: KeyedOrderRow, durationSec: number): Promise<PreparedTime> {
-    // What is no rental has no price either.
+    // Only rentals have a price for time.
     if (order.energy === null) return { refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
       if (!order.test) this.chain.pool.assertAgreed();
       const terms = this.quotes.priceTime(energy(order.energy), durationSec);
-      // The end of a played rental is the database's to judge.
+      // For a test rental the database judges the end.
       if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
       const headAtMs = await this.heads.get('', async () => (await this.chain.head()).timestampMs);
       return { terms: { ...terms, headAtMs } };

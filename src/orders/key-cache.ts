@@ -1,6 +1,6 @@
 /**
- * What Redis remembers of recent keys: that an order of this key exists, so that a replay reads it at once instead of
- * trying to take it again. Decides nothing: whatever Redis says, forgets or invents, the order is read from Postgres.
+ * Caches in Redis that a recent key has an order, so that a replay reads the order directly instead of trying to take
+ * it again. Decides nothing: even if Redis is wrong, the order is read from Postgres.
  */
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -9,12 +9,12 @@ import { Batched } from '../base/batch-loader.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
 
-/** Retries come soon; later ones find the order all the same, by one more statement. */
+/** Most retries arrive soon. Later ones also find the order, with one more statement. */
 const KEPT_SEC = 600;
 const READ_LIMIT_MS = 25;
-/** After a slow answer nobody waits for Redis for this long. */
+/** After a slow answer, requests skip Redis for this long. */
 const REST_MS = 1000;
-/** Of one turn of the event loop; one command to Redis costs more than the reads themselves. */
+/** Batches the reads of one event loop turn: a Redis command costs more than the reads themselves. */
 const READS = { atOnce: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
 
 @Injectable()
@@ -32,7 +32,7 @@ export class KeyCache {
     });
   }
 
-  /** Whether Redis thinks an order of this key exists; false within 25 ms when it cannot say. */
+  /** Returns true if Redis has an order of this key; false within 25 ms if it cannot say. */
   async seen(projectId: string, key: string): Promise<boolean> {
     if (!this.isAsked) return false;
     try {
@@ -43,7 +43,7 @@ export class KeyCache {
     }
   }
 
-  /** Remembers a committed order; best effort, never waited for. */
+  /** Caches a committed order. Best effort; the caller does not wait for it. */
   remember(projectId: string, key: string, orderId: bigint): void {
     if (!this.isAsked) return;
     this.redis.set(this.nameOf(projectId, key), orderId.toString(), 'EX', KEPT_SEC).catch(() => {
@@ -55,7 +55,7 @@ export class KeyCache {
     return this.redis.status === 'ready' && monotonicMs() >= this.restUntilMs;
   }
 
-  /** Hashed: a key is the caller's secret, and up to 255 characters long. */
+  /** Hashed, because a key is the caller's secret and up to 255 characters long. */
   private nameOf(projectId: string, key: string): string {
     return `${this.config.redis.prefix}:key:${hash('sha256', `${projectId}\n${key}`, 'base64url')}`;
   }

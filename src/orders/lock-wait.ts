@@ -1,12 +1,12 @@
 /**
- * How long an order waits for locks that others hold: a moment, and less once one was found to be kept, so that
- * orders behind it are answered instead of piling up.
+ * Limits how long an order waits for locks held by others. After a timeout the limit is shorter for a while, so that
+ * the orders behind it are answered instead of piling up.
  */
 import { monotonicMs } from '../base/clock.js';
 import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
 
 const SHORT_WAIT_MS = 250;
-/** How long waits stay short after one that was in vain. */
+/** How long waits stay short after a timeout. */
 const SHORT_FOR_MS = 5000;
 
 export class LockWait {
@@ -16,7 +16,7 @@ export class LockWait {
     return monotonicMs() < this.shortUntilMs ? SHORT_WAIT_MS : LOCK_WAIT_MS;
   }
 
-  /** A lock was not had in time. */
+  /** Records that a lock was not granted in time. */
   failed(): void {
     this.shortUntilMs = monotonicMs() + SHORT_FOR_MS;
   }

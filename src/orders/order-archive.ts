@@ -1,6 +1,6 @@
 /**
- * Moves orders that are long over to the archive, a little at a time, so that what is asked of open ones costs the same
- * however many there have been. What may go there, and that nothing is lost on the way, is the database's to judge
+ * Moves orders that ended long ago to the archive in small batches, so that queries over open orders cost the same at
+ * any total number of orders. The database decides which orders may move, and guards against loss on the way
  * (store/functions/archive-functions.ts).
  */
 import { confirmedNow } from '../store/confirmed-clock.js';
@@ -11,20 +11,22 @@ const ARCHIVE = {
   text: `SELECT archived, checked_to FROM archive_orders($1, $4::timestamptz - $2 * interval '1 day', $3)`,
 };
 
-/** What one step came to. */
+/** The result of one step. */
 export interface ArchiveStep {
   readonly archived: number;
-  /** Whether there are older orders that were not checked yet. */
+  /** True if older orders are still unchecked. */
   readonly isMore: boolean;
 }
 
 export class OrderArchive {
-  /** The order up to which all were checked in this round; those that could not go yet are checked in the next. */
+  /** The last order checked in this round. Orders that could not move yet are checked again in the next round. */
   private after = 0n;
 
   constructor(private readonly database: Database) {}
 
-  /** Checks the next `ordersMax` orders that began more than `days` ago. Another worker may be at it: then none is. */
+  /**
+   * Checks the next `ordersMax` orders that began more than `days` ago. Archives none while another worker archives.
+   */
   async step(days: number, ordersMax: number): Promise<ArchiveStep> {
     const now = await confirmedNow(this.database);
     if (now === undefined) return { archived: 0, isMore: false };

@@ -1,4 +1,3 @@
-/** Wires the history of orders, for operators. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';

@@ -1,4 +1,6 @@
-/** Everything recorded of one order, read in one piece: the row, its legs, transactions, sends, moves and credits. */
+/**
+ * Reads the complete record of one order for the operator: its row, legs, transactions, broadcasts, events and credits.
+ */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, MoreThanOrEqual, Repository } from 'typeorm';
@@ -21,7 +23,7 @@ export interface OrderFilter {
   readonly status?: OrderStatus | undefined;
   readonly receiver?: string | undefined;
   readonly reference?: string | undefined;
-  /** Moments of `momentOf`: from the first on, before the second. */
+  /** Times as `momentOf` returns them: `from` inclusive, `to` exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly isDue?: boolean | undefined;
@@ -29,7 +31,7 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
-/** What is read of an event: its payload is for the project alone. */
+/** The columns read of an event. Its payload is for the project alone. */
 const OF_MOMENT = { id: true, type: true, fromStatus: true, toStatus: true, at: true, chainAt: true } as const;
 export type OrderMoment = Pick<Event, keyof typeof OF_MOMENT>;
 
@@ -41,17 +43,17 @@ export interface OrderDetails {
   readonly events: readonly OrderMoment[];
   readonly extensions: readonly OrderExtension[];
   readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
-  /** What the receiver had used when reclaims beside this rental, or its own ones, were built. */
+  /** The receiver's used energy when reclaims of this rental, or of rentals beside it, were built. */
   readonly usage: readonly ReclaimUsage[];
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
-  /** The database's clock at the read: what `next_run_at` and leases are judged by. */
+  /** The database's clock at the read, to compare `next_run_at` and leases with. */
   readonly readAt: Date;
 }
 
-/** Of an order beside which many others ended, the first ones are enough. */
+/** For an order with many ended rentals beside it, the first ones suffice. */
 const USAGE_MAX = 100;
-/** Of an order that was sent again and again, the newest sends are enough. */
+/** For an order that was sent many times, the newest sends suffice. */
 const BROADCASTS_MAX = 200;
 
 @Injectable()
@@ -69,7 +71,10 @@ export class OrderHistory {
     private readonly database: Database,
   ) {}
 
-  /** Newest first: of one project by time, as its own lists are, of all by number. Throws OperatorError. */
+  /**
+   * Lists orders, newest first: of one project by time, like the project's own lists; of all projects by id. Throws
+   * OperatorError.
+   */
   async list(filter: OrderFilter): Promise<Order[]> {
     const { projectId: project, status, receiver, reference, from, to } = filter;
     if (project === undefined && [receiver, reference, from, to].some((each) => each !== undefined)) {
@@ -90,12 +95,12 @@ export class OrderHistory {
     return query.getMany();
   }
 
-  /** Finds an order by its number, or by its key within a project. Throws OperatorError. */
+  /** Returns an order by its id, or by its key within a project. Throws OperatorError. */
   async find(idOrKey: string, projectId: string | undefined): Promise<Order> {
     const id = /^\d{1,18}$/.test(idOrKey) ? BigInt(idOrKey) : undefined;
     const byNumber = async () =>
       id === undefined ? null : this.orders.findOneBy({ id, ...(projectId && { projectId }) });
-    // Of a named project the key comes first: a key may be a number, too.
+    // With a project given, the key takes precedence: a key may also be a number.
     const found =
       projectId === undefined
         ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
@@ -134,7 +139,7 @@ export class OrderHistory {
     };
   }
 
-  /** Its own reclaims, and where it was topped up for others' those of its receiver. */
+  /** Returns the order's own reclaims and, if it was topped up for others, those of its receiver. */
   private async usageBeside(order: Order, legs: readonly Leg[]): Promise<ReclaimUsage[]> {
     const isToppedUp = legs.some(({ topUpCause }) => topUpCause === 'usage');
     return this.usage.find({
@@ -146,7 +151,7 @@ export class OrderHistory {
     });
   }
 
-  /** Makes an unfinished order due now, for the next sweep. Changes nothing else: what happens then is the worker's. */
+  /** Makes an unfinished order due now, for the next sweep. Changes nothing else; the worker decides the next step. */
   async requeue(order: Order, act: Author): Promise<Date> {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<{ next_run_at: Date }>(
@@ -160,7 +165,7 @@ export class OrderHistory {
         const why = order.isTest ? 'of a test project, and played by itself' : 'finished: nothing is left to do';
         throw new OperatorError(`Order ${order.id.toString()} is ${why}.`);
       }
-      // Reclaims that failed again and again are tried ever more rarely: begins to count anew.
+      // Repeatedly failed reclaims are retried ever less often. This resets their count.
       await tx.query(
         `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')
             AND EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = leg.id AND t.purpose = 'reclaim')`,

@@ -1,6 +1,6 @@
 /**
- * What a project labels an order with: a reference to list it by, and metadata. Neither is a part of what makes two requests
- * the same, and nothing here decides by them (docs/interface.md §9).
+ * The labels of an order: a reference to list it by, and metadata. They are not part of the request hash, and no
+ * decision depends on them (docs/interface.md §9).
  */
 import { ApiError } from '../domain/errors.js';
 import { IsText, IsTextRecord, textFault } from '../http/body/member-rules.js';
@@ -11,7 +11,7 @@ export type OrderMetadata = Readonly<Record<string, string>>;
 
 export interface OrderLabels {
   readonly reference: string | undefined;
-  /** Undefined without an entry. */
+  /** Undefined if there are no entries. */
   readonly metadata: OrderMetadata | undefined;
 }
 
@@ -22,9 +22,9 @@ const ENTRIES_MAX = 20;
 const NAME_MAX = 40;
 const VALUE_MAX = 200;
 
-/** Letters, marks, digits, punctuation and symbols of any script, with spaces only between them: what can be seen. */
+/** Visible text: letters, marks, digits, punctuation and symbols of any script, with spaces only between them. */
 const PRINTABLE = '^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}]+(?: +[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}]+)*$';
-/** No control characters, no ends of lines, and nothing that turns the direction of the text around it. */
+/** No control characters, no line ends, and no characters that change the direction of surrounding text. */
 const WITHOUT_CONTROLS = '^[^\\p{Cc}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]*$';
 
 const matching = (pattern: string, fault: string) => {
@@ -35,7 +35,7 @@ const IS_PRINTABLE = matching(PRINTABLE, 'must be of printable characters, with 
 
 const REFERENCE = { maxLength: REFERENCE_MAX, ...IS_PRINTABLE };
 
-/** A reference that is listed by. */
+/** The query parameter that filters a list by reference. */
 export const REFERENCE_PARAMETER = {
   name: 'isReference',
   faultOf: (value: unknown) => textFault(value, REFERENCE),
@@ -75,8 +75,8 @@ export interface Labelled {
 }
 
 /**
- * The labels of a request. Throws HMAC_REQUIRED for metadata in one that is signed by MD5. Our choice: MD5 signs a canonical
- * form, which libraries write differently most of all where objects lie in objects; HMAC signs the bytes.
+ * Returns the labels of a request. Throws HMAC_REQUIRED for metadata in a request signed by MD5. Our choice: MD5 signs
+ * a canonical form, which libraries write differently, most of all for nested objects; HMAC signs the bytes.
  */
 export function labelsOf({ nonce }: Caller, { reference, metadata }: Labelled): OrderLabels {
   if (metadata !== undefined && nonce === undefined) {

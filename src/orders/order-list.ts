@@ -1,4 +1,4 @@
-/** The orders of one project, newest first, page by page; what a page costs depends on its length alone. */
+/** Lists the orders of one project, newest first, page by page. The cost of a page depends on its length alone. */
 import { Injectable } from '@nestjs/common';
 import { cursorAt, idIn, unknownCursor } from '../domain/cursor.js';
 import { invalidField } from '../domain/errors.js';
@@ -13,7 +13,7 @@ export interface OrderListFilter {
   readonly reference?: string | undefined;
   readonly receive_address?: string | undefined;
   readonly status?: OrderStatus | undefined;
-  /** UTC days or times of `momentOf`: from the first on, before the second. */
+  /** UTC days or times as `momentOf` reads them: `from` inclusive, `to` exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
@@ -23,7 +23,7 @@ export interface OrderPage {
   readonly next_cursor?: string;
 }
 
-/** Which orders: a project's, between two moments, by one member of the filter. */
+/** The orders to read: those of a project between two moments, by one member of the filter. */
 interface Wanted {
   readonly projectId: string;
   readonly filter: OrderListFilter;
@@ -32,7 +32,10 @@ interface Wanted {
   readonly limit: number;
 }
 
-/** Which list is read where several members are named: the one that is likely the shortest. What else is named is sifted. */
+/**
+ * If the filter has several members, the index of the likely shortest list is read, and the rows are filtered by the
+ * others.
+ */
 const LISTED_BY = ['reference', 'receive_address', 'status'] as const;
 
 @Injectable()
@@ -43,9 +46,10 @@ export class OrderList {
   ) {}
 
   /**
-   * The newest that the filter names, after the page that `cursor` ended, by whatever filter. Of a filter of several members
-   * a page has what is found in as many orders as it may have, and may be short of them or empty before the last one: a page
-   * never reads more. Throws 400 INVALID_REQUEST for another cursor, and for a `from` that is not before `to`.
+   * Returns the newest orders that match the filter, after the page that `cursor` ended, by any filter. With several
+   * members a page holds the matches among as many orders as its limit. So it may be short or empty before the last
+   * page: a page never reads more. Throws 400 INVALID_REQUEST for an unknown cursor, or for a `from` that is not before
+   * `to`.
    */
   async page(
     projectId: string,

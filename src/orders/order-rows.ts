@@ -1,4 +1,7 @@
-/** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
+/**
+ * SELECT statements of orders: one each, legs and transactions included. All are named, so each connection plans them
+ * once.
+ */
 import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
@@ -7,7 +10,7 @@ import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import type { OrderMetadata } from './order-labels.js';
 
-/** One delegation (or the one action of an activation) as the database's JSON has it. */
+/** One delegation, or the one action of an activation, as the database's JSON contains it. */
 export interface LegRow {
   readonly owner: string;
   readonly txid: string;
@@ -19,14 +22,14 @@ export interface LegRow {
   readonly ended_early_by: string | null;
 }
 
-/** What was given back for an order that was not what was sold. */
+/** Credits returned for an order that differed from the sold terms. */
 export interface CompensationRow {
   readonly credits: number;
   readonly at: string;
   readonly reason: string;
 }
 
-/** Time that was bought while the rental ran. */
+/** Time bought while the rental ran. */
 export interface ExtensionRow {
   readonly key: string;
   readonly duration_sec: number;
@@ -62,22 +65,22 @@ export interface OrderRow {
   readonly extensions: readonly ExtensionRow[] | null;
 }
 
-/** A row found by its key, with what a replay compares. */
+/** A row found by its key, with the columns that a replay compares. */
 export interface KeyedOrderRow extends OrderRow {
   readonly request_hash: Buffer;
   readonly request_id: string | null;
 }
 
 /**
- * Legs whose transaction may be on its way or is in a block. A reserved order has none, and most reads right after
- * an order meet that status, so they skip the look.
+ * Legs whose transaction may be on its way or in a block. A reserved order has none, and most reads directly after an
+ * order find that status, so they skip the look-up.
  */
 const legsIn = (kept: Kept): string => `CASE WHEN o.status <> 'reserved' THEN ${legsOf('o', kept)} END AS legs`;
 
-/** Few orders have any; the partial index says so at once. A new order has none. */
+/** Few orders have compensations, so the partial index answers quickly. A new order has none. */
 const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${compensationsOf('o')} END AS compensations`;
 
-/** The row counts them, so that others cost no look. */
+/** The row counts its extensions, so that orders without any cost no look-up. */
 const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS extensions`;
 
 const columnsIn = (
@@ -91,8 +94,8 @@ const ARCHIVED_COLUMNS = columnsIn('archived_');
 const COLUMNS = columnsIn('');
 
 /**
- * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
- * of sizes.
+ * $1 projects, $2 keys, of the same length. Uses index orders_key. `LIMIT` keeps each an index look-up regardless of
+ * the planner's size estimates.
  */
 const FIND_BY_KEYS: Statement = {
   name: 'orders-by-key',
@@ -103,7 +106,7 @@ const FIND_BY_KEYS: Statement = {
               WHERE o.project_id = wanted.project_id AND o.key = wanted.key LIMIT 1) found`,
 };
 
-/** The same of an order that is long over: its key says which range of the archive it lies in. */
+/** The same for an archived order. Its key gives the id, and the id gives the range of the archive. */
 const FIND_ARCHIVED_BY_KEYS: Statement = {
   name: 'archived-orders-by-key',
   text: `SELECT wanted.place::int, found.*
@@ -116,7 +119,7 @@ const FIND_ARCHIVED_BY_KEYS: Statement = {
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** Orders by their keys, for polls and replays. */
+/** Finds orders by their keys, in batches, for polls and replays. */
 @Injectable()
 export class OrdersByKey {
   private readonly open: Batched<KeyedOrderRow>;
@@ -127,18 +130,18 @@ export class OrdersByKey {
     this.archived = rowsByKey(database, FIND_ARCHIVED_BY_KEYS);
   }
 
-  /** The project's order of this key; undefined when there is none or it is another project's. */
+  /** Returns the project's order of this key; undefined if none exists or another project has it. */
   async find(projectId: string, key: string): Promise<KeyedOrderRow | undefined> {
-    // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
+    // Skip text that cannot be a key: Postgres rejects some of it (U+0000) as invalid text.
     if (!KEY.test(key)) return undefined;
     return (await this.open.find(projectId, key)) ?? this.archived.find(projectId, key);
   }
 }
 
 /**
- * $1 project, $2 and $3 the time and the id to be before, $4 the time from which on, $5 limit, and for all but the first list
- * $6 what it is by: one range of one index, read backwards. No condition may be null or stand behind an OR: in a generic
- * plan it would be a filter, and a late page would read all pages before it.
+ * $1 project; $2 and $3 the time and id to read before; $4 the earliest time; $5 limit; and $6, except in the first
+ * list, the filter's value. Reads one range of one index backwards. No condition may be null or behind an OR: in a
+ * generic plan it would become a filter, and a late page would read all pages before it.
  */
 const LISTED = `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1`;
 const PAGE = `AND (o.created_at, o.id) < ($2::timestamptz, $3::bigint) AND o.created_at >= $4::timestamptz
@@ -155,14 +158,17 @@ export const ORDER_LISTS = {
   reference: { name: 'order-list-reference', text: `${LISTED} AND o.reference = $6 ${PAGE}` },
 } as const;
 
-/** $1 the order that a page ended with, $2 its project, $3 the time that the list ends at: which of the two comes first. */
+/**
+ * $1 the last order of a page, $2 its project, $3 the end of the list's time range. Returns the earlier of the two
+ * places.
+ */
 export const FIND_PLACE: Statement = {
   name: 'order-list-place',
   text: `SELECT least(created_at, $3::timestamptz)::text AS at, CASE WHEN created_at < $3::timestamptz THEN id ELSE 0 END AS id
            FROM orders WHERE id = $1 AND project_id = $2`,
 };
 
-/** $1 ids. Which of them have come to what a waiting caller waits for. */
+/** $1 ids. Returns those that have reached a state that `Prefer: wait` waits for. */
 export const FIND_ARRIVED: Statement = {
   name: 'orders-arrived',
   text: `SELECT id FROM open_orders WHERE id = ANY($1::bigint[]) AND status IN ('delivered', 'refunded')`,

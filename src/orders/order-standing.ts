@@ -1,8 +1,7 @@
-/** Where an order stands and what happens next, in a sentence for the operator. Pure. */
 import { timeText } from '../domain/text.js';
 import type { OrderDetails } from './order-history.js';
 
-/** Where the order stands and what happens next. */
+/** Returns the order's current state and its next step, as a sentence for the operator. Pure. */
 export function standing(details: OrderDetails): string {
   const { order, transactions } = details;
   if (order.isTest) return 'An order of a test project: it is played, by its receiver, and nothing of it is on chain.';

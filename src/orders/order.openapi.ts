@@ -1,4 +1,4 @@
-/** What the paths of orders take and give, for the documentation (docs/interface.md §9, §12). */
+/** OpenAPI descriptions of the order routes (docs/interface.md §9, §12). */
 import {
   addressSchema,
   always,
@@ -54,7 +54,7 @@ const EXTENSION = answerSchema<Extension>({
   at: always(timeSchema('When it was charged, by the clock of the service.')),
 });
 
-/** Every member of an order; other forms of one describe their members by these. */
+/** The schema of every member of an order. Other representations of an order reuse them. */
 export const ORDER_MEMBERS = {
   id: always(integerSchema('The number of the order.', 4711)),
   key: always(
@@ -128,7 +128,7 @@ export const ORDER_MEMBERS = {
 } satisfies Members<OrderBody>;
 export const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
 
-/** An order as it is shown: `satisfies`, so that what it has is known to who makes others of it. */
+/** An example order. `satisfies` keeps its exact type, so that derived examples know its members. */
 export const RENTAL = {
   id: 4711,
   key: 'payout-2026-11-20-17',
@@ -197,7 +197,7 @@ export const REPLAYED = {
   'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
 };
 
-/** The two answers of a purchase, the first and every replay. */
+/** Returns the two answers of a purchase, for the first request and for replays. */
 export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answers'] {
   const order = { schemaName: 'Order', schema: ORDER_ANSWER };
   return {

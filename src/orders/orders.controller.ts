@@ -1,4 +1,4 @@
-/** The paths of orders. No logic: reads the request, asks the service, sets status and headers. */
+/** Routes of orders (docs/interface.md §9, §12). */
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApiError } from '../domain/errors.js';
@@ -42,7 +42,7 @@ export class OrdersController {
     return this.orderList.page(project.id, filter, toJsonInteger(BigInt(limit ?? LIMIT_DEFAULT)), cursor);
   }
 
-  /** The key arrives percent-decoded by the router; a plus is a plus. */
+  /** The router percent-decodes the key; a plus remains a plus. */
   @Get(':key')
   @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeOrderRead)

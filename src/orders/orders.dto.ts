@@ -1,4 +1,4 @@
-/** An order's request and its record (docs/interface.md §9, §12). snake_case is for DTOs and SQL alone. */
+/** Request and response bodies of orders (docs/interface.md §9, §12). Only DTOs and SQL use snake_case. */
 import { IsText, IsTronAddress, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery, timeParameter } from '../http/body/page-query.js';
 import type { Entries } from '../http/body/plain-values.js';
@@ -13,7 +13,7 @@ import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-ro
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 import type { RequestTerms } from './request-hash.js';
 
-/** What is bought. */
+/** The purchase itself, without labels. */
 export class UnlabelledOrderRequest {
   @Optional()
   @IsTronAddress('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.')
@@ -36,11 +36,11 @@ export class UnlabelledOrderRequest {
 
 export interface RequestedOrder {
   readonly terms: Extract<RequestTerms, { kind: 'quoted' | 'direct' }>;
-  /** What of it the caller named: a quote may differ from a default. */
+  /** The members that the caller sent: a quote may differ from the defaults of the others. */
   readonly named: UnlabelledOrderRequest;
 }
 
-/** Throws 400 for what names neither a quote nor an address. */
+/** Returns the requested terms. Throws 400 if the request has neither a quote nor an address. */
 export function requestedOrder(request: UnlabelledOrderRequest): RequestedOrder {
   const { quote_ref: ref, receive_address: receiveAddress, energy: amount, duration_sec: durationSec } = request;
   if (ref !== undefined) return { terms: { kind: 'quoted', ref }, named: request };
@@ -116,7 +116,7 @@ export interface Extension {
   readonly at: string;
 }
 
-/** An order as it is answered: what does not apply is absent, never null. */
+/** An order as the API returns it. Members that do not apply are absent, never null. */
 export interface OrderBody {
   readonly id: number;
   readonly key: string;
@@ -150,7 +150,7 @@ export interface OrderBody {
   readonly test?: true;
 }
 
-/** What a failed order says when nothing more exact was recorded; codes as in the family of this interface. */
+/** Default error of a failed order without a more exact record. The codes are those of this family of interfaces. */
 const FAULTS: Readonly<Partial<Record<OrderStatus, { readonly code: string; readonly error: string }>>> = {
   refunded: { code: 'SUPPLIER_REFUSED', error: 'The order could not be delivered; its charge is back.' },
   unresolved: {
@@ -159,7 +159,9 @@ const FAULTS: Readonly<Partial<Record<OrderStatus, { readonly code: string; read
   },
 };
 
-/** The body of an order, member by member: a mapper of classes would cost more than the read. */
+/**
+ * Returns the response body of an order. Written out member by member: a class mapper would cost more than the read.
+ */
 export function orderBody(row: OrderRow): OrderBody {
   const fault = FAULTS[row.status];
   const isDelivered = row.status === 'delivered';

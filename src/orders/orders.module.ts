@@ -1,4 +1,3 @@
-/** Wires orders. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';

@@ -1,4 +1,4 @@
-/** Buys and finds orders: terms are fixed here, before any transaction; acceptance.ts takes them exactly once. */
+/** Buys and finds orders. Fixes an order's terms before any transaction; acceptance.ts takes the order exactly once. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
@@ -15,7 +15,7 @@ import { ReceiverCheck } from './receiver.js';
 import { requestHash } from './request-hash.js';
 import { OrderWaits } from './waits.js';
 
-/** An order to answer with, and whether it was there before. */
+/** An order to answer with. `isReplay`: an earlier request created it. */
 export interface OrderAnswer {
   readonly body: OrderBody;
   readonly isReplay: boolean;
@@ -33,8 +33,8 @@ export class OrdersService {
   ) {}
 
   /**
-   * Buys energy, at a quote's price or at the price of this moment. Throws ApiError with any code of the interface
-   * from 400 to 503; of those from 402 on nothing stays behind.
+   * Buys energy at a quote's price or at the current price. Throws ApiError with any code of the interface from 400 to
+   * 503. Those from 402 on leave nothing behind.
    */
   async create({ terms, named }: RequestedOrder, context: OrderContext): Promise<OrderAnswer> {
     const askedMs = monotonicMs();
@@ -55,29 +55,32 @@ export class OrdersService {
     return this.answer(accepted, context);
   }
 
-  /** Holds the answer as long as the caller wants and the order is not final, then shows the order as it is. */
+  /** Holds the answer while the caller wants to wait and the order is not final, then returns the current order. */
   async answer(accepted: Accepted, context: PurchaseContext): Promise<OrderAnswer> {
     const { row, isReplay } = accepted;
     return this.hold({ body: orderBody(row), isReplay }, context.project.id, context.waitSec);
   }
 
-  /** The answer itself, or after at most `waitSec` the order as it is by then. Holds no connection meanwhile. */
+  /** Returns the answer, or after at most `waitSec` the current order. Holds no database connection meanwhile. */
   async hold(answer: OrderAnswer, projectId: string, waitSec: number): Promise<OrderAnswer> {
     const { body, isReplay } = answer;
     if (waitSec <= 0 || !isPending(body.status)) return answer;
     await this.waits.until(projectId, BigInt(body.id), waitSec);
-    // The order is taken: if it cannot be read again just now, the answer is what is known of it.
+    // The order is taken. If it cannot be read again, answer with its known state.
     const latest = await this.find(projectId, body.key).catch(() => undefined);
     return { body: latest ?? body, isReplay };
   }
 
-  /** The project's order of this key; undefined when there is none or it is another project's. */
+  /** Returns the project's order of this key; undefined if none exists or another project has it. */
   async find(projectId: string, key: string): Promise<OrderBody | undefined> {
     const row = await this.orders.find(projectId, key);
     return row === undefined ? undefined : orderBody(row);
   }
 
-  /** In the order of docs/interface.md §9: token (404) → used → expired → mismatch → receiver → capacity → credits. */
+  /**
+   * Judges in the order of docs/interface.md §9: token (404) → used → expired → mismatch → receiver → capacity →
+   * credits.
+   */
   private async prepareQuoted(
     { ref, askedMs }: { readonly ref: string; readonly askedMs: number },
     named: UnlabelledOrderRequest,
@@ -97,7 +100,7 @@ export class OrdersService {
     return {
       terms: {
         ...{ receiveAddress, energy: quote.energy, durationSec, priceSun, credits, rate },
-        // With a refusal the amount is never taken; the quote's own terms still let it be judged in order.
+        // The amount is never reserved after a refusal. The quote's own terms keep the order of judgement.
         ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n } : sized),
         quote: { id: quote.id, expiresAtMs: quote.expiresAtMs, askedMs },
       },
@@ -114,7 +117,7 @@ export class OrdersService {
   }
 }
 
-/** Only what the caller named is compared; a default is not named (docs/interface.md §9). */
+/** Compares only members that the caller sent, not defaults (docs/interface.md §9). */
 function mismatchOf(
   request: UnlabelledOrderRequest,
   quote: { readonly receiveAddress: string; readonly energy: Energy; readonly durationSec: number },

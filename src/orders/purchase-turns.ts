@@ -1,6 +1,6 @@
 /**
- * What orders and extensions share on their way into the database: the turns of projects, patience for locks, a statement
- * that is run until its outcome is known, and the count of what became of them.
+ * The steps that orders and extensions share before the database: the projects' turns, lock waits, a statement that is
+ * repeated until its outcome is known, and the count of outcomes.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -23,22 +23,22 @@ import { LockWait } from './lock-wait.js';
 
 /** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
 export const WAIT_MS = 10_000;
-/** How long a lost answer is read again before the caller is asked to. */
+/** How long a statement with a lost answer is repeated before the caller must retry. */
 const RECOVERY_MS = 8000;
 const RECOVERY_STEP_MS = 50;
 const RECOVERY_STEP_MS_MAX = 500;
-/** Connections that purchases never take, for reads and balances. */
+/** Connections that purchases never use, for reads and balances. */
 const CONNECTIONS_KEPT_FREE = 2;
-/** More would only queue on the project's balance row, holding connections. */
+/** More would only queue on the project's balance row while holding connections. */
 const PER_PROJECT_MAX = 8;
 const WAITING_MAX = 20_000;
 const WAITING_PER_PROJECT = 10_000;
-/** Times that a statement is run of which the database says that it may be run again. */
+/** Attempts of a statement whose error Postgres calls retryable. */
 const RETRIES_MAX = 3;
 
 export interface Known<T> {
   readonly row: T;
-  /** Whether an answer was lost on the way, so that what was found may be what this request made. */
+  /** True if an answer was lost, so that the row found may be the one this request created. */
   readonly isRecovered: boolean;
 }
 
@@ -71,7 +71,10 @@ export class PurchaseTurns {
     return this.queue.run(projectId, work);
   }
 
-  /** Counts what becomes of a purchase, unless it is a test; what it throws is a refusal that names the key where the outcome is unknown. */
+  /**
+   * Counts the outcome of a purchase, except for tests. Converts errors to refusals, which contain the key where the
+   * outcome is unknown.
+   */
   async counted<T extends { readonly isReplay: boolean }>(
     { kind, isTest }: { readonly kind: OrderKind | 'extension'; readonly isTest: boolean },
     key: string,
@@ -89,8 +92,9 @@ export class PurchaseTurns {
   }
 
   /**
-   * Runs a statement until its outcome is known. When the connection breaks, the commit may or may not have happened;
-   * the same call shows it, because it finds what it made by its key or makes it now. Refusals of the database pass.
+   * Runs a statement until its outcome is known. After a broken connection the commit may or may not have happened.
+   * Repeating the statement resolves this: it finds the result by its key, or creates it now. Rethrows refusals of the
+   * database.
    */
   async untilKnown<T>(run: (lockWaitMs: number) => Promise<T>): Promise<Known<T>> {
     const deadlineMs = monotonicMs() + RECOVERY_MS;
@@ -111,7 +115,7 @@ export class PurchaseTurns {
   }
 }
 
-/** What the caller learns of a failure. While its outcome may be unknown, the key to ask with is among it. */
+/** Returns the refusal for an error. While the outcome may be unknown, it contains the key to retry with. */
 function asRefusal(error: unknown, key: string): ApiError {
   if (error instanceof ApiError) {
     if (error.code !== 'SERVICE_UNAVAILABLE') return error;

@@ -1,4 +1,4 @@
-/** A purchase on its way to an order: who asks for what under which key, its terms once priced, and what came of it. */
+/** The data of a purchase: its caller, key and request, its terms once priced, and its outcome. */
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../domain/errors.js';
 import type { OrderKind } from '../domain/order-state.js';
@@ -9,7 +9,7 @@ import type { Caller, ProjectRecord } from '../http/pipeline/request-context.js'
 import { labelsOf, type Labelled, type OrderLabels } from './order-labels.js';
 import type { OrderRow } from './order-rows.js';
 
-/** What will be charged and delivered, priced before any transaction. */
+/** The amounts to charge and deliver, priced before any transaction. */
 export interface OrderTerms {
   readonly receiveAddress: string;
   readonly energy: Energy | undefined;
@@ -17,39 +17,42 @@ export interface OrderTerms {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
-  /** What is taken of the pool's capacity: sun to delegate, or to spend for an activation. */
+  /** Pool capacity to reserve, in sun: to delegate, or to spend on an activation. */
   readonly amountSun: Sun;
   /** Sun worth one energy, for each further leg. */
   readonly legSlackSun: Sun;
-  /** Over how many wallets the order may be spread: each leg costs two transactions. */
+  /** Maximum number of wallets to spread the order over. Each leg costs two transactions. */
   readonly legsMax: bigint;
-  /** `askedMs`: when the order was begun, by the monotonic clock; what it waits from then on is not the caller's delay. */
+  /** `askedMs`: start of the order by the monotonic clock. Waiting after it is not the caller's delay. */
   readonly quote?: { readonly id: string; readonly expiresAtMs: number; readonly askedMs: number };
 }
 
-/** The outcome of pricing. A refusal waits until replay, used and expired quote are judged (docs/interface.md §9). */
+/**
+ * The result of pricing. Replays, used quotes and expired quotes are judged before a refusal here (docs/interface.md
+ * §9).
+ */
 export interface Prepared {
-  /** Absent when the refusal left nothing to charge. */
+  /** Absent if the refusal left nothing to charge. */
   readonly terms: OrderTerms | undefined;
   readonly refusal: ApiError | undefined;
 }
 
-/** A purchase as a controller hands it over. */
+/** A purchase as the controller passes it on. */
 export interface PurchaseContext {
   readonly project: ProjectRecord;
   readonly apiKeyId: string;
   readonly key: PurchaseKey;
   readonly requestId: string;
-  /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
+  /** Seconds to hold the answer (`Prefer: wait`); 0 for none. */
   readonly waitSec: number;
 }
 
-/** One that makes an order. */
+/** The context of a purchase that creates an order. */
 export interface OrderContext extends PurchaseContext {
   readonly labels: OrderLabels;
 }
 
-/** Who buys, under which key, and how long the answer may be held. The answer carries the key from here on. */
+/** Returns the caller, its key and the time to hold the answer. Also sets the key's header on the answer. */
 export function purchaseContextOf(caller: Caller, request: Labelled, response: ServerResponse): OrderContext {
   const key = takePurchaseKey(caller, response);
   const { project, keyId: apiKeyId, requestId } = caller;
@@ -58,15 +61,15 @@ export function purchaseContextOf(caller: Caller, request: Labelled, response: S
 
 export interface Purchase {
   readonly projectId: string;
-  /** Played, and counted nowhere. */
+  /** Test purchases are played, and not counted. */
   readonly isTest: boolean;
-  /** The API key that signed for it, whose cap it counts against. */
+  /** The API key that signed the request. Its cap applies. */
   readonly apiKeyId: string;
   readonly kind: OrderKind;
   readonly key: PurchaseKey;
   readonly hash: Buffer;
   readonly requestId: string;
-  /** Of a new order; the one that is replayed has its own. */
+  /** Labels of a new order; a replayed order keeps its own. */
   readonly labels: OrderLabels;
   readonly prepare: () => Promise<Prepared>;
 }

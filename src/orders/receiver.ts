@@ -1,6 +1,6 @@
 /**
- * Whether an address can take a delegation, asked before anything is charged. An activated plain account nearly always
- * stays one, so that is remembered for a minute; "not activated" may change with the next block and is always asked anew.
+ * Checks that an address can receive a delegation, before anything is charged. An activated plain account nearly always
+ * stays one, so this is cached for a minute. "Not activated" may change with the next block and is always read again.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -20,15 +20,15 @@ export type ReceiverState = 'activated' | 'not-activated' | 'contract';
 /** About 100 bytes each. */
 const REMEMBERED_MAX = 100_000;
 /**
- * TRON: a plain account becomes a contract when one is made at its address by CREATE2. Each order taken until that is
- * noticed holds capacity for nothing until its delivery is proven dead, which takes twice as long as this.
+ * TRON: a plain account becomes a contract when CREATE2 creates one at its address. Until that is noticed, each order
+ * taken reserves capacity in vain until its delivery is proven dead, which takes twice as long as this.
  */
 const REMEMBERED_MS = 60_000;
 const WALLETS_FRESH_MS = 5000;
 
 @Injectable()
 export class ReceiverCheck {
-  /** Activated plain accounts and until when that is believed; oldest first. */
+  /** Activated plain accounts with the end of their caching, oldest first. */
   private readonly activated = new Map<string, number>();
   private readonly asking = new Map<string, Promise<ReceiverState>>();
   private wallets: { readonly addresses: ReadonlySet<string>; readonly readAtMs: number } | undefined;
@@ -40,14 +40,15 @@ export class ReceiverCheck {
   ) {}
 
   /**
-   * Why no energy can be delegated to `address`, or undefined when it can: RECEIVER_NOT_ACTIVATED,
-   * RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE. For a test project (`isTest`) the address alone decides.
+   * Returns the refusal if no energy can be delegated to `address`: RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED or
+   * CHAIN_UNAVAILABLE. For a test project (`isTest`) the address alone decides.
    */
   async refusalOf(address: string, isTest = false): Promise<ApiError | undefined> {
     if (isTest) return playedRefusal(address, 'rental');
     const refusal = testAddressRefusal(address, isTest);
     if (refusal !== undefined) return refusal;
-    // TRON: nobody can delegate to itself, and energy for one wallet of ours from another would be charged for nothing.
+    // TRON: an account cannot delegate to itself, and energy moved between wallets of ours would be charged for
+    // nothing.
     const wallets = this.freshWallets ?? (await this.readWallets());
     if (wallets.has(address)) {
       return new ApiError('RECEIVER_NOT_SUPPORTED', 'This address belongs to the service and cannot rent energy.');
@@ -69,7 +70,7 @@ export class ReceiverCheck {
     }
   }
 
-  /** What the chain says of an address. Throws ChainUnavailableError, also while nodes contradict each other. */
+  /** Returns the state of an address on chain. Throws ChainUnavailableError, also while nodes contradict each other. */
   async stateOf(address: string): Promise<ReceiverState> {
     this.chain.pool.assertAgreed();
     if (this.isRemembered(address)) return 'activated';
@@ -124,7 +125,7 @@ export class ReceiverCheck {
   }
 }
 
-/** What a test project is refused for by the address it names; undefined where an order is played. */
+/** Returns the refusal that a test address stands for; undefined if the order is played. */
 export function playedRefusal(address: string, kind: OrderKind): ApiError | undefined {
   const name = testAddressName(address);
   if (name === 'short of capacity') return refusalNamed('CAPACITY_UNAVAILABLE', undefined);
@@ -138,7 +139,7 @@ function notActivated(): ApiError {
   );
 }
 
-/** 503: the chain could not be read just now. */
+/** Returns the 503 for a chain that cannot be read. */
 export function chainAway(cause: unknown): ApiError {
   return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read just now; repeat the request shortly.', {
     cause,

@@ -1,4 +1,4 @@
-/** What is said for each refusal that the database decides. */
+/** The messages of refusals that the database decides. */
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -15,17 +15,17 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount just now; try again shortly or order less.',
 };
 
-/** Capacity comes back with rentals that end, every few seconds on a busy pool. */
+/** Capacity is free again as rentals end, every few seconds on a busy pool. */
 const CAPACITY_RETRY_SEC = 10;
 
-/** The refusal for a code that the database answered or raised. */
+/** Returns the refusal for a code that the database returned or raised. */
 function refusalOf(code: ErrorCode): ApiError {
   if (code === 'IDEMPOTENCY_KEY_REUSED') return keyReused();
   const retry = code === 'CAPACITY_UNAVAILABLE' ? { retryAfterSec: CAPACITY_RETRY_SEC } : {};
   return new ApiError(code, WORDS[code] ?? 'The order was refused.', retry);
 }
 
-/** The refusal the database decided for; what was known before comes back with its own words. */
+/** Returns the refusal that the database chose. A refusal known in advance keeps its own message. */
 export function refusalNamed(code: string, known: ApiError | undefined): ApiError {
   if (known?.code === code) return known;
   invariant(isErrorCode(code), 'a purchase is refused with a code of the interface');

@@ -1,7 +1,7 @@
 /**
- * API keys whose orders were refused lately are asked about together before any of them gets its turn: one statement for
- * all that came within some milliseconds, and one at a time. So callers without credits, who try again all day, cost the
- * paying ones little. Decides no acceptance, and remembers no balance: every refusal was true after its request came.
+ * Judges orders of API keys with recent refusals together, before they wait for a turn: one statement for all orders of
+ * some milliseconds, one statement at a time. So callers without credits that retry all day cost paying callers little.
+ * Accepts no order and caches no balance: each refusal was true after its request arrived.
  */
 import { Injectable } from '@nestjs/common';
 import { Batched } from '../base/batch-loader.js';
@@ -10,12 +10,15 @@ import { Database } from '../store/database.js';
 import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
 import type { Prepared, Purchase } from './purchase.js';
 
-/** So long after it was found to be refused a key's orders get their turns at once again. */
+/** This long after its last known refusal, a key's orders wait for their turns directly again. */
 const KEPT_MS = 60_000;
 const KEYS_MAX = 10_000;
-/** Whoever waits longer takes a turn like everybody else. Our choice: 20 ms are much to the others and little to them. */
+/**
+ * Orders that wait longer take a normal turn. Our choice: batching for 20 ms saves the others much and costs these
+ * callers little.
+ */
 const LIMITS = { atOnce: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
-/** Of one statement: longer than its own limits, for a connection that went silent. */
+/** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 const STATEMENT_LIMIT_MS = 5000;
 
 const REFUSALS = {
@@ -25,7 +28,7 @@ const REFUSALS = {
 
 @Injectable()
 export class RefusedLately {
-  /** When each was noted (monotonic ms), the oldest first. */
+  /** API key id → monotonic ms of its last refusal, oldest first. */
   private readonly keys = new Map<string, number>();
   private readonly asked: Batched<string>;
 
@@ -41,18 +44,21 @@ export class RefusedLately {
     });
   }
 
-  /** An order of the API key was refused for what could be seen without a turn. */
+  /** Records a refusal of the API key that could have been decided without a turn. */
   note(apiKeyId: string): void {
     this.keys.delete(apiKeyId);
     if (this.keys.size >= KEYS_MAX) this.keys.delete(this.keys.keys().next().value ?? '');
     this.keys.set(apiKeyId, monotonicMs());
   }
 
-  /** The code of the refusal; undefined where nothing speaks against taking the order, and for any other key. */
+  /**
+   * Returns the code of the refusal. Returns undefined if the order may be taken, and for keys without a recent
+   * refusal.
+   */
   async refusalOf(purchase: Purchase, key: string, { terms, refusal }: Prepared): Promise<string | undefined> {
     const { projectId, apiKeyId } = purchase;
     const notedMs = this.keys.get(apiKeyId);
-    // What a quote was used for, and when it ended, is judged before all else, under locks.
+    // The use and expiry of a quote are judged first, under locks.
     if (notedMs === undefined || terms?.quote !== undefined) return undefined;
     const found = await this.ask(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
     if (found === undefined || monotonicMs() - notedMs > KEPT_MS) this.keys.delete(apiKeyId);
@@ -63,7 +69,7 @@ export class RefusedLately {
     try {
       return await this.asked.find(...order);
     } catch {
-      // Whatever is wrong, its turn will show.
+      // After an error the order takes its turn, which shows the problem.
       return undefined;
     }
   }

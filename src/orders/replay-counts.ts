@@ -1,6 +1,6 @@
 /**
- * How often each order's key came again, for its page: counted in memory and written for all orders at once,
- * so that a replay costs one addition. Decides nothing. What a killed process had not written yet is lost.
+ * Counts the replays of each order for its page. Counts are kept in memory and written in batches, so that a replay
+ * costs one addition. Decides nothing. A killed process loses its unwritten counts.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -11,12 +11,12 @@ import { Metrics } from '../observability/metrics.js';
 import { Database } from '../store/database.js';
 
 const WRITE_MS = 5000;
-/** Orders between two writes; some hundred bytes each. */
+/** Orders between two writes; a few hundred bytes each. */
 const ORDERS_MAX = 20_000;
 
 /**
- * By the database's clock, which is never compared with this process's: only how long ago it was is said. In order of the
- * rows, since processes write at once. Test orders may be gone by now.
+ * The database's clock is never compared with this process's, so only the elapsed time is passed. Rows are sorted,
+ * since several processes write concurrently. Test orders may have been deleted.
  */
 const WRITE = `INSERT INTO order_replay AS r (order_id, replays, last_at)
   SELECT o.id, n.replays, clock_timestamp() - make_interval(secs => n.ago_sec)
@@ -48,7 +48,7 @@ export class ReplayCounts implements BeforeApplicationShutdown {
     });
   }
 
-  /** The order was answered to a request whose key it has. */
+  /** Counts a replay of the order. */
   note(orderId: bigint): void {
     const seen = this.seen.get(orderId);
     if (seen !== undefined) {
@@ -63,7 +63,7 @@ export class ReplayCounts implements BeforeApplicationShutdown {
     await this.write();
   }
 
-  /** Never repeated: whether a failed one was written may be unknown, and too few is better than too many. */
+  /** Never retried: a failed write may have succeeded, and too low a count is better than too high a count. */
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -1,8 +1,8 @@
-/** What makes two requests the same: the endpoint and the terms, whatever the order of members or explicit defaults. */
+/** Defines when two requests are the same: same endpoint and terms, regardless of member order or explicit defaults. */
 import { createHash } from 'node:crypto';
 import type { Energy } from '../domain/units.js';
 
-/** What an order or an extension was asked for, after its defaults. */
+/** The requested terms of an order or extension, with defaults applied. */
 export type RequestTerms =
   | { readonly kind: 'quoted'; readonly ref: string }
   | {
@@ -15,8 +15,8 @@ export type RequestTerms =
   | { readonly kind: 'extension'; readonly orderKey: string; readonly durationSec: number };
 
 /**
- * 32 bytes, over the quote's ref alone, or address, energy or its absence, and duration, or the order that is extended and
- * by how much (docs/interface.md §10).
+ * Returns 32 bytes: a hash over the quote's ref alone; over address, energy or its absence, and duration; or over the
+ * extended order and the added duration (docs/interface.md §10).
  */
 export function requestHash(terms: RequestTerms): Buffer {
   return createHash('sha256')

@@ -1,4 +1,4 @@
-/** Wires what an order costs and whether its receiver can take it: for the API, and for the worker that buys. */
+/** Wires pricing and the receiver check, for the API and for the worker that buys refills. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PricingModule } from '../quotes/pricing.module.js';

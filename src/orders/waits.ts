@@ -1,6 +1,6 @@
 /**
- * Callers that asked to be answered later (`Prefer: wait`): one look at the database for all of them, not one each.
- * Bounded in number and in time; all are answered when the process stops.
+ * Holds callers that asked to wait (`Prefer: wait`), with one database read for all of them together. Bounded in number
+ * and time. All are answered when the process stops.
  */
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
@@ -15,9 +15,9 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/** A block takes 3 s, so nobody notices a tenth of one; an idle process does not look at all. */
+/** A block takes 3 s, so callers do not notice a tenth of a second. Without waiters the process does not read. */
 const LOOK_EVERY_MS = 100;
-/** Beyond these a wait is not granted: the answer comes at once. No project takes the places of all others. */
+/** Above these limits a wait is not granted, and the answer is immediate. One project cannot use all places. */
 const WAITERS_MAX = 2000;
 const WAITERS_PER_PROJECT = 500;
 
@@ -45,7 +45,7 @@ export class OrderWaits implements OnModuleDestroy {
     });
   }
 
-  /** Lets everybody go; whoever asks to wait from now on is answered at once. */
+  /** Releases all waiters. Later waits end immediately. */
   releaseAll(): void {
     this.isStopping = true;
     clearTimeout(this.timer);

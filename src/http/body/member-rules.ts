@@ -1,7 +1,7 @@
 /**
- * The decorators of request members: class-validator's, each with the sentence a caller reads and with what the
- * OpenAPI document says of the member. Members are declared, not defined: a request then has the members that were
- * sent, in their order, and no other.
+ * Decorators of request members: class-validator's, each with the message a caller reads and the OpenAPI schema of the
+ * member. Request classes declare their members instead of defining them, so that a request has exactly the members
+ * that were sent, in their order.
  */
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
@@ -20,9 +20,9 @@ import { Entries } from './plain-values.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What is on sale just now, for the bounds that requests are judged by and the document names. */
+/** The limits of the current sale, used to judge requests and shown in the OpenAPI document. */
 export abstract class SaleBounds {
-  /** The longest rental the price table sells, in seconds; undefined while the table was never read. */
+  /** The longest rental in the price table, in seconds; undefined until the table is first read. */
   abstract readonly longestSec: number | undefined;
 }
 
@@ -33,22 +33,22 @@ export interface RequestLimits {
 }
 
 interface MemberRule {
-  /** The constraint's name to class-validator. */
+  /** The constraint's name in class-validator. */
   readonly name: string;
-  /** What is wrong with a value that was sent ("must be …"), or nothing. */
+  /** Returns the fault of a value that was sent ("must be …"), or undefined. */
   readonly faultOf: (value: unknown, limits: RequestLimits) => string | undefined;
   readonly openApi: (limits: RequestLimits) => JsonSchema;
-  /** The member is a number: null is refused also where it may be left out. */
+  /** The member is a number: null is refused even if the member is optional. */
   readonly isNumber?: boolean;
 }
 
-/** The members of each request class that are numbers. */
+/** The number members of each request class. */
 const NUMBERS = new WeakMap<object, Set<string | symbol>>();
 
-/** What each request is judged by: class-validator gives a constraint no access to the application it is in. */
+/** The limits of each request. A class-validator constraint has no access to its application. */
 export const LIMITS = new WeakMap<object, RequestLimits>();
 
-/** The decorator of a rule; a member without `Optional` must be there and not null. */
+/** The decorator of a rule. A member without `Optional` must be present and not null. */
 export function Member({ name, faultOf, openApi, isNumber = false }: MemberRule): PropertyDecorator {
   const judge = (args?: ValidationArguments): string | undefined => {
     if (args?.value === undefined) return 'is required';
@@ -69,8 +69,8 @@ export function Member({ name, faultOf, openApi, isNumber = false }: MemberRule)
 }
 
 /**
- * May be left out, or null, which is the same; but null is refused for a number. JavaScript writes NaN and Infinity as null,
- * so that a slip of the caller would be taken for the default.
+ * The member may be absent or null, which mean the same; but null is refused for a number. JavaScript writes NaN and
+ * Infinity as null, so a caller's mistake would silently become the default.
  */
 export const Optional = (): PropertyDecorator => (target, member) => {
   const isLeftOut = (value: unknown): boolean =>
@@ -79,7 +79,7 @@ export const Optional = (): PropertyDecorator => (target, member) => {
   Transform(({ value }: { value: unknown }) => (isLeftOut(value) ? undefined : value))(target, member);
 };
 
-/** A non-negative integer written as one; any other number comes as NaN. */
+/** A non-negative integer written with digits alone. The pipe passes any other number as NaN. */
 export const IsInteger = (
   boundsOf: (limits: RequestLimits) => { readonly min: number; readonly max: number },
   description: string,
@@ -102,20 +102,23 @@ export const IsInteger = (
 interface TextRule {
   readonly maxLength: number;
   readonly minLength?: 0 | 1;
-  /** Says what is wrong with the text ("must be …"), or nothing. Runs after the lengths. */
+  /** Returns the fault of the text ("must be …"), or undefined. Runs after the length checks. */
   readonly check?: (value: string) => string | undefined;
-  /** Names a slip that is common with such texts. Runs before the lengths. */
+  /** Returns the message for a common mistake with such texts. Runs before the length checks. */
   readonly slip?: (value: string) => string | undefined;
-  /** What is only looked for may hold what no text of Postgres can: it is not found. */
+  /**
+   * True for texts that are only looked up. They may contain characters that Postgres cannot store: no row matches
+   * then.
+   */
   readonly isLookedFor?: boolean;
   readonly openApi?: JsonSchema;
   readonly description: string;
 }
 
-/** Of a longer text nothing but its length is said. */
+/** For a longer text only its length is reported. */
 const SLIP_LENGTH_MAX = 100;
 
-/** What is wrong with a text, or nothing. */
+/** Returns the fault of a text, or undefined. */
 export function textFault(
   value: unknown,
   { minLength = 1, maxLength, slip, check, isLookedFor = false }: Omit<TextRule, 'description'>,
@@ -130,7 +133,7 @@ export function textFault(
   return 'must not hold the character U+0000';
 }
 
-/** A string; lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */
+/** A string. Lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */
 export const IsText = ({
   minLength = 1,
   maxLength,
@@ -160,7 +163,10 @@ interface TextRecordRule {
   readonly example: Readonly<Record<string, string>>;
 }
 
-/** An object of texts by names of the caller's own (`Entries`); lengths as those of `IsText`. An entry at fault is named by its place. */
+/**
+ * An object of texts under names of the caller's choice (`Entries`). Lengths are counted as in `IsText`. A faulty entry
+ * is reported by its position.
+ */
 export const IsTextRecord = ({ entriesMax, name, value: text, description, example }: TextRecordRule) =>
   Member({
     name: 'isTextRecord',
@@ -186,7 +192,7 @@ export const IsTextRecord = ({ entriesMax, name, value: text, description, examp
     }),
   });
 
-/** A list of texts out of those known, at most 50. */
+/** A list of at most 50 of the known texts. */
 export const IsListOf = (known: readonly string[], description: string) =>
   Member({
     name: 'isListOf',
@@ -205,7 +211,7 @@ const LIST_ITEMS_MAX = 50;
 export const IsTronAddress = (description: string) =>
   IsText({
     maxLength: 34,
-    // A slip is named before the length: "at most 34 characters" says nothing of a space or of hex.
+    // Report the mistake before the length: "at most 34 characters" does not explain a space or a hex address.
     slip: addressSlip,
     check: addressFault,
     openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$', examples: ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'] },
@@ -221,7 +227,7 @@ export const IsFlag = (description: string) =>
 
 export const GIVEN_ONCE = 'isGivenOnce';
 
-/** A parameter of a query. Of a repeated one the first value is judged too, so that every fault is named. */
+/** A query parameter. Of a repeated one the first value is judged too, so that every fault is reported. */
 export const Parameter = ({ name, faultOf, openApi }: MemberRule) =>
   applyDecorators(
     IsOptional(),
@@ -235,12 +241,12 @@ export const Parameter = ({ name, faultOf, openApi }: MemberRule) =>
 
 interface DescribedMember {
   readonly isOptional: boolean;
-  /** Null is as good as absent. */
+  /** Null is the same as absent. */
   readonly isNullable: boolean;
   readonly schema: JsonSchema;
 }
 
-/** The members of a request class by name, in the order of their declaration. */
+/** Returns the members of a request class by name, in declaration order. */
 export function membersOf(type: Type, limits: RequestLimits): ReadonlyMap<string, DescribedMember> {
   const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   const optional = new Set(

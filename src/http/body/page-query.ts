@@ -1,14 +1,14 @@
-/** What a GET takes beside its path: text, all optional, each once. */
+/** The query parameters of GET requests: texts, all optional, each at most once. */
 import { momentOf } from '../../domain/moment.js';
 import { Parameter } from './member-rules.js';
 
 export const LIMIT_DEFAULT = 20;
 
-/** Every query of the API is one of these. */
+/** Base class of every query of the API. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- by it the pipe knows queries from bodies
 export abstract class Query {}
 
-/** Of a list. */
+/** The query of a list. */
 export abstract class ListQuery extends Query {
   @Parameter({
     name: 'isLimit',
@@ -24,7 +24,7 @@ export abstract class ListQuery extends Query {
   declare readonly limit?: string;
 }
 
-/** Of a list that is read page by page. */
+/** The query of a list that is read page by page. */
 export abstract class PageQuery extends ListQuery {
   @Parameter({
     name: 'isCursor',

@@ -1,9 +1,9 @@
-/** What was sent, body or query, as the plain values that the request pipe judges. */
+/** Converts a body or query to the plain values that the request pipe judges. */
 import type { StrictNode, StrictObject } from './strict-json.js';
 
 const DIGITS = /^[0-9]+$/;
 
-/** The members of a strictly read body by name. */
+/** Returns the members of a strictly read body by name. */
 export function plainOf({ members }: StrictObject): Record<string, unknown> {
   return Object.fromEntries(members.map(({ key, value }) => [safeName(key), plainValue(value)]));
 }
@@ -12,17 +12,17 @@ export function plainOf({ members }: StrictObject): Record<string, unknown> {
 const ITEMS_MAX = 100;
 
 /**
- * A member that is an object, with the names of its entries as they were sent: class-transformer would leave out of a
- * plain one what every object inherits (`toString`).
+ * An object member with the names of its entries as sent. From a plain object, class-transformer would drop names that
+ * every object inherits (`toString`).
  */
 export class Entries {
   constructor(readonly entries: readonly (readonly [name: string, value: unknown])[] = []) {}
 }
 
 /**
- * A number that is not written with digits alone is no integer: NaN. No request has an object or a list in an object, or a
- * list of other than texts: what is in those is recognised by its kind alone, and of a longer list its beginning, since the
- * pipe's walk over one of 128 KiB took 90 ms.
+ * A number not written with digits alone becomes NaN. No request nests an object or list in an object, or has a list of
+ * anything but texts. So nested values keep only their kind, and a longer list only its beginning: the pipe took 90 ms
+ * to walk one of 128 KiB.
  */
 function plainValue(node: StrictNode): unknown {
   switch (node.kind) {
@@ -52,7 +52,7 @@ function plainItem(node: StrictNode): unknown {
   }
 }
 
-/** The parameters of a query string, decoded; one that is repeated has the list of its values. */
+/** Returns the decoded parameters of a query string. A repeated parameter has the list of its values. */
 export function readQuery(query: string | null): Record<string, string | string[]> {
   const parameters = new URLSearchParams(query ?? '');
   return Object.fromEntries(
@@ -64,19 +64,19 @@ export function readQuery(query: string | null): Record<string, string | string[
 }
 
 const SAFE_NAME = /^(?!(?:constructor|prototype)$)[a-z][a-z_]*$/;
-/** Half of a surrogate pair, which neither a strictly read body nor a decoded query can hold. */
+/** Half of a surrogate pair. Neither a strictly read body nor a decoded query can contain it. */
 const MARK = '\ud800';
 
 /**
- * The name itself, if a request could have such a member. Any other is marked, so that it stays unknown and in its
- * place: what every object inherits (`hasOwnProperty`, `constructor`) would pass the white list of class-validator or
- * be dropped by Nest before it, and an object puts names that are numbers first.
+ * Returns the name itself if a request class could have such a member. Any other name is marked, so that it stays
+ * unknown and in its place. Names that every object inherits (`hasOwnProperty`, `constructor`) would pass
+ * class-validator's whitelist or be dropped by Nest before it, and an object moves numeric names to the front.
  */
 function safeName(name: string): string {
   return SAFE_NAME.test(name) ? name : MARK + name;
 }
 
-/** The name as it was sent. */
+/** Returns the name as it was sent. */
 export function sentName(name: string): string {
   return name.startsWith(MARK) ? name.slice(MARK.length) : name;
 }

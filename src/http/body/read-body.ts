@@ -1,6 +1,6 @@
 /**
- * Receives a request's body: size, type and form, in that order (docs/interface.md §1). It reads the bytes itself: no
- * lenient parser of a framework sees them.
+ * Receives a request's body: checks size, type and form, in that order (docs/interface.md §1). Reads the bytes itself,
+ * so that no lenient framework parser sees them.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
@@ -9,12 +9,12 @@ import { ApiError } from '../../domain/errors.js';
 import { headerValues } from '../pipeline/headers.js';
 import { requestContextOf } from '../pipeline/request-context.js';
 
-/** The caller hung up before the body was complete: there is nobody to answer. */
+/** The caller disconnected before the body was complete, so no answer can be sent. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
 }
 
-/** Bodies declared larger than this are not even drained: the connection closes behind the answer. */
+/** A body declared larger than this is not drained: the connection closes after the answer. */
 const DRAIN_BYTES_MAX = 1024 * 1024;
 
 const NO_MEMBERS = Buffer.from('{}');
@@ -25,8 +25,8 @@ export interface BodyLimits {
 }
 
 /**
- * The strictly read body of a POST; undefined for a GET, and for a DELETE without one. Throws 400 for a missing, forbidden
- * or unreadable body, 413, 415, 408 when it takes longer than `timeoutMs`, and ClientGoneError.
+ * Returns the strictly read body of a POST; undefined for a GET, and for a DELETE without one. Throws 400 for a
+ * missing, forbidden or unreadable body, 413, 415, 408 if it takes longer than `timeoutMs`, and ClientGoneError.
  */
 export async function receiveBody(request: IncomingMessage, limits: BodyLimits): Promise<StrictBody | undefined> {
   if (request.method === 'GET') {
@@ -42,13 +42,13 @@ export async function receiveBody(request: IncomingMessage, limits: BodyLimits):
   return parse(await readBytes(request, limits));
 }
 
-/** Whether the headers announce a body. */
+/** Returns true if the headers announce a body. */
 export function hasBody(request: IncomingMessage): boolean {
   const declared = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (declared !== undefined && !/^0+$/.test(declared));
 }
 
-/** The body as it came, judged by its size alone; empty when there is none. Throws 413, 408 and ClientGoneError. */
+/** Returns the body's bytes, checked for size only; empty if there is none. Throws 413, 408 and ClientGoneError. */
 export async function receiveBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0);
   refuseDeclared(request, limits);
@@ -56,8 +56,8 @@ export async function receiveBytes(request: IncomingMessage, limits: BodyLimits)
 }
 
 /**
- * Reads what `receiveBytes` received as `receiveBody` would have; undefined for a GET, and an object without members for
- * nothing where the route takes that. Throws 400 and 415.
+ * Reads the bytes of `receiveBytes` as `receiveBody` would. Returns undefined for a GET, and an object without members
+ * for an empty body if the route allows that. Throws 400 and 415.
  */
 export function readBody(request: IncomingMessage, bytes: Buffer): StrictBody | undefined {
   if (request.method === 'GET') {
@@ -104,7 +104,7 @@ function requireJson(request: IncomingMessage): void {
   }
 }
 
-/** `application/json`, any case, charset absent or utf-8; other parameters mean nothing here and are ignored. */
+/** Accepts `application/json` in any case, with charset absent or utf-8. Ignores other parameters. */
 function isJson(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   if (type.trim() !== 'application/json') return false;
@@ -121,7 +121,7 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
     const settle = (act: () => void) => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      // A late error of a connection we have done with must not end the process.
+      // A late error of an abandoned connection must not end the process.
       request.on('error', () => undefined);
       act();
     };
@@ -130,7 +130,8 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
       if (length <= limits.limitBytes) chunks.push(chunk);
       else
         settle(() => {
-          // The rest is drained unseen, so that the caller gets to read the answer; the server's request timeout ends it.
+          // Drain the rest without reading it, so that the caller can read the answer. The server's request timeout
+          // bounds this.
           request.resume();
           reject(tooLarge(limits, length));
         });

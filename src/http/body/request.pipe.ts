@@ -1,4 +1,4 @@
-/** The one pipe before every handler: makes a request of its class out of what was sent, and names every fault. */
+/** The global pipe: builds a request of its class from the plain values, and reports every fault. */
 import { ValidationPipe } from '@nestjs/common';
 import * as transformerPackage from 'class-transformer';
 import * as validatorPackage from 'class-validator';
@@ -12,7 +12,7 @@ import { sentName } from './plain-values.js';
 export class RequestPipe extends ValidationPipe {
   constructor(private readonly limits: RequestLimits) {
     super({
-      // Found by name otherwise, which a bundled program cannot.
+      // Nest otherwise loads these by name, which fails in a bundled program.
       validatorPackage,
       transformerPackage,
       transform: true,
@@ -32,7 +32,10 @@ export class RequestPipe extends ValidationPipe {
 const UNKNOWN = 'whitelistValidation';
 const SHOWN_NAME_LENGTH = 64;
 
-/** 400 INVALID_REQUEST: of a body what was sent in its order and then what is missing; of a query the wrong names first. */
+/**
+ * Returns 400 INVALID_REQUEST. Faults of a body follow the order sent, then missing members; faults of a query begin
+ * with wrong names.
+ */
 function refusal(errors: readonly ValidationError[]): ApiError {
   const request = errors[0]?.target ?? {};
   const isQuery = request instanceof Query;

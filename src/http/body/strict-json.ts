@@ -1,7 +1,7 @@
 /**
- * The one reader of request bodies: bytes in, a tree with every literal kept as received out. The signature check
- * and the handlers read the same tree, so they can never disagree about what was sent. It refuses more than JSON
- * does (docs/interface.md §1), in one pass; the recursion ends at MAX_DEPTH, so no input can exhaust the stack.
+ * Parses all request bodies: from bytes to a tree that keeps every literal as received. The signature check and the
+ * handlers use the same tree, so they cannot disagree about the request. It refuses more than JSON does
+ * (docs/interface.md §1), in one pass. Recursion ends at MAX_DEPTH, so no input can exhaust the stack.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -10,13 +10,13 @@ const MAX_DEPTH = 8;
 const MAX_KEYS = 64;
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** A string, number, boolean or null; `literal` is its text as received, `value` a string's unescaped content. */
+/** A string, number, boolean or null. `literal` is its text as received, `value` a string's unescaped content. */
 export type StrictLeaf =
   | { readonly kind: 'string'; readonly literal: string; readonly value: string }
   | { readonly kind: 'number' | 'boolean' | 'null'; readonly literal: string };
 
 export interface StrictMember {
-  /** The key unescaped; unique in its object. */
+  /** The unescaped key, unique in its object. */
   readonly key: string;
   /** The key as received, with its quotes. */
   readonly keyLiteral: string;
@@ -35,30 +35,30 @@ export interface StrictArray {
 
 export type StrictNode = StrictLeaf | StrictObject | StrictArray;
 
-/** A body that was read, and what the scan noticed on the way, which spares most bodies a second rendering. */
+/** A parsed body, with facts noticed by the scan that spare most bodies a second rendering. */
 export interface StrictBody {
   readonly root: StrictObject;
   readonly text: string;
-  /** No whitespace between tokens and every object's keys in order: `text` is its own canonical form. */
+  /** No whitespace between tokens, and every object's keys sorted: `text` is its own canonical form. */
   readonly isCanonical: boolean;
-  /** Some string holds a backslash escape. */
+  /** At least one string contains a backslash escape. */
   readonly hasEscapes: boolean;
-  /** Some string may hold one of `< > &`, U+2028, U+2029, which Go writes as escapes. */
+  /** A string may contain one of `< > &`, U+2028, U+2029, which Go writes as escapes. */
   readonly hasHtml: boolean;
 }
 
-/** Thrown for a body that may not be used; the message is a sentence for the caller and quotes none of the body. */
+/** Thrown for a refused body. The message is a sentence for the caller and quotes nothing from the body. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError';
 }
 
-/** Orders two strings by their UTF-8 bytes, which is the order of code points: `<` alone misplaces astral ones. */
+/** Compares two strings by their UTF-8 bytes, which is code point order: `<` alone misplaces astral characters. */
 export function compareUtf8(left: string, right: string): number {
   const shared = Math.min(left.length, right.length);
   for (let index = 0; index < shared; index += 1) {
     const a = left.charCodeAt(index);
     const b = right.charCodeAt(index);
-    // In UTF-16 surrogates (astral characters) come before U+E000–U+FFFF; in UTF-8 after them.
+    // In UTF-16, surrogates (astral characters) sort before U+E000–U+FFFF; in UTF-8 after them.
     if (a !== b) return rank(a) - rank(b);
   }
   return left.length - right.length;
@@ -69,7 +69,7 @@ function rank(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
 }
 
-/** Reads `bytes` strictly. Throws StrictJsonError for everything docs/interface.md §1 refuses. */
+/** Parses `bytes` strictly. Throws StrictJsonError for everything docs/interface.md §1 refuses. */
 export function readStrictJson(bytes: Buffer): StrictBody {
   if (!isUtf8(bytes)) throw new StrictJsonError('The body is not valid UTF-8.');
   if (bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -123,7 +123,7 @@ class Scanner {
   read(): StrictBody {
     this.skipSpace();
     if (this.text.charCodeAt(this.at) !== OPEN_BRACE) {
-      // Distinguished only for the message: either way the request is refused.
+      // Only the message differs; both are refused.
       throw this.text.length === this.at
         ? new StrictJsonError('The body is empty; send a JSON object.')
         : new StrictJsonError('The body is not a JSON object.');
@@ -209,7 +209,7 @@ class Scanner {
     this.keys += 1;
     if (this.keys > MAX_KEYS) throw new StrictJsonError(`The body has more than ${MAX_KEYS.toString()} keys.`);
     if (FORBIDDEN_KEYS.has(key)) throw new StrictJsonError('The body uses a key that is not allowed.');
-    // At most 64 siblings, so a plain walk is cheaper than a Set and still bounded.
+    // At most 64 siblings, so a linear search is cheaper than a Set and still bounded.
     for (const sibling of siblings) {
       if (sibling.key === key) throw new StrictJsonError('The body names a key twice in one object.');
     }
@@ -235,7 +235,7 @@ class Scanner {
     this.at += 1;
     const literal = this.text.slice(start, this.at);
     if (!escaped) return { kind: 'string', literal, value: literal.slice(1, -1) };
-    // An escape may stand for one of Go's special characters.
+    // An escape may represent one of Go's special characters.
     this.hasEscapes = true;
     this.hasHtml = true;
     const value = unescape(literal.slice(1, -1));
@@ -243,7 +243,7 @@ class Scanner {
     return { kind: 'string', literal, value };
   }
 
-  /** Leaves `at` on the last unit of the escape. */
+  /** Leaves `at` on the last code unit of the escape. */
   private skipEscape(): void {
     ESCAPE.lastIndex = this.at;
     const match = ESCAPE.exec(this.text);

@@ -1,10 +1,10 @@
-/** The pages for merchants that GET /docs links and GET /docs/{name} shows: those of docs/, in the order to read them. */
+/** The merchants' guides that GET /docs links and GET /docs/{name} shows: pages of docs/, in reading order. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { ownFile } from '../../base/own-files.js';
 import { renderMarkdown, titleOf } from './markdown.js';
 
-/** Names of files in docs/. docs/README.md lists them in the same order. */
+/** File names in docs/. docs/README.md lists them in the same order. */
 export const GUIDES = [
   'first-order',
   'signing',

@@ -1,6 +1,9 @@
-/** The Markdown that docs/ is written in, as HTML: headings, paragraphs, lists, tables, fenced code, links. All text is escaped. */
+/**
+ * Renders the Markdown subset of docs/ as HTML: headings, paragraphs, lists, tables, fenced code, links. All text is
+ * escaped.
+ */
 
-/** Answers where a link leads to; undefined shows its text alone. */
+/** Returns the target of a link. For undefined only the link's text is shown. */
 type LinkTo = (target: string) => string | undefined;
 
 export function escapeHtml(text: string): string {
@@ -27,7 +30,7 @@ const HEADING = /^(#{1,4}) (.+)$/;
 const ITEM = /^( *)(?:[-*]|(\d+)\.) (.*)$/;
 const ROW = /^\|(.*)\|$/;
 
-/** The block that begins at a line, and the line after it. */
+/** Renders the block that begins at a line. Returns it with the next line's index. */
 function blockAt(lines: readonly string[], at: number, linkTo: LinkTo): readonly [string, number] {
   const line = lines[at] ?? '';
   if (line.trim() === '') return ['', at + 1];
@@ -57,7 +60,7 @@ function endOf(lines: readonly string[], from: number, isEnd: (line: string) => 
   return found < 0 ? lines.length : found;
 }
 
-/** Items of one list; a line that begins none goes on with the one before it. */
+/** Renders one list. A line that begins no item continues the item before it. */
 function listOf(lines: readonly string[], linkTo: LinkTo): string {
   const items: string[] = [];
   for (const line of lines) {
@@ -79,7 +82,7 @@ function tableOf([head = '', , ...rows]: readonly string[], linkTo: LinkTo): str
   return `<table>${rowOf(head, 'th')}${rows.map((row) => rowOf(row, 'td')).join('')}</table>`;
 }
 
-/** Code is put aside first, so that nothing in it is markup. */
+/** Code is taken out first, so that nothing in it counts as markup. */
 function inline(text: string, linkTo: LinkTo): string {
   const code: string[] = [];
   const bare = text.replaceAll(/`([^`]+)`/g, (_, inside: string) => `\0${(code.push(inside) - 1).toString()}\0`);
@@ -93,7 +96,7 @@ function inline(text: string, linkTo: LinkTo): string {
     .replaceAll(/\0(\d+)\0/g, (_, index: string) => `<code>${escapeHtml(code[Number(index)] ?? '')}</code>`);
 }
 
-/** The anchor that a heading has where the repository is shown. */
+/** Returns the anchor that the repository's viewer gives a heading. */
 function slugOf(title: string): string {
   return title
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** What each error code means, in words for the documentation; exhaustive by type (docs/interface.md §3). */
+/** The documentation text of each error code; exhaustive by type (docs/interface.md §3). */
 import type { ErrorCode } from '../../domain/errors.js';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {

@@ -1,6 +1,6 @@
 /**
- * The interface as a page to read: rendered from the same document, with neither script nor anything loaded from
- * elsewhere, so that the strictest content policy holds for it too.
+ * Renders the OpenAPI document as an HTML page without scripts or external resources, so that the strictest content
+ * security policy applies to it too.
  */
 import { createHash } from 'node:crypto';
 import type { JsonSchema } from '../body/member-rules.js';
@@ -14,7 +14,7 @@ code{padding:.1em .3em}pre{padding:.8rem;overflow:auto}table{border-collapse:col
 td,th{border:1px solid #d0d7de;padding:.35rem .55rem;text-align:left;vertical-align:top}th{background:#f6f8fa}
 summary{cursor:pointer;font-weight:600;margin:.4rem 0}`;
 
-/** What the page needs of a content policy: its own style, by hash, and nothing else. */
+/** The page's content security policy: its own style, by hash, and nothing else. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; frame-ancestors 'none'`;
 
 interface Document {
@@ -57,14 +57,14 @@ interface OperationObject {
       {
         readonly description: string;
         readonly headers?: Readonly<Record<string, { readonly description: string }>>;
-        /** Of an answer that has a body. */
+        /** Present if the answer has a body. */
         readonly content?: Content;
       }
     >
   >;
 }
 
-/** The page for a document of `describeApi`; `guides` are linked at its head. */
+/** Returns the page for a document of `describeApi`, with links to `guides` at its top. */
 export function renderPage(openApi: JsonSchema, guides: readonly Guide[]): string {
   const document = openApi as unknown as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -88,7 +88,7 @@ export function renderPage(openApi: JsonSchema, guides: readonly Guide[]): strin
   ].join('\n');
 }
 
-/** A guide as a page of its own. */
+/** Returns a guide as a separate page. */
 export function renderGuide({ title, html }: Guide): string {
   return [...headOf(title), '<p><a href="/docs">All pages</a></p>', html, '</body></html>'].join('\n');
 }
@@ -134,12 +134,12 @@ function operationHtml(path: string, method: string, operation: OperationObject,
   ].join('\n');
 }
 
-/** What it means for a member to be in a schema's `required`, or not. */
+/** The meaning of a member's presence in a schema's `required`, and of its absence. */
 const IN_REQUESTS = ['required', 'optional'] as const;
 const IN_ANSWERS = ['always', 'when it applies'] as const;
 type Presence = typeof IN_REQUESTS | typeof IN_ANSWERS;
 
-/** The members of a body, unless `presence` is left out, and its examples. */
+/** Renders a body's examples and, if `presence` is given, its members. */
 function contentHtml(content: Content, document: Document, presence: Presence | undefined): string {
   return Object.values(content)
     .map(({ schema, examples }) => {
@@ -209,7 +209,7 @@ function row(cells: readonly string[]): string {
   return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 }
 
-/** Blank lines part paragraphs, backticks mark code; nothing else is markup. */
+/** Blank lines separate paragraphs, and backticks mark code. Nothing else is markup. */
 function paragraphs(text: string): string {
   return text
     .split(/\n\n+/)

@@ -1,4 +1,4 @@
-/** The answers and the errors of one operation by status; where both have one, either body may come. */
+/** Merges the answers and errors of one operation by status. If both use a status, either body may be returned. */
 import type { JsonSchema } from '../body/member-rules.js';
 
 type Responses = readonly (readonly [status: string, response: JsonSchema])[];
@@ -23,7 +23,7 @@ function either(answer: JsonSchema, error: JsonSchema): JsonSchema {
   const [ours, theirs] = [jsonOf(answer), jsonOf(error)];
   return {
     description: `${String(answer['description'])}\n\n${String(error['description'])}`,
-    // What both carry is promised only as far as the error promises it.
+    // A header of both is required only if the error requires it.
     headers: { ...(answer['headers'] as JsonSchema), ...(error['headers'] as JsonSchema) },
     content: {
       'application/json': {

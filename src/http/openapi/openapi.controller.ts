@@ -1,6 +1,6 @@
 /**
- * GET /openapi.json, GET /docs and the guides below it: unsigned. Built from the routes, anew when the longest rental on sale
- * changes. Each is kept as the bytes that all who ask are sent.
+ * GET /openapi.json, GET /docs and the guides below it, all unsigned. Built from the routes, and rebuilt when the
+ * longest rental on sale changes. Each document is cached as the bytes to send.
  */
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Param, Res } from '@nestjs/common';
@@ -21,12 +21,12 @@ function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** What is made of the routes. */
+/** The documents built from the routes. */
 interface Documents {
   readonly longestSec: number | undefined;
   readonly json: JsonSchema;
   readonly bytes: Buffer;
-  /** The page, once it was asked for. */
+  /** The page, after its first request. */
   page?: Buffer;
 }
 
@@ -70,7 +70,7 @@ export class OpenApiController {
   }
 
   private current(): Documents {
-    // Prices are a feature's, which this layer doesn't import.
+    // Prices belong to a feature, which this layer does not import.
     const { longestSec } = this.parts.get(SaleBounds, { strict: false });
     if (this.documents === undefined || this.documents.longestSec !== longestSec) {
       const limits = { sales: this.config.sales, sale: { longestSec } };
@@ -90,12 +90,12 @@ export class OpenApiController {
 }
 
 function sendPage(response: Response, bytes: Buffer): void {
-  // The pipeline's own policy forbids even the page's style.
+  // The pipeline's own policy would forbid even the page's style.
   response.setHeader('Content-Security-Policy', PAGE_POLICY);
   sendBytes(response, HTML, bytes);
 }
 
-/** Sends the bytes themselves: Nest and Express would make JSON or a copy of them. */
+/** Sends the bytes unchanged: Nest and Express would convert them to JSON or copy them. */
 function sendBytes(response: Response, type: string, bytes: Buffer): void {
   response.setHeader('Content-Type', type);
   response.setHeader('Content-Length', bytes.length);

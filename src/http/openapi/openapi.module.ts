@@ -1,4 +1,3 @@
-/** Wires the documentation of the interface. */
 import { Module } from '@nestjs/common';
 import { OpenApiController } from './openapi.controller.js';
 

@@ -1,6 +1,6 @@
 /**
- * The description of the interface (OpenAPI 3.1), built from the controllers that answer it: every handler declares
- * what it takes and gives beside its code, and one without a declaration is a fault of the build.
+ * Builds the OpenAPI 3.1 document from the controllers. Every handler declares its request and answers beside its code.
+ * A handler without a declaration fails the build.
  */
 import { SetMetadata, type Type } from '@nestjs/common';
 import { HTTP_STATUS, invariant, type ErrorCode } from '../../domain/errors.js';
@@ -19,7 +19,7 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** An answer that has no body. */
+/** An answer without a body. */
 interface EmptyAnswer {
   readonly description: string;
 }
@@ -30,7 +30,7 @@ interface Answer extends EmptyAnswer {
   readonly schema: JsonSchema;
   readonly examples: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, JsonSchema>>;
-  /** application/json unless said. */
+  /** Defaults to application/json. */
   readonly mediaType?: string;
 }
 
@@ -47,7 +47,7 @@ const TAGS = {
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
 };
 
-/** What one handler takes and gives. */
+/** The request and answers of one handler. */
 export interface Operation {
   readonly operationId: string;
   readonly tag: keyof typeof TAGS;
@@ -58,18 +58,18 @@ export interface Operation {
   readonly request?: {
     readonly schemaName: string;
     readonly type: Type;
-    /** Of which a body has exactly one, where it has several. */
+    /** If a body has several forms, each request uses exactly one of them. */
     readonly forms?: readonly JsonSchema[];
     readonly examples: Readonly<Record<string, unknown>>;
   };
   readonly answers: Readonly<Record<number, Answer | EmptyAnswer>>;
-  /** The codes of this endpoint alone; those of the pipeline are added to every signed one. */
+  /** The codes of this endpoint alone. The pipeline's codes are added to every signed route. */
   readonly errors: readonly ErrorCode[];
 }
 
 const OPERATION = 'http:operation';
 
-/** Declares what a handler takes and gives. */
+/** Declares the request and answers of a handler. */
 export const Describe = (describe: () => Operation) => SetMetadata(OPERATION, describe);
 
 export interface Always {
@@ -81,17 +81,17 @@ export interface Sometimes {
   readonly schema: JsonSchema;
 }
 
-/** A member every answer has. */
+/** A member that every answer has. */
 export const always = (schema: JsonSchema): Always => ({ presence: 'always', schema });
-/** A member that is absent, never null, unless it applies; its description says when. */
+/** A member that is absent, never null, unless it applies. Its description states the condition. */
 export const sometimes = (schema: JsonSchema): Sometimes => ({ presence: 'sometimes', schema });
 
-/** Every member of T described, the optional ones as such: what the compiler checks, the document cannot forget. */
+/** A description for every member of T, with optional ones marked. The compiler ensures that none is missing. */
 export type Members<T> = {
   readonly [K in keyof T]-?: object extends Pick<T, K> ? Sometimes : Always;
 };
 
-/** The schema of an answer of type T. */
+/** Returns the schema of an answer of type T. */
 export function answerSchema<T>(members: Members<T>): JsonSchema {
   const entries = Object.entries(members as Readonly<Record<string, Always | Sometimes>>);
   return {
@@ -125,21 +125,21 @@ export const flagSchema = (description: string): JsonSchema => ({ type: 'boolean
 
 const givenText = (name: string): JsonSchema => ({ required: [name], properties: { [name]: { type: 'string' } } });
 
-/** One form of a body: the text `sent` is given, and none of `absent` is. */
+/** One form of a body: the text member `sent` is present, and all of `absent` are missing. */
 export const formSchema = (title: string, sent: string, absent: readonly string[] = []): JsonSchema => ({
   title,
   ...givenText(sent),
   ...(absent.length > 0 && { allOf: absent.map((name) => ({ not: givenText(name) })) }),
 });
 
-/** A header of an answer; `isAlways` false when it is there only where it applies. */
+/** A header of an answer. `isAlways` is false if it is present only where it applies. */
 export const headerSchema = (description: string, isAlways: boolean, type = 'string'): JsonSchema => ({
   description,
   ...(isAlways && { required: true }),
   schema: { type },
 });
 
-/** What the pipeline itself may answer to any signed request. */
+/** Errors that the pipeline itself may return for any signed request. */
 const PIPELINE_ERRORS: readonly ErrorCode[] = [
   'BAD_AUTH_HEADERS',
   'INVALID_REQUEST',
@@ -210,7 +210,10 @@ the JSON body with its keys sorted and no insignificant whitespace, sent exactly
 Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
 sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`; none may be cached, framed or sniffed.`;
 
-/** The whole document, deterministic for one configuration and price table. Throws InvariantError for a route nobody described. */
+/**
+ * Returns the whole document, deterministic for one configuration and price table. Throws InvariantError for a route
+ * without a declaration.
+ */
 export function describeApi(routes: readonly Route[], limits: RequestLimits, version: string): JsonSchema {
   const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
   const paths: Record<string, Record<string, JsonSchema>> = {};
@@ -332,7 +335,7 @@ const TEST_MEMBER = {
   test: { type: 'boolean', const: true, description: 'Present in every answer to a test project, and in no other.' },
 };
 
-/** The schema of an answer as it comes to a test project too. */
+/** Returns the schema of an answer with the member that test projects receive. */
 function answeredSchema(schema: JsonSchema): JsonSchema {
   const { properties } = schema;
   return properties === undefined ? schema : { ...schema, properties: { ...properties, ...TEST_MEMBER } };
@@ -369,7 +372,7 @@ function answerObject(answer: Answer | EmptyAnswer, route: Route): JsonSchema {
   };
 }
 
-/** Statuses that are answered before a request counts against the rate limit. */
+/** Statuses that are sent before a request counts against the rate limit. */
 const UNCOUNTED: readonly number[] = [401, 403, 408, 413, 415, 431];
 
 function errorHeaders(status: number, route: Route): JsonSchema {
@@ -387,7 +390,7 @@ function errorHeaders(status: number, route: Route): JsonSchema {
   };
 }
 
-/** One answer for each status, with every code it may carry and an example of each. */
+/** Returns one answer for each status, with every possible code and an example of each. */
 function errorAnswers(operation: Operation, route: Route): (readonly [string, JsonSchema])[] {
   const codes = new Set([
     ...PIPELINE_ERRORS,

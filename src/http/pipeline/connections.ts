@@ -1,7 +1,7 @@
 /**
- * How many connections the API keeps open: fewer than the descriptors of the process, so that what comes beyond is
- * turned away by us, counted and logged, and not silently by the event loop's library; and fewer from one address than
- * in all, so that none of them shuts out the others.
+ * Limits the API's open connections. The total stays below the process's descriptors, so that our code rejects, counts
+ * and logs excess connections instead of the event loop's library dropping them silently. One address gets fewer than
+ * the total, so that it cannot shut out the others.
  */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -11,17 +11,17 @@ import type { Log } from '../../observability/logger.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { AddressList, networkOf, peerOf } from './source-address.js';
 
-/** Descriptors that are not callers': stores, nodes, exchanges, files. */
+/** Descriptors for other uses than callers: stores, nodes, exchanges, files. */
 const DESCRIPTORS_KEPT = 128;
-/** At most this part of the descriptors is kept for others where there are few. */
+/** With few descriptors, at most this share of them is kept for other uses. */
 const KEPT_SHARE = 0.25;
-/** Unless set: where descriptors are plenty, memory is what connections use up. */
+/** Default: with plenty of descriptors, memory is the limit. */
 const DEFAULT_MAX = 16_384;
-/** The part of all connections that one address may have. */
+/** The share of all connections that one address may have. */
 const SHARE_OF_ONE = 0.5;
 const LINE_EVERY_MS = 10_000;
 
-/** The most files this process may open; undefined where the system does not say. */
+/** Returns the maximum number of open files of this process; undefined if the system does not report it. */
 export function descriptorLimit(path = '/proc/self/limits'): number | undefined {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync(path, 'utf8')) ?? [];
@@ -31,21 +31,21 @@ export function descriptorLimit(path = '/proc/self/limits'): number | undefined 
   }
 }
 
-/** The connections to accept with `descriptors` open files: some are kept for everything else. */
+/** Returns the number of connections to accept with `descriptors` open files: some are kept for other uses. */
 export function connectionsFor(descriptors: number): number {
   return Math.max(1, descriptors - Math.min(DESCRIPTORS_KEPT, Math.ceil(descriptors * KEPT_SHARE)));
 }
 
 interface ConnectionLimits {
-  /** 0 takes what the system's limit of descriptors leaves, and at most DEFAULT_MAX. */
+  /** 0: as many as the descriptor limit allows, at most DEFAULT_MAX. */
   readonly maxConnections: number;
-  /** 0 takes half of all. */
+  /** 0: half of all. */
   readonly maxConnectionsPerAddress: number;
-  /** Their connections are many callers', and are limited by their own settings. */
+  /** A proxy's connections carry many callers, and are limited by its own settings. */
   readonly trustedProxies: readonly string[];
 }
 
-/** The connections to accept, in all and from one address. */
+/** Returns the number of connections to accept, in total and from one address. */
 export function connectionLimits(
   { maxConnections, maxConnectionsPerAddress }: ConnectionLimits,
   descriptors: number | undefined,
@@ -56,7 +56,7 @@ export function connectionLimits(
   return { all, ofOne: Math.min(ofOne, all) };
 }
 
-/** Limits the connections of `server`, in all and from one address. Those turned away are counted and logged. */
+/** Limits the connections of `server`, in total and from one address. Rejected connections are counted and logged. */
 export function limitConnections(server: Server, configured: ConnectionLimits, log: Log, metrics: Metrics): void {
   const { all, ofOne } = connectionLimits(configured, descriptorLimit());
   const tooMany = new CountedLog((dropped) => {
@@ -95,7 +95,7 @@ export function limitConnections(server: Server, configured: ConnectionLimits, l
   });
 }
 
-/** One line in ten seconds about what happens often, with how often and the newest address. */
+/** Logs a frequent event at most once in ten seconds, with the count and the newest address. */
 class CountedLog {
   private unlogged = 0;
   private loggedMs = Number.NEGATIVE_INFINITY;

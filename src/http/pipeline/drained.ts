@@ -1,8 +1,8 @@
-/** How long a caller takes nothing of an answer. */
+/** Handles callers that do not read their answers. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Whether all that was written has left this process, within `ms`; false too once `signal` aborts. */
+/** Resolves to true once all written data has left this process, or to false after `ms` or when `signal` aborts. */
 export async function drained(response: ServerResponse, ms: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (isDrained: boolean) => (): void => {
@@ -20,22 +20,23 @@ export async function drained(response: ServerResponse, ms: number, signal: Abor
   });
 }
 
-/** What of a connection has not reached the system yet is in its handle alone; Node's own time limits go by it too. */
+/** The amount not yet passed to the system is visible in the socket's handle alone; Node's own timeouts use it too. */
 type WithHandle = Socket & { readonly _handle?: { readonly writeQueueSize: number } | null };
 
 /**
- * Ends the connection of `response` when that is finished and nothing of it was taken for `ms`: who asks and never reads
- * would keep every answer in memory. What else the caller sends meanwhile, a next request say, does not count.
+ * Ends the connection of `response` if the response is finished and the caller read none of it for `ms`. A caller that
+ * never reads would keep every answer in memory. Other data that the caller sends meanwhile, such as a next request,
+ * does not count.
  */
 export function endUntaken(response: ServerResponse, ms: number): void {
-  // Of several requests on one connection, the answer whose turn it is.
+  // With several requests on one connection, this fires for the answer whose turn it is.
   response.once('prefinish', () => {
     const socket: WithHandle | null = response.socket;
     let left = socket?._handle?.writeQueueSize ?? 0;
     if (socket === null || left === 0) return;
     const timer = setInterval(() => {
       const now = socket._handle?.writeQueueSize ?? 0;
-      // A reset: otherwise the system would go on offering what it holds of it.
+      // Reset the connection; otherwise the system would keep offering its buffered data.
       if (now > 0 && now === left) socket.resetAndDestroy();
       left = now;
     }, ms).unref();

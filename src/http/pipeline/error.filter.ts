@@ -1,7 +1,7 @@
 /**
- * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
- * (docs/interface.md §1). Never both `id` and `status`: clients of the family take that for an order. What is not an
- * ApiError is a fault of ours or of something underneath, and its details stay out of the answer.
+ * Turns every thrown value into an answer: `{ ok: false, error, msg, request_id, key?, details? }` (docs/interface.md
+ * §1). Never sends both `id` and `status`: clients of the family take that for an order. An error other than ApiError
+ * is an internal fault, and its details stay out of the answer.
  */
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
@@ -14,7 +14,7 @@ import type { Log } from '../../observability/logger.js';
 
 const RETRY_AFTER_SEC = 1;
 
-/** The refusal that stands for whatever was thrown. */
+/** Returns the refusal for any thrown value. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
@@ -36,14 +36,14 @@ export function toApiError(thrown: unknown): ApiError {
   );
 }
 
-/** The status that Nest (HttpException) or Express (http-errors) gave to an error of the framework. */
+/** Returns the status that Nest (HttpException) or Express (http-errors) gave to a framework error. */
 function statusOf(thrown: unknown): number | undefined {
   if (thrown instanceof HttpException) return thrown.getStatus();
   if (!(thrown instanceof Error) || !('status' in thrown)) return undefined;
   return typeof thrown.status === 'number' ? thrown.status : undefined;
 }
 
-/** The body of an error answer; `isTest`: to a test project. */
+/** Returns the body of an error answer. `isTest`: to a test project. */
 export function errorBody(error: ApiError, requestId: string, isTest = false): string {
   return JSON.stringify({
     ok: false,
@@ -58,7 +58,7 @@ export function errorBody(error: ApiError, requestId: string, isTest = false): s
   });
 }
 
-/** The headers of an error answer, beside those every answer has. */
+/** Returns the headers of an error answer, beside those of every answer. */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const mayRetry = error.status === 429 || error.status === 503;
   return {
@@ -68,7 +68,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   };
 }
 
-/** Answers `thrown`, unless the answer has already begun or nobody is there any more. */
+/** Answers `thrown`, unless the answer has already begun or the caller has disconnected. */
 export function answerError(thrown: unknown, request: Request, response: ServerResponse, log: Log): void {
   const requestContext = requestContextOf(request);
   const requestId = requestContext?.requestId ?? '';
@@ -80,7 +80,7 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   const error = toApiError(thrown);
   if (requestContext === undefined) logCause(log, requestId, error.code, error.cause);
   else {
-    // Written with the line of the request, under the same limit.
+    // Logged with the line of the request, under the same limit.
     requestContext.errorCode = error.code;
     requestContext.cause = error.code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
   }
@@ -91,17 +91,17 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
   const body = errorBody(error, requestId, requestContext?.isTest);
-  // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a whole answer from a broken one.
+  // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a complete answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
   requestContext?.onRefused?.(error);
 }
 
-/** The line about what went wrong underneath a refusal, if anything did. */
+/** Logs the cause of a refusal, if there is one. */
 export function logCause(log: Log, requestId: string, code: string, cause: unknown): void {
   if (cause === undefined) return;
   if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'A request failed.');
-  // Its words alone: under a flood, a stack for each refusal fills the disk and says nothing more.
+  // The message alone: under a flood, a stack for each refusal would fill the disk without more information.
   else log.warn({ requestId, code, fault: reasonOf(cause) }, 'A request was refused.');
 }
 

@@ -1,11 +1,11 @@
 /**
- * Requests and responses that are Express's from the start. Express makes them of Node's by exchanging the prototype of
- * each one, and on Node 20 an object whose prototype was exchanged is slow in every handler that follows, and to collect.
+ * Creates requests and responses as Express's classes from the start. Express otherwise converts Node's objects by
+ * replacing the prototype of each one. On Node 20 such an object is slow in every later handler, and slow to collect.
  */
 import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Express, Request, Response } from 'express';
 
-/** The classes for a server whose handler is `app`, which takes them for its own and finds nothing to exchange. */
+/** Returns the classes for a server whose handler is `app`. Express recognises them as its own and replaces nothing. */
 export function expressMessages(app: Express): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Asked extends IncomingMessage = IncomingMessage> extends ServerResponse<Asked> {}

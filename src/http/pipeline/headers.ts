@@ -1,6 +1,8 @@
-/** Headers as they were sent: Node joins or drops repeated ones in `headers`, so counting needs the raw list. */
+/**
+ * Reads headers as they were sent. Node joins or drops repeated ones in `headers`, so counting them needs the raw list.
+ */
 
-/** Every value of `name` (given in lower case), in order; empty when it was not sent. */
+/** Returns every value of `name` (given in lower case), in order; empty if it was not sent. */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

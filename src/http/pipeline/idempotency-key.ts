@@ -1,4 +1,4 @@
-/** Reads the Idempotency-Key header (docs/interface.md §10); what a key means belongs to orders. */
+/** Reads the Idempotency-Key header (docs/interface.md §10). The meaning of a key belongs to orders. */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { ApiError, invalidField } from '../../domain/errors.js';
@@ -8,12 +8,12 @@ import { headerValues } from './headers.js';
 const HEADER = 'Idempotency-Key';
 const KEY_LENGTH_MAX = 255;
 const KEY = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
-/** Beginnings of the keys that the service makes out of something else. */
+/** Prefixes of keys that the service derives itself. */
 const RESERVED = /^(?:ext|nonce|auto)_/;
 
 /**
- * The caller's key, or undefined when none was sent. Throws 400 INVALID_REQUEST for an empty, malformed or repeated
- * one and 400 IDEMPOTENCY_KEY_REQUIRED when the project demands one.
+ * Returns the caller's key, or undefined if none was sent. Throws 400 INVALID_REQUEST for an empty, malformed or
+ * repeated key, and 400 IDEMPOTENCY_KEY_REQUIRED if the project requires one.
  */
 export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'>): string | undefined {
   const values = headerValues(caller.rawHeaders, 'idempotency-key');
@@ -26,7 +26,7 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
   if (key === '') throw invalidField(HEADER, 'must not be empty; leave the header out to have a key made');
   if (key.length > KEY_LENGTH_MAX)
     throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
-  // The length is checked first: the pattern then runs over 255 characters at most.
+  // Check the length first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
   if (key === '.' || key === '..') {
     throw invalidField(HEADER, 'must not be . or ..: no URL can carry them as a part of its path');
@@ -36,20 +36,21 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
   return key;
 }
 
-/** Whether a caller may send the key again; one that the service made of something else can only be read. */
+/** Returns true if a caller may send the key again. A key that the service derived can only be read. */
 export function mayBeSent(key: string): boolean {
   return !RESERVED.test(key);
 }
 
-/** The key of a purchase, and whether the request came with it: one that was made just now has no earlier request. */
+/** The key of a purchase. `isGiven` is false for a new key, which cannot have an earlier request. */
 export interface PurchaseKey {
   readonly value: string;
   readonly isGiven: boolean;
 }
 
 /**
- * The caller's key, the one that its nonce makes, or a new one; from here on every answer, also an error, carries it. By
- * the nonce a replay is the same order, whatever became of the store of nonces. Throws as the reading does.
+ * Returns the caller's key, the key derived from its nonce, or a new key. From here on every answer, also an error,
+ * carries it. With the nonce a replay is the same order even if the nonce store was lost. Throws like
+ * `readIdempotencyKey`.
  */
 export function takePurchaseKey(
   caller: Pick<Caller, 'rawHeaders' | 'project' | 'nonce'>,
@@ -61,7 +62,7 @@ export function takePurchaseKey(
   return { value, isGiven: given !== undefined };
 }
 
-/** As `takePurchaseKey`, where the key must be the caller's own. Throws 400 IDEMPOTENCY_KEY_REQUIRED without one. */
+/** Like `takePurchaseKey`, but the caller must send a key. Throws 400 IDEMPOTENCY_KEY_REQUIRED without one. */
 export function requirePurchaseKey(
   caller: Pick<Caller, 'rawHeaders' | 'project' | 'nonce'>,
   response: ServerResponse,
@@ -75,13 +76,13 @@ export function requirePurchaseKey(
   return takePurchaseKey(caller, response);
 }
 
-/** 128 random bits in `[A-Za-z0-9_-]`, which a caller may send again. */
+/** Returns 128 random bits in `[A-Za-z0-9_-]`, as a key that a caller may send again. */
 function newKey(): string {
   const key = randomBytes(16).toString('base64url');
   return mayBeSent(key) ? key : newKey();
 }
 
-/** Puts a key that the caller sent on the answer, whatever becomes of the request; one that is no key stays out. */
+/** Returns the caller's key on the answer for any outcome of the request. Omits a malformed key. */
 export function echoIdempotencyKey(rawHeaders: readonly string[], response: ServerResponse): void {
   const [key, ...more] = headerValues(rawHeaders, 'idempotency-key');
   if (key === undefined || more.length > 0 || key.length > KEY_LENGTH_MAX || !KEY.test(key)) return;

@@ -1,20 +1,24 @@
 /**
- * The queue of lists: a page of orders costs a hundred single reads, so few run at once, at most two of one project,
- * and its further ones wait without holding up other projects. Whatever answers many rows to a project goes through here.
+ * Queues list reads. A page of orders costs as much as a hundred single reads, so few run concurrently, at most two of
+ * one project. Further ones wait without delaying other projects. Every route that returns many rows to a project uses
+ * this queue.
  */
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { monotonicMs, sleep } from '../../base/clock.js';
 import { FairQueue } from '../../base/fair-queue.js';
 
-/** The part of the connections to Postgres that lists may take together. */
+/** The share of Postgres connections that all lists together may use. */
 const CONNECTIONS_SHARE = 0.25;
-/** Of one project, and never more than half of all lists. */
+/** Per project, and never more than half of all lists. */
 const PER_PROJECT_MAX = 2;
 const WAITING_MAX = 2000;
 const WAITING_PER_PROJECT = 200;
 const WAIT_MS = 10_000;
-/** A place is free again after twice the time its list took, at most REST_MS_MAX: two thirds of the time are for others. */
+/**
+ * A slot is free again after twice the time its list took, at most REST_MS_MAX: two thirds of the time belong to
+ * others.
+ */
 const REST_FACTOR = 2;
 const REST_MS_MAX = 50;
 
@@ -33,13 +37,13 @@ export class ListQueue {
     });
   }
 
-  /** Runs `list` in the project's turn. Throws 503 SERVICE_UNAVAILABLE after 10 s, or when 200 of the project wait. */
+  /** Runs `list` in the project's turn. Throws 503 SERVICE_UNAVAILABLE after 10 s, or if 200 of the project wait. */
   async run<T>(projectId: string, list: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const place = this.queue.run(projectId, async () => {
         const begunMs = monotonicMs();
         const listed = list();
-        // The caller has its answer before the rest.
+        // Answer the caller before the rest period.
         listed.then(resolve, reject);
         await listed.catch(() => undefined);
         await sleep(Math.min(REST_FACTOR * (monotonicMs() - begunMs), REST_MS_MAX));

@@ -1,15 +1,14 @@
 /**
- * The queue of requests that may have nodes asked, where a node has a budget of requests: few of one project at once, and its
- * further ones wait, since look-ups stand in one line, and those of other projects would wait behind all of its. Where
- * nodes may be asked as often as one likes, nobody waits.
+ * Queues requests that may cause node requests, if a node has a request budget. Look-ups share one queue, so without
+ * this limit one project's look-ups would delay those of others. Without a request budget no request waits.
  */
 import { Injectable } from '@nestjs/common';
 import { FairQueue } from '../../base/fair-queue.js';
 import { Config } from '../../config/config.js';
 
-/** Of the look-ups that callers have in a second, half of the budget, one project has half on their way at once. */
+/** Callers get half of the budget's look-ups per second. One project may have half of these in progress. */
 const BUDGET_SHARE = 0.25;
-/** Over all projects: each has its own share, and none waits for another's. */
+/** Over all projects. Each has its own share, and none waits for another's. */
 const TOTAL = 10_000;
 const WAITING_MAX = 2000;
 const WAITING_PER_PROJECT = 200;
@@ -31,7 +30,7 @@ export class LookupQueue {
     });
   }
 
-  /** Runs `lookup` in the project's turn. Throws 503 SERVICE_UNAVAILABLE after 10 s, or when 200 of the project wait. */
+  /** Runs `lookup` in the project's turn. Throws 503 SERVICE_UNAVAILABLE after 10 s, or if 200 of the project wait. */
   async run<T>(projectId: string, lookup: () => Promise<T>): Promise<T> {
     return this.queue === undefined ? lookup() : this.queue.run(projectId, lookup);
   }

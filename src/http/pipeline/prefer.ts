@@ -6,8 +6,9 @@ const WAIT_SEC_MAX = 30;
 const WAIT = /^wait\s*=\s*(?:"([0-9]{1,9})"|([0-9]{1,9}))\s*(?:;|$)/i;
 
 /**
- * Seconds to hold the answer, 1–30; 0 when the caller did not ask. RFC 7240: a preference that is not understood is
- * ignored, and of several `wait` the first holds. Our choice: more than 30 is 30, as a wait is only ever an upper bound.
+ * Returns the seconds to hold the answer, 1–30; 0 if not requested. RFC 7240: a preference that is not understood is
+ * ignored, and the first of several `wait` applies. Our choice: more than 30 counts as 30, since a wait is only an
+ * upper bound.
  */
 export function readWait(caller: Pick<Caller, 'rawHeaders'>): number {
   for (const value of headerValues(caller.rawHeaders, 'prefer')) {

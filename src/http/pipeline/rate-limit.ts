@@ -1,7 +1,7 @@
 /**
- * The budgets of one project (docs/interface.md §4): so many requests in a window of 60 s that starts at the first of
- * them, the same across processes. They are asked only after the signature was found good, so nobody can spend
- * another's budget.
+ * The request budgets of a project (docs/interface.md §4). Each allows a number of requests in a window of 60 s that
+ * starts with the first one, shared by all processes. They are charged only after the signature is verified, so that no
+ * caller can use up another project's budget.
  */
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
@@ -11,25 +11,25 @@ import { Metrics } from '../../observability/metrics.js';
 import type { BudgetName } from './route-options.js';
 import { WindowCounts, type Count } from './window-counts.js';
 
-/** How long a budget is for, from the first request that counts against it. */
+/** Window of a budget, from the first request that counts against it. */
 export const BUDGET_WINDOW_SEC = 60;
-/** Orders of a live project are never limited; those of a test project cost it nothing (docs/interface.md §32). */
+/** Orders of a live project are never limited. Those of a test project cost it nothing (docs/interface.md §32). */
 const TEST_ORDERS_PER_MINUTE = 60;
-/** A Redis that hangs must not hold up a quote: after this the local limiter decides. */
+/** A hanging Redis must not delay a quote: after this the local limiter decides. */
 const REDIS_LIMIT_MS = 250;
 
 export interface Budget {
   readonly isSpent: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Until the window ends; at least 1. */
+  /** Seconds until the window ends; at least 1. */
   readonly resetSec: number;
 }
 
 interface Limited {
   readonly points: number;
   readonly keyPrefix: string;
-  /** While Redis is away each process counts for itself: too generous then, but never open. */
+  /** While Redis is unavailable each process counts alone: too generous, but still limited. */
   readonly local: RateLimiterMemory;
 }
 
@@ -56,7 +56,7 @@ export class RateLimit {
     };
   }
 
-  /** Takes one from a budget of the project, if there is one left. */
+  /** Takes one request from a budget of the project, if one is left. */
   async take(name: BudgetName, projectId: string): Promise<Budget> {
     const { points, keyPrefix, local } = this.limits[name];
     const { taken, leftMs } = await this.counts.add(`${keyPrefix}:${projectId}`).catch(() => {
@@ -72,7 +72,7 @@ export class RateLimit {
   }
 }
 
-/** The library rejects with its result when the budget is spent. */
+/** The library rejects with its result if the budget is spent. */
 async function countLocally(limiter: RateLimiterMemory, key: string): Promise<Count> {
   const result = await limiter.consume(key).catch((thrown: unknown) => {
     if (thrown instanceof RateLimiterRes) return thrown;

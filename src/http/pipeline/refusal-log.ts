@@ -1,15 +1,15 @@
 /**
- * Keeps a flood of bad requests from filling the log: so many lines a second, the rest counted in one line. What moved
- * money, or may have, is never held back.
+ * Limits the log lines per second about refused requests, and counts the rest in a summary line. Lines about requests
+ * that charged, or may have charged, are never suppressed.
  */
 import { monotonicMs } from '../../base/clock.js';
 import type { RequestContext } from './request-context.js';
 import type { Log } from '../../observability/logger.js';
 import type { Metrics } from '../../observability/metrics.js';
 
-/** Seconds' worth of lines that may come at once. */
+/** Seconds' worth of lines allowed in a burst. */
 const BURST_SEC = 10;
-/** Lines about projects that proved who they are, and about faults of ours, for each line about other callers. */
+/** Lines about authenticated projects and internal errors, for each line about other callers. */
 const PROJECT_FACTOR = 10;
 const SUMMARY_MS = 5000;
 const CLIENT_GONE = 499;
@@ -17,7 +17,7 @@ const CLIENT_GONE = 499;
 export class RefusalLog {
   private readonly unknown: LineBudget;
   private readonly projects: LineBudget;
-  /** Lines held back since the last summary, by error code: a closed set. */
+  /** Lines suppressed since the last summary, by error code: a closed set. */
   private readonly suppressed = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -30,7 +30,7 @@ export class RefusalLog {
     this.projects = new LineBudget(linesPerSec * PROJECT_FACTOR);
   }
 
-  /** Whether the lines of this request are written; otherwise they are counted. */
+  /** Returns true if the lines of this request are to be written; otherwise counts them. */
   admits(requestContext: RequestContext, status: number): boolean {
     const isKnown = requestContext.caller !== undefined;
     const mayHaveCharged =
@@ -44,7 +44,7 @@ export class RefusalLog {
     return false;
   }
 
-  /** Writes the summary of what was held back, if anything was. */
+  /** Writes the summary of suppressed lines, if there are any. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -56,7 +56,7 @@ export class RefusalLog {
   }
 }
 
-/** So many a second, and some seconds' worth at once. */
+/** A token bucket: `perSec` lines a second, with a burst. */
 class LineBudget {
   private left: number;
   private seenMs = monotonicMs();

@@ -1,6 +1,6 @@
 /**
- * Who calls and what was sent, as every handler receives it. The guard of `auth` puts it on the request after all
- * its checks; a handler that asks for it without them is a bug and answers 500.
+ * The caller and its request, as every handler receives them. The guard of `auth` sets them on the request after all
+ * its checks. A handler that reads them without these checks is a bug and answers 500.
  *
  *   @Controller('v1/quotes')
  *   class QuotesController {
@@ -19,22 +19,22 @@ import type { SignatureSchemes } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import type { Route } from './routes.js';
 
-/** A project as the pipeline knows it, at most 30 s old (docs/interface.md §2). Money decisions read afresh. */
+/** A project as the pipeline knows it, at most 30 s old (docs/interface.md §2). Decisions about money read it again. */
 export interface ProjectRecord {
-  /** Lower case UUID. */
+  /** Lower-case UUID. */
   readonly id: string;
   readonly name: string;
   readonly isFrozen: boolean;
-  /** Its orders are played, and counted nowhere (docs/interface.md §32). */
+  /** Its orders are played, and not counted (docs/interface.md §32). */
   readonly isTest: boolean;
   readonly signatureSchemes: SignatureSchemes;
   readonly requireIdempotencyKey: boolean;
   readonly requireQuote: boolean;
-  /** Addresses and CIDR ranges that may call; empty = any. */
+  /** Addresses and CIDR ranges that may call; empty allows any. */
   readonly allowedSources: readonly string[];
   readonly dailySpendCapCredits: Credits | undefined;
   readonly isPostpaid: boolean;
-  /** 0 for prepaid; undefined = unlimited. */
+  /** 0 for prepaid; undefined for unlimited. */
   readonly debtLimitCredits: Credits | undefined;
 }
 
@@ -42,37 +42,37 @@ export interface Caller {
   readonly project: ProjectRecord;
   /** The API key that signed. */
   readonly keyId: string;
-  /** What was sent; undefined for a GET. */
+  /** The parsed body; undefined for a GET. */
   readonly body: StrictBody | undefined;
   readonly requestId: string;
-  /** What made a request signed by HMAC unique; undefined for one by MD5. */
+  /** The nonce of a request signed by HMAC; undefined for MD5. */
   readonly nonce: string | undefined;
-  /** The address the request came from, behind trusted proxies. */
+  /** The caller's address behind trusted proxies. */
   readonly sourceAddress: string;
-  /** Names and values in turn, as received: Node's own `headers` joins repeated ones. */
+  /** Alternating names and values, as received: Node's own `headers` joins repeated ones. */
   readonly rawHeaders: readonly string[];
   /**
-   * Judges the request again by what is known of the project and of its keys at most `ageMs` ago. Throws what it would
-   * be refused with now, or 503 AUTH_UNAVAILABLE when that cannot be known.
+   * Authorises the request again with project and key data at most `ageMs` old. Throws the refusal that applies now, or
+   * 503 AUTH_UNAVAILABLE if that data cannot be read.
    */
   readonly judgeAgain: (ageMs: number) => Promise<void>;
 }
 
-/** What the pipeline knows of a request before the caller is identified; kept on the request itself. */
+/** The pipeline's state of a request before the caller is identified; kept on the request itself. */
 export interface RequestContext {
   readonly requestId: string;
   readonly startedMs: number;
   route: Route | undefined;
   caller: Caller | undefined;
-  /** Whether a test project signed; known before its caller, and said by every answer from then on. */
+  /** True if a test project signed. Known before the caller, and included in every answer from then on. */
   isTest: boolean;
-  /** The code of the error that was answered, for the access log. */
+  /** The error code of the answer, for the access log. */
   errorCode: string | undefined;
-  /** Called with the refusal that answers the request, when the answer is out. */
+  /** Called with the refusal once the answer is sent. */
   onRefused: ((error: ApiError) => void) | undefined;
-  /** What went wrong underneath, for the log alone. */
+  /** The underlying error, for the log alone. */
   cause: unknown;
-  /** The status that was written to the socket past the response, when the frame broke. */
+  /** The status written directly to the socket, past the response, after a broken frame. */
   refusedStatus: number | undefined;
 }
 
@@ -87,14 +87,14 @@ export function requestContextOf(request: Request): RequestContext | undefined {
   return (request as WithContext)[CONTEXT];
 }
 
-/** The checked caller of the request being handled. */
+/** Injects the authenticated caller of the current request. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
   const caller = requestContextOf(context.switchToHttp().getRequest<Request>())?.caller;
   invariant(caller !== undefined, 'a handler runs behind the signature guard');
   return caller;
 });
 
-/** When the request being handled arrived, by monotonicMs. */
+/** Injects the arrival time of the current request, by monotonicMs. */
 export const ArrivedMs = createParamDecorator((_data: unknown, host: ExecutionContext): number => {
   const context = requestContextOf(host.switchToHttp().getRequest<Request>());
   invariant(context !== undefined, 'the first step of the pipeline makes the context of every request');

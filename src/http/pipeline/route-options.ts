@@ -1,12 +1,12 @@
-/** What a handler declares to the pipeline; everything else is the same for every endpoint. */
+/** The options that a handler declares to the pipeline. Everything else is the same for every endpoint. */
 import { SetMetadata } from '@nestjs/common';
 import type { Scope } from '../../domain/scopes.js';
 
 export const ROUTE_OPTIONS = 'pipeline:route-options';
 
 /**
- * What the requests of a project are counted in: quotes and simulations, all that came beside orders since, and, of test
- * projects alone, whatever is bought.
+ * The request budgets of a project: quotes and simulations; other requests except orders; and purchases of test
+ * projects.
  */
 export type BudgetName = 'quotes' | 'general' | 'testOrders';
 
@@ -14,24 +14,24 @@ export interface RouteOptions {
   /** Counts against this budget of the project (docs/interface.md §4). */
   readonly budget?: BudgetName;
   /**
-   * Taken with a signature by MD5 too. It covers neither path nor method, so a captured body would act here as well:
-   * only for the paths that were there before HMAC.
+   * Also accepts a signature by MD5. It covers neither path nor method, so a captured body would be valid here too:
+   * only for the paths from before HMAC.
    */
   readonly acceptsMd5?: true;
-  /** What an API key must be allowed; `read` for a GET and `manage` for anything else unless said. */
+  /** The scope that the API key needs. Default: `read` for a GET, `manage` for others. */
   readonly scope?: Scope;
-  /** Answered unsigned: only for what is the same for everybody and known to all. */
+  /** Answered unsigned: only for public content that is the same for all callers. */
   readonly isPublic?: true;
   /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */
   readonly isPurchase?: true;
-  /** Signed by HMAC, a POST without a body is taken as `{}`: the family's clients send what has no members so. */
+  /** Accepts a POST without a body as `{}` under HMAC: the family's clients send requests without members this way. */
   readonly mayBeEmpty?: true;
-  /** The largest body in bytes; 16 KiB unless said. */
+  /** The largest body in bytes. Default: 16 KiB. */
   readonly bodyLimitBytes?: number;
 }
 
 export const BODY_LIMIT_BYTES = 16 * 1024;
 export const SIMULATE_BODY_LIMIT_BYTES = 128 * 1024;
 
-/** Options of one handler: `@RouteOptionsOf({ budget: 'quotes' })`. Without it a handler has the defaults. */
+/** Sets the options of one handler: `@RouteOptionsOf({ budget: 'quotes' })`. A handler without it has the defaults. */
 export const RouteOptionsOf = (options: RouteOptions) => SetMetadata(ROUTE_OPTIONS, options);

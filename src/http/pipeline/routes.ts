@@ -1,6 +1,6 @@
 /**
- * Every path and method the service answers, read from the controllers, so that no endpoint can be forgotten. Paths
- * match exactly and case-sensitively (docs/interface.md §1); Express's own looser matching never decides.
+ * The table of all paths and methods, read from the controllers, so that no endpoint can be missing. Paths match
+ * exactly and case-sensitively (docs/interface.md §1); Express's looser matching never decides.
  */
 import { RequestMethod, type INestApplication, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
@@ -19,7 +19,7 @@ export interface Route {
   readonly mayBeEmpty: boolean;
   readonly bodyLimitBytes: number;
   readonly isPublic: boolean;
-  /** The method that answers, for what it declares about itself. */
+  /** The handler method, for its metadata. */
   readonly handler: object;
 }
 
@@ -33,7 +33,7 @@ export class RouteTable {
     this.methodsFor(route.pattern).set(route.method, route);
   }
 
-  /** The methods of the path, or undefined for an unknown one. `path` is the raw path, still percent-encoded. */
+  /** Returns the methods of the path, or undefined for an unknown path. `path` is raw, still percent-encoded. */
   find(path: string): Methods | undefined {
     const plain = this.plain.get(path);
     if (plain !== undefined) return plain;
@@ -41,7 +41,7 @@ export class RouteTable {
     return this.parametric.find((entry) => matches(entry.segments, segments))?.methods;
   }
 
-  /** Every path with its methods, for tests and documentation. */
+  /** Returns every path with its methods, for tests and documentation. */
   list(): readonly Route[] {
     return [...this.plain.values(), ...this.parametric.map((entry) => entry.methods)].flatMap((methods) => [
       ...methods.values(),
@@ -61,7 +61,7 @@ export class RouteTable {
   }
 }
 
-/** More segments than any route has; the rest of a longer path needs no splitting to be unknown. */
+/** More segments than any route has. A longer path is unknown without splitting its rest. */
 const SEGMENTS_MAX = 16;
 
 function matches(pattern: readonly string[], segments: readonly string[]): boolean {
@@ -72,7 +72,7 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   });
 }
 
-/** A segment whose percent-encoding is broken names nothing. */
+/** A segment with broken percent-encoding matches no parameter. */
 function isDecodable(segment: string): boolean {
   if (!segment.includes('%')) return true;
   try {

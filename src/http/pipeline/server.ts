@@ -1,6 +1,6 @@
 /**
- * The HTTP server and the request pipeline: limits on what a connection may do, a request id, exact routes, and an
- * answer in our shape for everything that fails before a handler is reached. Knows no project and no signature.
+ * The HTTP server and the request pipeline: connection limits, a request id, exact routes, and error answers in our
+ * format for every failure before a handler. Knows neither projects nor signatures.
  */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -28,10 +28,10 @@ import { RefusalLog } from './refusal-log.js';
 import { routesOf, type RouteTable } from './routes.js';
 
 const HEADER_BYTES_MAX = 8 * 1024;
-/** How often Node checks for connections past their time; its default of 30 s would triple our limits. */
+/** Interval of Node's check for expired connections. The default of 30 s would triple our limits. */
 const TIMEOUT_CHECK_MS = 1000;
 
-/** Express under Nest, on a server with our limits; Nest itself offers no way to set those that count at creation. */
+/** Express under Nest, on a server with our limits. Nest itself cannot set those that apply at creation. */
 class LimitedExpressAdapter extends ExpressAdapter {
   constructor(private readonly limits: Config['http']) {
     super();
@@ -46,7 +46,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
         headersTimeout: this.limits.headersTimeoutSec * 1000,
         requestTimeout: this.limits.requestTimeoutSec * 1000,
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-        // Answered in our shape by the pipeline.
+        // The pipeline answers this in our format.
         requireHostHeader: false,
         insecureHTTPParser: false,
       },
@@ -58,8 +58,8 @@ class LimitedExpressAdapter extends ExpressAdapter {
   }
 
   /**
-   * An object is written here: Express's own way reads a dozen settings and headers that are fixed for this API. Every
-   * answer to a test project says that it is one.
+   * Writes an object itself: Express would read a dozen settings and headers that are fixed for this API. Marks every
+   * answer to a test project.
    */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
@@ -74,31 +74,34 @@ class LimitedExpressAdapter extends ExpressAdapter {
   }
 }
 
-/** What a server puts on its answers, and how it refuses; the pipeline itself is the same for all. */
+/** A server's headers and its way of refusing. The pipeline itself is the same for all servers. */
 export interface Manners {
   readonly http: Config['http'];
   readonly sales: Config['sales'];
-  /** On every answer. */
+  /** Set on every answer. */
   readonly headers: ReadonlyMap<string, string>;
   readonly answerError: typeof answerError;
-  /** Looks at a request before its route is found: throws what it is refused with; true once it has answered itself. */
+  /** Runs before routing. Throws a refusal, or returns true if it has answered the request. */
   readonly before?: (request: Request, response: Response) => boolean;
 }
 
 /**
- * Makes the API's application, not listening yet: every root and test of the API goes through here. The module must
- * provide Config, Log, Metrics and SaleBounds.
+ * Creates the API's application, not listening yet. Every root and test of the API uses it. The module must provide
+ * Config, Log, Metrics and SaleBounds.
  */
 export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
   return createServedApp(module, { http: config.http, sales: config.sales, headers: securityHeaders(), answerError });
 }
 
-/** Makes an application with the pipeline before its routes, not listening yet. The module must provide Log, Metrics and SaleBounds. */
+/**
+ * Creates an application with the pipeline before its routes, not listening yet. The module must provide Log, Metrics
+ * and SaleBounds.
+ */
 export async function createServedApp(module: DynamicModule | Type, manners: Manners): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(manners.http), {
     bodyParser: false,
     abortOnError: false,
-    // A start that fails is logged once, by whoever started.
+    // The caller logs a failed start, once.
     logger: false,
   });
   configureHttp(app, manners);
@@ -112,7 +115,7 @@ function configureHttp(app: NestExpressApplication, manners: Manners): void {
   app.set('x-powered-by', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  // A query string means nothing on a POST; where a GET takes one, it is flat.
+  // A query string is ignored on a POST. A GET with a query has flat parameters.
   app.set('query parser', readQuery);
   const { sales } = manners;
   app.useGlobalPipes(new RequestPipe({ sales, sale: app.get<SaleBounds>(SaleBounds, { strict: false }) }));
@@ -120,7 +123,7 @@ function configureHttp(app: NestExpressApplication, manners: Manners): void {
   app.use(pipeline(app, log, manners));
 }
 
-/** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
+/** Returns helmet's headers for a JSON API: no framing, loading or sniffing. */
 function securityHeaders(): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   const secure = helmet({
@@ -132,7 +135,8 @@ function securityHeaders(): ReadonlyMap<string, string> {
     xXssProtection: false,
     originAgentCluster: false,
   });
-  // Asked once: none of these depends on the request, and its chain of handlers took a twentieth of a read’s time.
+  // Computed once: none of them depends on the request, and helmet's chain of handlers took a twentieth of a read's
+  // time.
   const probe = { setHeader: (name: string, value: string) => headers.set(name, value) } as unknown as ServerResponse;
   secure({} as IncomingMessage, probe, () => undefined);
   return headers;
@@ -186,15 +190,20 @@ function newContext(requestId: string): RequestContext {
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** The caller's own id if it is one, otherwise a new one. A repeated header arrives joined and so is none. */
+/**
+ * Returns the caller's request id if valid, otherwise a new one. A repeated header arrives joined and is thus invalid.
+ */
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The route of the request. Throws 400 for another HTTP or without a Host, 404 for an unknown path, 405 for a known one. */
+/**
+ * Returns the route of the request. Throws 400 for another HTTP version or a missing Host, 404 for an unknown path, and
+ * 405 for a known path with another method.
+ */
 function findRoute(routes: RouteTable, request: Request) {
-  // Node's parser takes a request line without a version for HTTP/0.9, which has no headers and no status.
+  // Node's parser treats a request line without a version as HTTP/0.9, which has no headers and no status.
   if (request.httpVersionMajor !== 1) {
     throw new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
       details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
@@ -207,7 +216,7 @@ function findRoute(routes: RouteTable, request: Request) {
   }
   // HTTP/1.1 allows the absolute form; Express matches on the path alone.
   if (!request.url.startsWith('/')) request.url = request.url.replace(/^https?:\/\/[^/?#]*/i, '');
-  // A request has no fragment: a # is a character of its path or query, where Express would cut them off.
+  // A request has no fragment: a # is a character of its path or query, but Express would cut it off there.
   request.url = request.url.replaceAll('#', '%23');
   const methods = routes.find(request.url.split('?', 1)[0] ?? '');
   if (methods === undefined) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
@@ -223,14 +232,17 @@ interface Observers {
   readonly metrics: Metrics;
 }
 
-/** How a request counts whose caller went away before its answer began. */
+/** Status for a request whose caller disconnected before its answer began. */
 const CLIENT_GONE = 499;
 
-/** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
+/**
+ * Writes one log line and one measurement per request. Uses the pattern instead of the path, since paths contain order
+ * keys.
+ */
 function record(requestContext: RequestContext, answered: number, { log, refusals, metrics }: Observers): void {
   const route = requestContext.route?.pattern ?? 'unknown';
   const seconds = (monotonicMs() - requestContext.startedMs) / 1000;
-  // Any token is a method to the parser; only those of real routes may become label values.
+  // The parser accepts any token as a method. Only those of real routes may become label values.
   const method = requestContext.route?.method ?? 'OTHER';
   const status = requestContext.refusedStatus ?? answered;
   metrics.answered({ method, route, status, error: requestContext.errorCode ?? '' }, seconds);
@@ -255,21 +267,23 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
-/** Responses whose end ends their connection. */
+/** Responses whose end closes their connection. */
 const last = new WeakSet<ServerResponse>();
 
-/** What Node's parser refused never becomes a request; these answers are written to the socket by hand. */
+/**
+ * A message that Node's parser rejects never becomes a request, so these answers are written to the socket directly.
+ */
 function answerBrokenFrames(server: Server, observers: Observers): void {
   server.on('clientError', (error: ParserError, socket: Duplex) => {
-    // Node hangs the response under way on its socket, and its own default handler reads it there as well.
+    // Node keeps the current response on its socket, and its own default handler reads it there as well.
     const current = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy(error);
       return;
     }
     if (current?.req.complete === true) {
-      // What came after a complete request is broken. The request itself may be an order under way, so it gets its
-      // own answer, never this error's; then the connection ends.
+      // Data after a complete request is broken. The request itself may be an order in progress, so it gets its own
+      // answer, never this error. Then the connection ends.
       if (!last.has(current)) current.once('close', () => socket.destroy());
       last.add(current);
       return;
@@ -286,11 +300,13 @@ function answerBrokenFrames(server: Server, observers: Observers): void {
     socket.on('error', () => socket.destroy());
     refuseFrame(socket, new ApiError('NOT_FOUND', 'There is nothing at this path.'), undefined, observers);
   });
-  // Expectations beside 100-continue may be ignored (RFC 9110), which spares an empty 417.
+  // Expectations other than 100-continue may be ignored (RFC 9110), which avoids an empty 417.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-/** `begun` is the request it belongs to, which is recorded when its connection ends; any other is recorded here. */
+/**
+ * `begun` is the request of the frame; it is recorded when its connection ends. A frame without one is recorded here.
+ */
 function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | undefined, observers: Observers): void {
   const requestContext = begun ?? newContext(randomUUID());
   requestContext.errorCode = refusal.code;
@@ -327,7 +343,7 @@ function writeRefusal(socket: Duplex, refusal: ApiError, { requestId, isTest }: 
   socket.end(`${status}${lines.join('')}\r\n${body}`, () => socket.destroy());
 }
 
-/** The server under `app`, typed. */
+/** Returns the server of `app`, typed. */
 export function serverOf(app: INestApplication): Server {
   return app.getHttpServer() as Server;
 }
@@ -335,8 +351,8 @@ export function serverOf(app: INestApplication): Server {
 const leaving = new WeakSet<Server>();
 
 /**
- * Begins to drain: still serves, new connections included, but every answer closes its connection. So callers
- * move over to another process by themselves, and the later end of this one meets no request under way.
+ * Begins to drain: still serves, new connections included, but every answer closes its connection. So callers move to
+ * another process by themselves, and the later end of this one interrupts no request.
  */
 export function leave(server: Server): void {
   leaving.add(server);
@@ -344,14 +360,17 @@ export function leave(server: Server): void {
 
 const DRAIN_STEP_MS = 50;
 
-/** Stops accepting; resolves when the last request was answered, or after `limitMs` with the rest cut off. */
+/**
+ * Stops accepting. Resolves once the last request is answered, or after `limitMs` with the remaining connections
+ * closed.
+ */
 export async function drain(server: Server, limitMs: number): Promise<void> {
   const closed = new AbortController();
   server.close(() => {
     closed.abort();
   });
   const deadline = monotonicMs() + limitMs;
-  // A connection that was busy at the close turns idle with its answer; kept alive, it would hold the server open.
+  // A connection that was busy at the close turns idle after its answer. Kept alive, it would hold the server open.
   while (monotonicMs() < deadline && !closed.signal.aborted) {
     server.closeIdleConnections();
     await sleep(DRAIN_STEP_MS, closed.signal);

@@ -1,4 +1,4 @@
-/** Where a request comes from: the peer of the connection, or what trusted proxies say stands behind them. */
+/** Determines the source of a request: the peer of the connection, or the address that trusted proxies report. */
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 import { parseIpRange } from '../../base/ip-range.js';
@@ -9,14 +9,14 @@ function plain(address: string): string {
   return MAPPED_IPV4.exec(address)?.[1] ?? address;
 }
 
-/** The address at the other end of the connection; empty once that is gone. */
+/** Returns the peer address of the connection; empty once the connection is gone. */
 export function peerOf(socket: Pick<Socket, 'remoteAddress'>): string {
   return plain(socket.remoteAddress ?? '');
 }
 
 /**
- * Returns the network that counts as one source: an IPv4 address itself, of IPv6 the first `bits`. One host may hold a
- * whole /64; one customer of a provider often holds a /56 or a /48.
+ * Returns the network that counts as one source: an IPv4 address itself, or the first `bits` of an IPv6 address. One
+ * host may hold a whole /64; one customer of a provider often holds a /56 or a /48.
  */
 export function networkOf(address: string, bits: 48 | 56 | 64 = 64): string {
   if (!isIPv6(address)) return address;
@@ -34,7 +34,7 @@ export class AddressList {
   private readonly list = new BlockList();
   private readonly isEmpty: boolean;
 
-  /** Throws RangeError naming the entry that is neither an address nor a range. */
+  /** Throws RangeError with the entry that is neither an address nor a range. */
   constructor(entries: readonly string[]) {
     this.isEmpty = entries.length === 0;
     for (const entry of entries) {
@@ -45,7 +45,7 @@ export class AddressList {
   }
 
   has(address: string): boolean {
-    // Most lists are empty, and asking BlockList costs a microsecond of every request even then.
+    // Most lists are empty, and even then a BlockList check costs a microsecond per request.
     if (this.isEmpty) return false;
     const version = isIP(address);
     return version !== 0 && this.list.check(address, version === 6 ? 'ipv6' : 'ipv4');
@@ -53,8 +53,8 @@ export class AddressList {
 }
 
 /**
- * The address a request came from. Each trusted proxy appends the peer it saw to X-Forwarded-For, so the list is read
- * from its end as long as the hops are trusted; what an untrusted caller wrote before that is never believed.
+ * Returns the source address of a request. Each trusted proxy appends the peer it saw to X-Forwarded-For, so the list
+ * is read from its end while the hops are trusted. Entries that an untrusted caller wrote before them are ignored.
  */
 export function sourceAddressOf(request: IncomingMessage, trusted: AddressList): string {
   let address = peerOf(request.socket);

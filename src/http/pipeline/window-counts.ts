@@ -1,11 +1,11 @@
 /**
- * Counts that all processes share, in Redis: each begins with the first that is counted, and ends a window later. What is
- * counted within one turn of the event loop travels in one command.
+ * Counts in Redis that all processes share. Each window begins with its first count. Counts within one turn of the
+ * event loop are sent in one command.
  */
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../base/clock.js';
 
-/** KEYS: what is counted; ARGV: the window in ms, then how much is added to each. Two numbers for each key. */
+/** KEYS: the counters; ARGV: the window in ms, then the increment of each. Returns two numbers for each key. */
 const COUNT = `
 local counts = {}
 for index, key in ipairs(KEYS) do
@@ -24,15 +24,15 @@ type Counting = Redis & {
 };
 
 export interface Count {
-  /** With this one. */
+  /** Including this one. */
   readonly taken: number;
-  /** Until the window ends, ms. */
+  /** Milliseconds until the window ends. */
   readonly leftMs: number;
 }
 
-/** What one turn of the event loop counts. */
+/** The counts of one event loop turn. */
 interface Turn {
-  /** By key, with its place in the command. */
+  /** Key → its count and its position in the command. */
   readonly added: Map<string, { readonly place: number; count: number }>;
   readonly counted: Promise<readonly number[]>;
 }
@@ -47,7 +47,7 @@ export class WindowCounts {
     redis.defineCommand('countInWindows', { lua: COUNT });
   }
 
-  /** Counts one. Rejects when Redis is away, or has not answered after the limit. */
+  /** Counts one. Rejects if Redis is unavailable, or has not answered within the limit. */
   async add(key: string): Promise<Count> {
     this.turn ??= this.begin();
     const { added, counted } = this.turn;

@@ -1,10 +1,11 @@
-/** Answers of any length, written as fast as the caller takes them. */
+/** Writes answers of any length, as fast as the caller reads them. */
 import type { ServerResponse } from 'node:http';
 import { drained } from './drained.js';
 
 /**
- * Writes the pages of an answer one by one, each when the one before was taken. What goes wrong before the first is thrown; afterwards, and
- * when nothing is taken for `slowMs`, the connection is closed, so that nobody takes a part for the whole.
+ * Writes the pages of an answer one by one, each after the one before was taken. Throws an error before the first page.
+ * After a later error, or if the caller takes nothing for `slowMs`, the connection is closed, so that a partial answer
+ * never seems complete.
  */
 export async function writePages(
   response: ServerResponse,
