@@ -1,11 +1,11 @@
-/** Whom a console serves, and what people may be in it. A person belongs to one audience and signs in there alone. */
+/** The audience of a console and its roles. A person belongs to one audience and signs in there alone. */
 export const AUDIENCES = ['merchant', 'operator'] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
 export const PROJECT_ROLES = ['owner', 'member'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 
-/** `support` reads, and sees nothing secret. */
+/** `support` may read, but sees no secrets. */
 export const OPERATOR_ROLES = ['admin', 'support'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
@@ -16,11 +16,11 @@ export const ROLES_OF: Readonly<Record<Audience, readonly PersonRole[]>> = {
   operator: OPERATOR_ROLES,
 };
 
-/** The role that hands out the others; its last holder stays. */
+/** The role that assigns the others. Its last holder cannot be removed. */
 export const MANAGING_ROLE = { merchant: 'owner', operator: 'admin' } as const satisfies Record<Audience, PersonRole>;
 
-/** Who can do harm with a password alone: operators and owners. */
+/** Returns true for roles that can do harm with a password alone: operators and owners. */
 export const needsSecondFactor = (role: PersonRole): boolean => role !== 'member';
 
-/** Every role there is, as a request may name one. */
+/** Every role, as a request may contain it. */
 export const PERSON_ROLES_TEXT: readonly string[] = [...PROJECT_ROLES, ...OPERATOR_ROLES];

@@ -1,7 +1,7 @@
-/** What a console refuses, beside the codes of the interface: one plain sentence that a person can act on. */
+/** The errors of a console beyond the interface's codes: one plain sentence that the reader can act on. */
 import type { FieldFault } from './errors.js';
 
-/** Every code of the consoles' own and its HTTP status: exhaustive by type. */
+/** Every code specific to the consoles, with its HTTP status: exhaustive by type. */
 export const CONSOLE_STATUS = {
   SIGN_IN: 401,
   WRONG_CREDENTIALS: 401,
@@ -47,6 +47,6 @@ export class ConsoleError extends Error {
   }
 }
 
-/** One wrong member, of a request that is otherwise right. */
+/** Returns the error for one wrong member of an otherwise valid request. */
 export const notFit = (code: 'PASSWORD_NOT_FIT' | 'NOT_ALLOWED_HERE', field: string, msg: string): ConsoleError =>
   new ConsoleError(code, `${field}: ${msg}`, { details: [{ field, msg }] });

@@ -1,6 +1,4 @@
-/**
- * Every conversion and every rounding of money, once. All integer arithmetic; no float anywhere.
- */
+/** Every conversion and rounding of money, in one place. Integer arithmetic only, no floats. */
 import {
   CREDITS_PER_USD,
   RATE_SCALE,
@@ -13,42 +11,45 @@ import {
   type Sun,
 } from './units.js';
 
-/** What `price` costs in credits: ceil(sun × trx_usd × 10) (docs/interface.md §5). Rounds up by less than 1e-7 USD. */
+/**
+ * Returns the cost of `price` in credits: ceil(sun × trx_usd × 10) (docs/interface.md §5). Rounds up by less than 1e-7
+ * USD.
+ */
 export function creditsOf(price: Sun, rate: RateE8): Credits {
   return divCeil(price * rate * CREDITS_PER_USD, SUN_PER_TRX * RATE_SCALE) as Credits;
 }
 
-/** `price` in dollars, six fraction digits, half up. */
+/** Returns `price` in dollars with six fraction digits, half up. */
 export function usdOf(price: Sun, rate: RateE8): string {
   return decimal(usdMicros(price, rate), 6);
 }
 
-/** `price` in micro-dollars, half up. */
+/** Returns `price` in micro-dollars, half up. */
 export function usdMicros(price: Sun, rate: RateE8): bigint {
   return divHalfUp(price * rate, RATE_SCALE);
 }
 
-/** What `amount` credits are worth in dollars, six fraction digits, half up. */
+/** Returns the value of `amount` credits in dollars with six fraction digits, half up. */
 export function usdOfCredits(amount: Credits): string {
   return decimal(divHalfUp(amount, 10n), 6);
 }
 
-/** What `amount` credits are worth in dollars, two fraction digits, half away from zero. */
+/** Returns the value of `amount` credits in dollars with two fraction digits, half away from zero. */
 export function usdBalanceOf(amount: Credits): string {
   return decimal(divHalfUp(amount, 100_000n), 2);
 }
 
-/** `amount` in TRX, six fraction digits, exact. */
+/** Returns `amount` in TRX with six fraction digits, exact. */
 export function trxOf(amount: bigint): string {
   return decimal(amount, 6);
 }
 
-/** A rate with its eight fraction digits. */
+/** Returns a rate with its eight fraction digits. */
 export function rateText(rate: RateE8): string {
   return decimal(rate, 8);
 }
 
-/** Reads a decimal rate with up to eight fraction digits; undefined when it is none or not positive. */
+/** Parses a decimal rate with up to eight fraction digits. Returns undefined if it is invalid or not positive. */
 export function parseRate(text: string): RateE8 | undefined {
   const match = /^(\d{1,9})(?:\.(\d{1,8}))?$/.exec(text);
   if (!match) return undefined;
@@ -56,17 +57,17 @@ export function parseRate(text: string): RateE8 | undefined {
   return value > 0n ? (value as RateE8) : undefined;
 }
 
-/** What burning `amount` energy costs at `feeSun` sun per energy. */
+/** Returns the cost of burning `amount` energy at `feeSun` sun per energy. */
 export function burnPrice(amount: Energy, feeSun: bigint): Sun {
   return (amount * feeSun) as Sun;
 }
 
-/** `energy_needed` of a simulation: ceil(used × 1.10) (docs/interface.md §8). */
+/** Returns `energy_needed` of a simulation: ceil(used × 1.10) (docs/interface.md §8). */
 export function withMargin(used: Energy): Energy {
   return divCeil(used * 110n, 100n) as Energy;
 }
 
-/** A scaled integer as a decimal with exactly `digits` fraction digits. */
+/** Formats a scaled integer as a decimal with exactly `digits` fraction digits. */
 export function decimal(scaled: bigint, digits: number): string {
   const sign = scaled < 0n ? '-' : '';
   const text = (scaled < 0n ? -scaled : scaled).toString().padStart(digits + 1, '0');

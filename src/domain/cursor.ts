@@ -1,26 +1,29 @@
 /**
- * Where a page of a list ended, as its answer says it. No caller can make sense of it, so none depends on what is inside:
- * a letter for the list, and the place.
+ * Cursors of paged lists: opaque to callers, so that none depends on the content. Contains a letter for the list, and
+ * the position.
  */
 import { invalidField } from './errors.js';
 
-/** The longest id that fits a bigint of Postgres, in digits. */
+/** Digits that always fit a Postgres bigint. */
 const BIGINT_DIGITS = 18;
 const ID = /^[1-9]\d*$/;
 
 export const cursorAt = (list: string, place: bigint | number | string): string =>
   Buffer.from(`${list}${place.toString()}`, 'latin1').toString('base64url');
 
-/** The place in a cursor of this list; undefined for a text that `cursorAt` does not make. */
+/** Returns the position in a cursor of this list; undefined for a text that `cursorAt` does not produce. */
 export function placeIn(list: string, cursor: string): string | undefined {
   const bytes = Buffer.from(cursor, 'base64url');
-  // Reading passes over what is no base64, and over bits that stand for nothing.
+  // Decoding ignores invalid base64 characters and unused bits.
   if (bytes.toString('base64url') !== cursor) return undefined;
   const text = bytes.toString('latin1');
   return text.startsWith(list) ? text.slice(list.length) : undefined;
 }
 
-/** The id in a cursor of this list, of so many digits at most. Throws 400 for one that no page of `what` returned. */
+/**
+ * Returns the id, of at most `digits` digits, in a cursor of this list. Throws 400 for a cursor that no page of `what`
+ * returned.
+ */
 export function idIn(list: string, cursor: string, what: string, digits = BIGINT_DIGITS): bigint {
   const id = placeIn(list, cursor);
   if (id === undefined || id.length > digits || !ID.test(id)) throw unknownCursor(what);

@@ -1,3 +1,3 @@
-/** What counts as an e-mail address here, in lower case: one that means the same in every header and command. */
+/** A valid e-mail address in lower case, limited to forms with the same meaning in every header and command. */
 export const EMAIL_ADDRESS =
   /^[^\s\p{C}@<>()[\]\\,;:"']{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/u;

@@ -1,6 +1,6 @@
 /**
- * Every error a caller can meet, its HTTP status, and the one class that carries them.
- * A caller's mistake says what was wrong; an upstream's fault says only what to do about it.
+ * All errors that a caller can receive, their HTTP statuses, and their class. The message of a caller's mistake
+ * describes the mistake; that of an upstream fault only the remedy.
  */
 
 /** Every code of the interface and its status: exhaustive by type (docs/interface.md §3). */
@@ -64,19 +64,19 @@ interface ApiErrorExtras {
   readonly retryAfterSec?: number;
   /** Additional response headers, e.g. `Allow` of a 405. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The Idempotency-Key that finds out what became of a purchase. */
+  /** The Idempotency-Key to find the outcome of a purchase with. */
   readonly key?: string;
-  /** Whole Unix seconds, where the caller's own were refused. */
+  /** Unix seconds of the server, sent when the caller's timestamp was refused. */
   readonly serverTime?: number;
-  /** Where the log of events begins, where the caller's position is older. */
+  /** Position of the oldest event, sent when the caller's position is older. */
   readonly oldestPosition?: number;
-  /** What went wrong underneath; logged, never answered. */
+  /** The underlying error; logged, never sent. */
   readonly cause?: unknown;
 }
 
 /**
- * A refusal that reaches the caller as `{ ok: false, error, msg, request_id }`.
- * `message` is one sentence the caller can act on and holds nothing secret.
+ * A refusal that the caller receives as `{ ok: false, error, msg, request_id }`. `message` is one sentence that the
+ * caller can act on, without secrets.
  */
 export class ApiError extends Error {
   readonly details: readonly FieldFault[] | undefined;
@@ -106,27 +106,30 @@ export class ApiError extends Error {
   }
 }
 
-/** Refuses who waited too long for a turn, or has too many before: 503. `says` is all of the message but what to do. */
+/**
+ * Returns the 503 for a caller that waited too long for a turn, or has too many callers before it. `says` is the
+ * message without the remedy.
+ */
 export function serviceBusy(says: string): ApiError {
   return new ApiError('SERVICE_UNAVAILABLE', `${says}; repeat the request.`, { retryAfterSec: 1 });
 }
 
-/** Refuses a request for one wrong field: 400 INVALID_REQUEST with `details`. */
+/** Returns 400 INVALID_REQUEST with `details` for one wrong field. */
 export function invalidField(field: string, msg: string): ApiError {
   return new ApiError('INVALID_REQUEST', `${field}: ${msg}`, { details: [{ field, msg }] });
 }
 
-/** A broken promise of our own code: never caught to go on, always a 500 or a stopped job. */
+/** A violated guarantee of our own code. Never caught and continued: always a 500 or a stopped job. */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError';
 }
 
-/** Throws InvariantError unless `condition` holds; `rule` states what must be true. */
+/** Throws InvariantError unless `condition` holds. `rule` states the guarantee. */
 export function invariant(condition: boolean, rule: string): asserts condition {
   if (!condition) throw new InvariantError(rule);
 }
 
-/** The message of anything thrown, for logs. */
+/** Returns the message of any thrown value, for logs. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
@@ -142,7 +145,7 @@ export type StartCode =
   | 'UNSECURED_ROWS'
   | 'WRONG_KEY';
 
-/** Why a process cannot start or a command cannot run: the message names the cause and the cure, on one line. */
+/** The reason that a process cannot start or a command cannot run. The message gives cause and remedy on one line. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';
   constructor(
@@ -154,7 +157,10 @@ export class StartError extends Error {
   }
 }
 
-/** The reason in anything thrown, on one line. Several addresses tried at once fail without a message of their own. */
+/**
+ * Returns the reason in any thrown value, on one line. An AggregateError of several connection attempts has no message
+ * itself.
+ */
 export function reasonOf(thrown: unknown): string {
   const isBare = thrown instanceof AggregateError && thrown.message === '';
   const reason = isBare ? thrown.errors.map((error: unknown) => messageOf(error)).join('; ') : messageOf(thrown);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Returns the name of a disagreement: of its check, its subject, and the facts that distinguish it on that subject. */
+/** Returns the id of a disagreement, from its check, its subject, and the facts that distinguish it on that subject. */
 export function fingerprintOf(check: string, subject: string, identity: readonly unknown[]): string {
   return createHash('sha256')
     .update(JSON.stringify([check, subject, identity]))

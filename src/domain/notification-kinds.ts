@@ -1,4 +1,4 @@
-/** What people may be notified of by e-mail: of a project by what its log has, of the service by how grave it is. */
+/** The kinds of e-mail notifications: by topic for a project's events, by severity for operators. */
 
 export const PROJECT_NOTIFICATIONS = [
   'balance',

@@ -1,9 +1,9 @@
-/** What an operator's act is refused with: one plain sentence, and the exit code it ends the command with. */
+/** The error that refuses an operator's command: one plain sentence, and the exit code of the command. */
 
-/** 0 done, 1 failed or refused, 2 called wrongly. */
+/** 0 done, 1 failed or refused, 2 wrong usage. */
 export type ExitCode = 0 | 1 | 2;
 
-/** A command that cannot do what was asked; the message says why and what to do. */
+/** A command that cannot be carried out. The message gives the reason and the remedy. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
   constructor(
@@ -15,7 +15,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** The command line itself is wrong; exit code 2. */
+/** Returns the error for a wrong command line; exit code 2. */
 export function usageError(message: string): OperatorError {
   return new OperatorError(message, 2);
 }

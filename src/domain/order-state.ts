@@ -1,47 +1,47 @@
 /**
- * The life of an order, of its legs and of their chain transactions, as data. The code's types, the database's
- * triggers (store/functions/row-guards.ts) and the documentation all come from these tables; nothing else names a transition.
+ * The transitions of orders, legs and chain transactions. The code's types, the database's triggers
+ * (store/functions/row-guards.ts) and the documentation all come from these tables. No other place lists a transition.
  */
 
-/** The most wallets one order is spread over; a larger need is refused as beyond capacity. */
+/** The maximum number of wallets for one order. A larger need is refused as beyond capacity. */
 export const LEGS_MAX = 20;
 
 /** How often one rental may be extended. */
 export const EXTENSIONS_MAX = 100;
 
-/** How long before the end of a rental an auto-delegation sees to it that energy stands after it, at most. */
+/** The earliest time before a rental's end at which an auto-delegation buys energy for the time after it. */
 export const REFILL_LEAD_SEC = 60;
 
-/** Order states (docs/interface.md §11) and where each may go. A settled order leaves `delivered` no more. */
+/** Order states (docs/interface.md §11) and their successors. A settled order never leaves `delivered`. */
 export const ORDER_TRANSITIONS = {
-  /** Charged, capacity held, nothing sent. */
+  /** Charged, capacity reserved, nothing sent. */
   reserved: ['placed', 'refunded'],
   /** A signed transaction may be on its way. */
   placed: ['delivered', 'unresolved', 'refunded'],
-  /** In a block and re-read from it; back to `placed` while that block can still be reverted. */
+  /** In a block and read from it. Returns to `placed` if that block is reverted. */
   delivered: ['placed', 'refunded'],
-  /** No proof either way for ten minutes; resolves itself as soon as a node answers. */
+  /** No proof either way for ten minutes by default. Resolves itself as soon as a node answers. */
   unresolved: ['delivered', 'refunded'],
-  /** Proven never to happen, or undone; the charge is back. */
+  /** Proven never to happen, or undone. The charge is returned. */
   refunded: [],
 } as const satisfies Record<string, readonly string[]>;
 
 /** One delegation from one pool wallet, or the one action of an activation. */
 export const LEG_TRANSITIONS = {
-  /** Capacity held, nothing sent. */
+  /** Capacity reserved, nothing sent. */
   reserved: ['placed', 'released'],
   /** A transaction may be on its way. */
   placed: ['active', 'released'],
   /**
-   * In a block; `placed` again when the block is reverted. `reclaimed` at once when a foreign act ended it, or when
-   * nothing is to be reclaimed: an activation that is final.
+   * In a block. Returns to `placed` if the block is reverted. Becomes `reclaimed` directly if a foreign act ended it,
+   * or if there is nothing to reclaim: a final activation.
    */
   active: ['placed', 'reclaiming', 'reclaimed'],
-  /** The undelegation is on its way. Never given up: only a solid one ends it, ours or a foreign one. */
+  /** The undelegation is on its way. Never given up: only a solid undelegation ends it, ours or a foreign one. */
   reclaiming: ['reclaimed'],
-  /** Nothing of it stands any more, or nothing is to be reclaimed; final. */
+  /** No delegation is left, or there is nothing to reclaim; final. */
   reclaimed: [],
-  /** Proven never to happen; its capacity is returned; final. */
+  /** Proven never to happen; capacity returned; final. */
   released: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -51,15 +51,15 @@ export const CHAIN_TX_TRANSITIONS = {
   built: ['signed', 'dropped'],
   /** Signed and recorded, never sent. */
   signed: ['sending', 'dropped'],
-  /** May be anywhere. Only a block or a proof of death ends this. */
+  /** Possibly in any block. Only a block or a proof of death ends this. */
   sending: ['included', 'dead'],
-  /** Found in a block with our own bytes; `sending` again when that block is reverted. */
+  /** Found in a block with our own bytes. Returns to `sending` if that block is reverted. */
   included: ['sending', 'solid'],
   /** In a solid block; final. */
   solid: [],
-  /** Proven never to be included (evidence stored); final, unless it is found in a solid block all the same. */
+  /** Proven never to be included (evidence stored); final, unless it is found in a solid block after all. */
   dead: ['solid'],
-  /** Given up before it was ever sent; final, unless it is found in a solid block all the same. */
+  /** Given up before it was ever sent; final, unless it is found in a solid block after all. */
   dropped: ['solid'],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -67,13 +67,13 @@ export type OrderStatus = keyof typeof ORDER_TRANSITIONS;
 export type LegStatus = keyof typeof LEG_TRANSITIONS;
 export type ChainTxStatus = keyof typeof CHAIN_TX_TRANSITIONS;
 export type OrderKind = 'rental' | 'activation';
-/** Why a running rental was topped up: the network's stake grew, or a rental that ended beside it left usage behind. */
+/** The cause of a rental's top-up: the network's stake grew, or a rental that ended beside it left usage behind. */
 export type TopUpCause = 'stake' | 'usage';
 export type ChainTxPurpose = 'delegate' | 'reclaim' | 'activate';
 
 export const ORDER_STATUSES = Object.keys(ORDER_TRANSITIONS) as readonly OrderStatus[];
 
-/** Statuses answered with 202; the others with 200 (docs/interface.md §9). */
+/** Returns true for statuses answered with 202; the others get 200 (docs/interface.md §9). */
 export function isPending(status: OrderStatus): boolean {
   return status === 'reserved' || status === 'placed' || status === 'unresolved';
 }

@@ -1,17 +1,20 @@
-/** What a rental costs by the operator's price table, and whether it is worth selling. Pure; integer arithmetic only. */
+/**
+ * Computes a rental's price from the operator's price table, and whether it is worth selling. Pure; integer arithmetic
+ * only.
+ */
 import type { Energy, Sun } from './units.js';
 import { LEGS_MAX } from './order-state.js';
 
-/** The rental when nothing is said, in seconds: the interface's own figure, and part of what makes two requests the same. */
+/** The default duration of a rental in seconds. The interface fixes it, and request hashes include it. */
 export const DEFAULT_DURATION_SEC = 3600;
 
-/** One line of the price table: up to this duration, so many sun per energy. */
+/** One row of the price table: the price in sun per energy, up to this duration. */
 export interface PriceRow {
   readonly durationMaxSec: number;
   readonly sunPerEnergy: bigint;
 }
 
-/** The row a duration falls into: the shortest that still covers it; undefined beyond the longest. */
+/** Returns the row for a duration: the shortest that covers it; undefined beyond the longest. */
 export function rowFor(rows: readonly PriceRow[], durationSec: number): PriceRow | undefined {
   let found: PriceRow | undefined;
   for (const row of rows) {
@@ -22,24 +25,26 @@ export function rowFor(rows: readonly PriceRow[], durationSec: number): PriceRow
   return found;
 }
 
-/** The longest duration on sale in seconds; 0 for an empty table. */
+/** Returns the longest duration on sale in seconds; 0 for an empty table. */
 export function longestDurationSec(rows: readonly PriceRow[]): number {
   return rows.reduce((longest, row) => Math.max(longest, row.durationMaxSec), 0);
 }
 
-/** The price of `amount` energy by one row, exact; never below `floor`, what delivering any amount costs. */
+/** Returns the exact price of `amount` energy by one row, but at least `floor`, the cost of delivering any amount. */
 export function rentalPrice(amount: Energy, row: PriceRow, floor: Sun): Sun {
   const price = amount * row.sunPerEnergy;
   return (price > floor ? price : floor) as Sun;
 }
 
-/** The least energy whose price by this row is below its burn price; undefined when no amount is worth renting. */
+/**
+ * Returns the smallest energy whose price by this row is below its burn price; undefined if no amount is worth renting.
+ */
 export function leastWorthRenting(row: PriceRow, floor: Sun, energyFeeSun: bigint): Energy | undefined {
   if (row.sunPerEnergy >= energyFeeSun) return undefined;
   return (floor / energyFeeSun + 1n) as Energy;
 }
 
-/** Over how many wallets an order of this price may be spread: as many as it pays for, one at least. */
+/** Returns the number of wallets to spread an order of this price over: as many as the price pays for, at least one. */
 export function legsAffordable(price: Sun, floor: Sun): bigint {
   const most = BigInt(LEGS_MAX);
   const paidFor = floor > 0n ? price / floor : most;
@@ -52,12 +57,15 @@ export function isWorthRenting(price: Sun, burn: Sun): boolean {
   return price < burn;
 }
 
-/** Longer than this nobody rents; stake bound for so long earns nothing in between. */
+/** Longer rentals are not in demand. Stake bound for so long earns nothing in between. */
 const USUAL_SEC_MAX = 90 * 86_400;
-/** Below this part of the burn price a rental costs more than it brings in. */
+/** Below this part of the burn price a rental costs more than it earns. */
 const BURN_PRICE_PART = 10n;
 
-/** What may be a slip in a new row, a sentence each, for the operator; the burn price only where it is known. */
+/**
+ * Returns possible mistakes in a new row as sentences for the operator. Compares with the burn price only if it is
+ * known.
+ */
 export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: bigint | undefined): string[] {
   const price = `${row.sunPerEnergy.toString()} sun per energy`;
   const dearer = rows.find(
@@ -78,7 +86,10 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
   ];
 }
 
-/** Why a row can never be sold at this burn price, in a sentence for the operator; undefined when it can. */
+/**
+ * Returns the reason that a row can never be sold at this burn price, as a sentence for the operator; undefined if it
+ * can.
+ */
 export function warningFor(row: PriceRow, energyFeeSun: bigint): string | undefined {
   if (row.sunPerEnergy < energyFeeSun) return undefined;
   return (

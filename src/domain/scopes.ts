@@ -1,13 +1,13 @@
-/** What an API key may be allowed to do. */
+/** The permissions of API keys. */
 export const SCOPES = ['read', 'quote', 'order', 'manage'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** How many keys of a project verify at once; each may have a secret before its own while it is rotated. */
+/** Maximum of valid keys of a project. Each may also have a previous secret during rotation. */
 export const KEYS_MAX = 10;
 
-/** How many keys beside its primary a project may make within 24 hours: revoked ones are kept for ever. */
+/** Maximum of non-primary keys that a project may create within 24 hours. Revoked keys are kept for ever. */
 export const KEYS_PER_DAY = 100;
 
-/** By which signatures a project may be called. */
+/** The signature schemes that a project may accept. */
 export const SIGNATURE_SCHEMES = ['md5', 'hmac', 'either'] as const;
 export type SignatureSchemes = (typeof SIGNATURE_SCHEMES)[number];

@@ -1,6 +1,6 @@
 /**
- * How much energy a token transfer needs, by its receiver's state on chain. Pure: encodes the two calls and
- * reads their answers; who asks the chain is not its affair.
+ * Computes the energy that a token transfer needs, from its receiver's state on chain. Pure: encodes the two calls and
+ * decodes their answers; callers query the chain.
  */
 import type { Energy } from './units.js';
 
@@ -12,7 +12,7 @@ export interface SizingFigures {
   readonly coldEnergy: Energy;
 }
 
-/** What was seen of a receiver; undefined = it could not be read. */
+/** The values read of a receiver; undefined if unreadable. */
 export interface ReceiverLook {
   readonly tokenBalance: bigint | undefined;
   readonly isOnChain: boolean | undefined;
@@ -24,8 +24,8 @@ export interface Recipient {
 }
 
 /**
- * The receiver's state (docs/interface.md §7). An address that is not on chain but holds tokens (a token credits any
- * address) counts as cold: that never sizes too small.
+ * Returns the receiver's state (docs/interface.md §7). An address that is not on chain but holds tokens (a token
+ * credits any address) counts as cold: that never sizes too small.
  */
 export function recipientOf(look: ReceiverLook): Recipient {
   if (look.isOnChain === false) return { state: 'cold', needsActivation: true };
@@ -33,7 +33,7 @@ export function recipientOf(look: ReceiverLook): Recipient {
   return { state: look.tokenBalance > 0n ? 'warm' : 'cold', needsActivation: false };
 }
 
-/** A receiver that could not be read is sized as cold (docs/interface.md §7). */
+/** Returns the energy for a state. An unreadable receiver is sized as cold (docs/interface.md §7). */
 export function energyFor(state: RecipientState, figures: SizingFigures): Energy {
   return state === 'warm' ? figures.warmEnergy : figures.coldEnergy;
 }
@@ -45,23 +45,23 @@ const WORDS = /^(?:[0-9a-fA-F]{64})+$/;
 export const BALANCE_OF = 'balanceOf(address)';
 export const TRANSFER = 'transfer(address,uint256)';
 
-/** ABI: an address as one word, without TRON's 0x41. Takes `41…` hex. */
+/** ABI: encodes an address as one word, without TRON's 0x41. Takes `41…` hex. */
 export function addressWord(addressHex: string): string {
   if (!ADDRESS_HEX.test(addressHex)) throw new TypeError('not an address in 41… hex');
   return addressHex.slice(2).toLowerCase().padStart(WORD_DIGITS, '0');
 }
 
-/** ABI: a non-negative integer below 2^256 as one word. */
+/** ABI: encodes a non-negative integer below 2^256 as one word. */
 export function uintWord(value: bigint): string {
   return value.toString(16).padStart(WORD_DIGITS, '0');
 }
 
-/** The first word of a call's result; undefined when there is none, as of a contract that is no token. */
+/** Returns the first word of a call's result; undefined if there is none, as from a contract that is not a token. */
 export function firstWord(resultHex: string): bigint | undefined {
   return WORDS.test(resultHex) ? BigInt(`0x${resultHex.slice(0, WORD_DIGITS)}`) : undefined;
 }
 
-/** One event of a contract, as a receipt or a constant call shows it: hex without 0x. */
+/** One event of a contract from a receipt or a constant call: hex without 0x. */
 export interface EventLog {
   readonly topics: readonly string[];
   readonly data: string;
@@ -73,10 +73,10 @@ export const TRANSFER_EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a1162
 const ADDRESS_TOPIC = /^0{22}(?:00|41)([0-9a-f]{40})$/;
 
 /**
- * Whether the events of a call that did not revert prove that tokens moved from one address to another (`41…` hex).
- * The return value proves nothing: `transfer` of main-net USDT answers false although it succeeds, and a token that
- * refuses without a revert answers false too. Neither the amount nor the emitting contract is compared: a token may keep
- * a fee, and a deprecated token forwards to its successor, whose contract then emits the event.
+ * Returns true if the events of a call that did not revert prove a token transfer between two addresses (`41…` hex).
+ * The return value proves nothing: `transfer` of main-net USDT returns false on success, and so does a token that
+ * refuses without a revert. Neither the amount nor the emitting contract is compared. A token may keep a fee, and a
+ * deprecated token forwards to its successor, whose contract then emits the event.
  */
 export function showsTransfer(logs: readonly EventLog[], fromHex: string, toHex: string): boolean {
   return logs.some(({ topics, data }) => {

@@ -1,9 +1,10 @@
 /**
- * The receivers by which orders of test projects are played (docs/interface.md §32). Each is the hash of its name, so that
- * nobody has its key: 0x41 and the first 20 bytes of SHA-256 of "tron-energy-rental test address: " and the name.
+ * The receivers that control the outcome of test orders (docs/interface.md §32). Each is the hash of its name, so that
+ * no private key for it is known: 0x41 and the first 20 bytes of SHA-256 of "tron-energy-rental test address: " and the
+ * name.
  */
 
-/** Addresses by their names; a test derives them anew. */
+/** Name → address. A test derives them again. */
 export const TEST_ADDRESSES = {
   delivered: 'TCjde3tuj6EM6WbqWPyj2d7uAG4sR6xmKr',
   'delivered late': 'TENuUg1GCwanAD7sctew9MpJYsVPrtHQJW',
@@ -19,7 +20,7 @@ const NAMES: ReadonlyMap<string, TestAddressName> = new Map(
   (Object.keys(TEST_ADDRESSES) as TestAddressName[]).map((name) => [TEST_ADDRESSES[name], name]),
 );
 
-/** The name behind a test address; undefined of any other address. */
+/** Returns the name of a test address; undefined for any other address. */
 export function testAddressName(address: string): TestAddressName | undefined {
   return NAMES.get(address);
 }

@@ -1,12 +1,12 @@
-/** Amounts and times as text for the operator. */
+/** Formats amounts and times for the operator. */
 import { trxOf } from './conversion.js';
 
-/** Sun as TRX. */
+/** Formats sun as TRX. */
 export function trxText(amount: bigint): string {
   return `${trxOf(amount)} TRX`;
 }
 
-/** Seconds in the largest unit that fits exactly: `10 min`, `1 h`, `3 d`. */
+/** Formats seconds in the largest unit that fits exactly: `10 min`, `1 h`, `3 d`. */
 export function durationText(seconds: number): string {
   if (seconds % 86_400 === 0) return `${(seconds / 86_400).toString()} d`;
   if (seconds % 3600 === 0) return `${(seconds / 3600).toString()} h`;
@@ -14,7 +14,7 @@ export function durationText(seconds: number): string {
   return `${seconds.toString()} s`;
 }
 
-/** A moment in UTC, to the second. */
+/** Formats a time in UTC, to the second. */
 export function timeText(at: Date): string {
   return at
     .toISOString()

@@ -1,17 +1,17 @@
 /**
- * Amounts as people type them, in the consoles and on the command line: one reader that refuses whatever can be read in
- * two ways, and says why. Where commas are decimal marks "12,500" is twelve and a half; elsewhere it is twelve thousand.
+ * Parses amounts that people type in the consoles and on the command line. Refuses ambiguous texts with the reason.
+ * Where commas are decimal marks "12,500" is twelve and a half; elsewhere it is twelve thousand five hundred.
  */
 import { CREDITS_PER_USD } from './units.js';
 
-/** Beyond this an amount is no JSON integer. */
+/** A larger amount is not a JSON integer. */
 const LARGEST = 2n ** 53n - 1n;
 const DECIMALS_MAX = 7;
 const LENGTH_MAX = 60;
-/** Between thousands, where they can be nothing else. */
+/** Spaces that can only separate thousands. */
 const SPACES = /(?<=\d)[ \u00a0\u2009\u202f_](?=\d{3}(?!\d))/g;
 
-/** `value` where the text is one amount, else `fault`: a sentence for the person who typed it. */
+/** `value` if the text is one amount, else `fault`: a sentence for the person that typed it. */
 export interface TypedAmount {
   readonly value?: bigint;
   readonly fault?: string;
@@ -20,7 +20,7 @@ export interface TypedAmount {
 const NO_DOLLARS = 'Dollars, such as 500 or 250.50.';
 const NO_WHOLE = 'A whole number, such as 131000.';
 
-/** Reads dollars as credits. An empty text is no amount. */
+/** Parses dollars as credits. An empty text is not an amount. */
 export function dollarsTyped(text: string): TypedAmount {
   const typed = text
     .trim()
@@ -35,7 +35,10 @@ export function dollarsTyped(text: string): TypedAmount {
   return value > LARGEST ? { fault: `At most ${largestDollars}.` } : { value };
 }
 
-/** Why points and commas leave the amount open, or undefined where it is one amount: 1234, 12.50, 1,234.50, 1,234,567. */
+/**
+ * Returns the fault if points and commas leave the amount ambiguous; undefined for one amount: 1234, 12.50, 1,234.50,
+ * 1,234,567.
+ */
 function faultOfMarks(typed: string): string | undefined {
   const [points, commas] = [typed.split('.').length - 1, typed.split(',').length - 1];
   if (/^\d+$/.test(typed) || /^\d+\.\d+$/.test(typed)) return isGroup(typed) ? twoWays(typed) : undefined;
@@ -48,7 +51,10 @@ function faultOfMarks(typed: string): string | undefined {
   return `${NO_DOLLARS} A point stands before the decimals.`;
 }
 
-/** One mark before exactly three digits: thousands for some readers, decimals for others. Never so behind a leading zero. */
+/**
+ * One mark before exactly three digits: thousands for some readers, decimals for others. Unambiguous after a leading
+ * zero.
+ */
 const isGroup = (typed: string): boolean => /^[1-9]\d{0,2}[.,]\d{3}$/.test(typed);
 
 function twoWays(typed: string): string {
@@ -58,7 +64,10 @@ function twoWays(typed: string): string {
 
 const largestDollars = '$900,719,925.47';
 
-/** Reads a whole number from 0 to `largest`. Thousands may be apart by spaces or commas: it has no decimals to confuse. */
+/**
+ * Parses a whole number from 0 to `largest`. Spaces or commas may separate thousands: without decimals they are
+ * unambiguous.
+ */
 export function wholeTyped(text: string, largest: bigint = LARGEST): TypedAmount {
   const typed = text.trim().replaceAll(SPACES, '');
   const digits = /^\d{1,3}(,\d{3})+$/.test(typed) ? typed.replaceAll(',', '') : typed;
@@ -71,7 +80,7 @@ export function wholeTyped(text: string, largest: bigint = LARGEST): TypedAmount
 
 const groupedDigits = (value: bigint): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** Writes credits as the text of a field, so that reading it gives the same credits. */
+/** Formats credits as the text of a field that parses to the same credits. */
 export function dollarsText(credits: bigint): string {
   const decimals = (credits % CREDITS_PER_USD).toString().padStart(DECIMALS_MAX, '0').replace(/0+$/, '');
   const shown = decimals.length === 3 ? `${decimals}0` : decimals.padEnd(2, '0');

@@ -1,6 +1,6 @@
 /**
- * The units of the service as branded bigints, so that sun never meets credits unnoticed, and the only crossings
- * between them and JSON numbers.
+ * The units of the service as branded bigints, so that the compiler rejects mixing sun and credits, and the only
+ * conversions between them and JSON numbers.
  */
 import { invariant } from './errors.js';
 
@@ -23,20 +23,20 @@ export const SUN_PER_TRX = 1_000_000n;
 export const CREDITS_PER_USD = 10_000_000n;
 export const RATE_SCALE = 100_000_000n;
 
-/** Divides rounding up; both non-negative, the divisor positive. */
+/** Divides, rounding up. Both non-negative, the divisor positive. */
 export function divCeil(dividend: bigint, divisor: bigint): bigint {
   invariant(dividend >= 0n && divisor > 0n, 'divCeil takes a non-negative dividend and a positive divisor');
   return (dividend + divisor - 1n) / divisor;
 }
 
-/** Divides rounding half away from zero; the divisor positive. */
+/** Divides, rounding half away from zero. The divisor is positive. */
 export function divHalfUp(dividend: bigint, divisor: bigint): bigint {
   invariant(divisor > 0n, 'divHalfUp takes a positive divisor');
   const magnitude = ((dividend < 0n ? -dividend : dividend) * 2n + divisor) / (2n * divisor);
   return dividend < 0n ? -magnitude : magnitude;
 }
 
-/** A JSON integer. Beyond 2^53−1 it is a bug, never a rounding (docs/interface.md §1). */
+/** Returns a JSON integer. Beyond 2^53−1 it is a bug, never a rounding (docs/interface.md §1). */
 export function toJsonInteger(value: bigint): number {
   // eslint-disable-next-line no-restricted-syntax -- the one place where money becomes JSON, checked in the next line
   const number = Number(value);

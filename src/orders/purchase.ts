@@ -28,8 +28,8 @@ export interface OrderTerms {
 }
 
 /**
- * The result of pricing. Replays, used quotes and expired quotes are judged before a refusal here (docs/interface.md
- * §9).
+ * The result of pricing. Replays, used quotes and expired quotes are judged before a refusal here
+ * (docs/interface.md §9).
  */
 export interface Prepared {
   /** Absent if the refusal left nothing to charge. */

@@ -1,7 +1,7 @@
 /**
- * Turns every thrown value into an answer: `{ ok: false, error, msg, request_id, key?, details? }` (docs/interface.md
- * §1). Never sends both `id` and `status`: clients of the family take that for an order. An error other than ApiError
- * is an internal fault, and its details stay out of the answer.
+ * Turns every thrown value into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
+ * (docs/interface.md §1). Never sends both `id` and `status`: clients of the family take that for an order. An error
+ * other than ApiError is an internal fault, and its details stay out of the answer.
  */
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
