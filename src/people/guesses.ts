@@ -1,7 +1,7 @@
 /**
- * How often a person may guess. Unknown devices share one budget for each account, and a known one has its own: who guesses
- * at an account from elsewhere locks nobody out of a browser that has signed in before. Windows are fixed, so that more
- * guesses do not make them longer. Kept under keyed hashes, for accounts that there are and for those there are not.
+ * Limits guesses at credentials. All unknown devices share one budget per account, and each known device has its own.
+ * So an attacker elsewhere cannot lock out a browser that has signed in before. Windows are fixed: further guesses do
+ * not extend them. Keys are keyed hashes, for existing and non-existing accounts alike.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -16,31 +16,31 @@ import { isDue } from '../store/lease-sql.js';
 const HOUR_SEC = 3600;
 const DAY_SEC = 24 * HOUR_SEC;
 
-/** What is counted, how often it may be within its window. */
+/** The maximum of each budget within its window. */
 const BUDGETS = {
-  /** Sign-ins of an account from all unknown devices together. */
+  /** Sign-ins to an account from all unknown devices together. */
   account: { max: 10, windowSec: HOUR_SEC },
-  /** Sign-ins, and passwords given again, of one known device. */
+  /** Sign-ins and repeated passwords from one known device. */
   device: { max: 10, windowSec: HOUR_SEC },
-  /** Sign-ins by unknown devices of one address, whatever the account; of IPv6 by /64, /56 and /48. */
+  /** Sign-ins to any account by unknown devices of one address; for IPv6 by /64, /56 and /48. */
   address: { max: 60, windowSec: HOUR_SEC },
   address56: { max: 120, windowSec: HOUR_SEC },
   address48: { max: 240, windowSec: HOUR_SEC },
-  /** Invitations read from one address, likewise: their tokens are not to be guessed at leisure. */
+  /** Invitations read from one address, counted the same way: tokens must not be guessable over time. */
   invitation: { max: 60, windowSec: HOUR_SEC },
   invitation56: { max: 120, windowSec: HOUR_SEC },
   invitation48: { max: 240, windowSec: HOUR_SEC },
-  /** Mails to an address that may be anybody's, whoever asks for them. */
+  /** Mails to an address without proof of its owner, by any requester. */
   addressMail: { max: 3, windowSec: DAY_SEC },
-  /** Such mails that the people of one project, or the operators, ask for. */
+  /** Such mails requested by the people of one project, or by the operators. */
   placeMail: { max: 20, windowSec: DAY_SEC },
-  /** Codes for an account from all unknown devices together; a million codes, three of them right. */
+  /** Codes for an account from all unknown devices together. Three of a million codes are valid. */
   codes: { max: 20, windowSec: DAY_SEC },
   deviceCodes: { max: 20, windowSec: DAY_SEC },
 } as const;
 type Budget = keyof typeof BUDGETS;
 
-/** A window is over, or longer than it can be: a later clock wrote it. */
+/** True if the window has ended, or is longer than possible: a later clock wrote it. */
 const IS_OVER = isDue('g.window_ends', '$2');
 
 const TAKE = {
@@ -61,18 +61,18 @@ const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key IN
     (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() AND ${CLOCK_IS_STEADY} LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED)
   RETURNING 1) SELECT count(*)::int AS count FROM gone`;
 
-/** A guess that was counted; given back when it was right. */
+/** A counted guess. It is returned to the budget if it was right. */
 export interface Counted {
   readonly keys: readonly Buffer[];
 }
 
-/** Who guesses. */
+/** The person and device behind a guess. */
 export interface Guesser {
   readonly audience: Audience;
-  /** The e-mail as it was given, in lower case; of nobody too. */
+  /** The e-mail as given, in lower case; it need not belong to an account. */
   readonly email: string;
   readonly address: string;
-  /** The browser's id, where it has signed in to this account before. */
+  /** The browser's id if it has signed in to this account before. */
   readonly knownDevice: string | undefined;
 }
 
@@ -82,7 +82,7 @@ const DEVICE = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
 export class Guesses {
   private readonly key: Buffer;
 
-  /** `key`: that of the second factors, from which one for hashes and for device cookies is derived. */
+  /** `key`: the second factors' key. A key for hashes and device cookies is derived from it. */
   constructor(
     private readonly database: Database,
     key: Buffer,
@@ -90,17 +90,17 @@ export class Guesses {
     this.key = Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), 'tron-energy-rental/guesses/v1', 32));
   }
 
-  /** Counts a guess at a password. Throws 429 when a budget is spent, of which it counts nevertheless. */
+  /** Counts a guess at a password. Throws 429 if a budget is spent; the guess counts anyway. */
   async atPassword(who: Guesser): Promise<Counted> {
     return this.take(this.budgetsOfPassword(who));
   }
 
-  /** What a guess at a password was counted under, for giving it back once the code is right too. */
+  /** Returns the budgets of a password guess, to return the guess once the code is right too. */
   passwordKeys(who: Guesser): Counted {
     return { keys: this.budgetsOfPassword(who).map(({ key }) => key) };
   }
 
-  /** Counts a guess at a code, likewise. */
+  /** Counts a guess at a code, in the same way. */
   async atCode(who: Guesser): Promise<Counted> {
     return this.take([
       who.knownDevice === undefined
@@ -113,7 +113,10 @@ export class Guesses {
     return this.take(this.ofNetworks('invitation', address));
   }
 
-  /** Counts a mail to an address that may be anybody's. Throws 429 when the address or the place had enough today. */
+  /**
+   * Counts a mail to an address without proof of its owner. Throws 429 if the address or the place reached its daily
+   * limit.
+   */
   async atAddressMail(email: string, place: string): Promise<Counted> {
     return this.take([this.of('placeMail', place), this.of('addressMail', email)]);
   }
@@ -122,12 +125,18 @@ export class Guesses {
     await this.database.query(GIVE_BACK, [keys]);
   }
 
-  /** What a browser is known by from now on: its id and a signature that holds until password or second factor change. */
+  /**
+   * Returns the cookie that identifies a browser: its id and a signature, valid until the password or second factor
+   * changes.
+   */
   deviceCookie(device: string, personId: string, credentials: number): string {
     return `${device}.${this.signed(device, personId, credentials)}`;
   }
 
-  /** The browser's id, if the cookie was given to it for this account as it is; of nobody's it takes as long. */
+  /**
+   * Returns the browser's id if the cookie was issued for this account in its current state. Takes equally long without
+   * an account.
+   */
   knownDevice(
     cookie: string | undefined,
     person: { readonly id: string; readonly credentials: number } | undefined,
@@ -138,14 +147,14 @@ export class Guesses {
     return given.length === right.length && timingSafeEqual(given, right) && person !== undefined ? device : undefined;
   }
 
-  /** Deletes some of what is past its window, unless the clock is not confirmed; returns whether there may be more. */
+  /** Deletes some expired windows, unless the clock is unconfirmed. Returns true if there may be more. */
   async forgetPast(): Promise<boolean> {
     if ((await confirmedNow(this.database)) === undefined) return false;
     const [gone] = await this.database.query<{ count: number }>(FORGET);
     return gone?.count === FORGET_BATCH;
   }
 
-  /** The address first: once its budget is spent, the accounts that it makes up leave no rows. */
+  /** Check the address first: once its budget is spent, invented accounts leave no rows. */
   private budgetsOfPassword(who: Guesser) {
     return who.knownDevice === undefined
       ? [...this.ofNetworks('address', who.address), this.of('account', who.audience, who.email)]
@@ -160,7 +169,7 @@ export class Guesses {
     return { budget, key: this.hash(budget, ...what) };
   }
 
-  /** Under the address, and of IPv6 under the larger networks that one customer may hold. */
+  /** Counts by address, and for IPv6 also by the larger networks that one customer may hold. */
   private ofNetworks(budget: 'address' | 'invitation', address: string) {
     const own = this.of(budget, networkOf(address));
     if (!isIPv6(address)) return [own];
@@ -171,7 +180,7 @@ export class Guesses {
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
 
-  /** Counts under one after the other, up to the first that is spent. */
+  /** Counts against one budget after the other, until one is spent. */
   private async take(counted: readonly { readonly budget: Budget; readonly key: Buffer }[]): Promise<Counted> {
     for (const { budget, key } of counted) {
       const { max, windowSec } = BUDGETS[budget];

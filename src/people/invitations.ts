@@ -1,6 +1,6 @@
 /**
- * Invitations: a link, shown once, that makes one person a member of one project or an operator, with one role, within
- * a day. Its token stands in the link's fragment, which no server sees, and is kept as a hash.
+ * Invitations: a link, shown once, that gives one person one role in one project or among the operators, within a day.
+ * The token is in the link's fragment, which no server receives, and is stored as a hash.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -12,13 +12,13 @@ import { Database, type Queryable } from '../store/database.js';
 
 const TOKEN_BYTES = 32;
 const LIFE = `interval '24 hours'`;
-/** Open ones of one project, or of the operators. */
+/** Open invitations of one project, or of the operators. */
 const OPEN_MAX = 50;
-/** Those that people of a project made within a day, also when they were called off. */
+/** Invitations that people of a project created within a day, withdrawn ones included. */
 const PER_DAY_MAX = 50;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** The first number of the advisory locks by which invitations to one place are made and taken in turn. */
+/** First key of the advisory locks that serialise creating and accepting invitations to one place. */
 const INVITING = 4205;
 const HOLD_PLACE = `SELECT pg_advisory_xact_lock($1, hashtext($2))`;
 const OPEN = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > clock_timestamp()`;
@@ -46,10 +46,10 @@ const TAKE = `UPDATE invitation SET accepted_at = clock_timestamp() WHERE id = $
 const FORGET_ROLE = `DELETE FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2`;
 const GIVE_ROLE = `INSERT INTO membership (person_id, audience, project_id, role) VALUES ($1, $2, $3, $4)`;
 
-/** Where a person is to become a member. */
+/** The place where a person becomes a member. */
 export interface Place {
   readonly audience: Audience;
-  /** Undefined: among the operators. */
+  /** Undefined for the operators. */
   readonly projectId: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface ListedInvitation {
   readonly expires_at: Date;
 }
 
-/** An open invitation, for who holds its token. */
+/** An open invitation, as the holder of its token sees it. */
 export interface OpenInvitation {
   readonly id: string;
   readonly email: string;
@@ -70,27 +70,30 @@ export interface OpenInvitation {
   readonly project_id: string | null;
   readonly project_name: string | null;
   readonly expires_at: Date;
-  /** Whoever holds the link has shown that they read the mailbox, or an operator says so. */
+  /** The holder of the link has proven access to the mailbox, or an operator vouches for it. */
   readonly proves_address: boolean;
 }
 
 /**
- * What the link says of its holder. `mail`: it went to the mailbox alone. `operator`: an operator hands it over and vouches.
- * `none`: its inviter saw it, so it may be anybody.
+ * The proof of identity that the link gives. `mail`: it went to the mailbox alone. `operator`: an operator hands it
+ * over and vouches. `none`: the inviter saw it, so any person may hold it.
  */
 export type LinkProof = 'mail' | 'operator' | 'none';
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
-/** As the audit log names a place. */
+/** Returns a place as the audit log names it. */
 export const subjectOf = ({ projectId }: Place): string => projectId ?? 'operators';
-/** The page that takes the token. */
+/** Returns the URL of the page that takes the token. */
 export const linkOf = (consoleUrl: string, token: string): string => `${consoleUrl}/invitation#${token}`;
 
-/** Without it two invitations of one person were open at once, and the later one undid the role that the first gave. */
+/**
+ * Without this lock, two invitations of one person could be open together, and accepting the later one undid the first
+ * one's role.
+ */
 const holdPlace = async (tx: Queryable, place: Place): Promise<unknown> =>
   tx.query(HOLD_PLACE, [INVITING, subjectOf(place)]);
 
-/** Throws 409 once the people of a project have made as many invitations as a day may have. */
+/** Throws 409 once the people of a project have created the daily maximum of invitations. */
 async function requireFewToday(tx: Queryable, projectId: string): Promise<void> {
   const [today] = await tx.query<{ made: number }>(COUNT_DAY, [projectId]);
   if ((today?.made ?? 0) < PER_DAY_MAX) return;
@@ -107,7 +110,10 @@ const unknownInvitation = (): ConsoleError =>
 export class Invitations {
   constructor(private readonly database: Database) {}
 
-  /** Makes one in the place of those before for the same person; returns its token, shown once. Throws 409 and 422. */
+  /**
+   * Creates an invitation that replaces earlier ones of the same person. Returns its token, shown once. Throws 409 and
+   * 422.
+   */
   async invite(
     place: Place,
     { email, role }: { readonly email: string; readonly role: PersonRole },
@@ -144,14 +150,14 @@ export class Invitations {
     return this.database.query<ListedInvitation>(LIST, [audience, projectId]);
   }
 
-  /** The open invitation of a token. Throws 404 INVITATION_NOT_FOUND, alike for what never was. */
+  /** Returns the open invitation of a token. Throws 404 INVITATION_NOT_FOUND, also for tokens that never existed. */
   async read(token: string, audience: Audience): Promise<OpenInvitation> {
     const [found] = TOKEN.test(token) ? await this.database.query<OpenInvitation>(READ, [hashOf(token), audience]) : [];
     if (found === undefined) throw unknownInvitation();
     return found;
   }
 
-  /** Throws 404 unless it is an open one of this place. */
+  /** Withdraws an open invitation of this place. Throws 404 if there is none. */
   async revoke(place: Place, invitationId: string, author: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       const values = [invitationId, place.audience, place.projectId ?? null];
@@ -161,7 +167,7 @@ export class Invitations {
     });
   }
 
-  /** Makes the person what the invitation says, in the transaction of the caller. Throws 404 when it was just used. */
+  /** Gives the person the invitation's role, in the caller's transaction. Throws 404 if it was just used. */
   async accept(tx: Queryable, invitation: OpenInvitation, personId: string): Promise<void> {
     const { id, audience, project_id: projectId, role } = invitation;
     await holdPlace(tx, { audience, projectId: projectId ?? undefined });
@@ -171,5 +177,5 @@ export class Invitations {
   }
 }
 
-/** The role that hands out the others in this place. */
+/** Returns the role that assigns the others in this place. */
 export const managingRole = ({ audience }: Place): PersonRole => MANAGING_ROLE[audience];

@@ -1,24 +1,24 @@
 /**
- * Turns at working out passwords. Sign-ins from known browsers and re-authentication have a queue of their own, so that a
- * crowd of unknown browsers delays them by one password at most. No one network or person fills a queue.
+ * Schedules password hashing. Sign-ins from known browsers and re-authentication have a separate queue, so that a crowd
+ * of unknown browsers delays them by at most one password. No single network or person can fill a queue.
  */
 import { serviceBusy } from '../domain/errors.js';
 import { ClientGoneError } from '../http/body/read-body.js';
 
-/** Each works out a password of a hundred megabytes and more. */
+/** Each hash takes a hundred megabytes or more. */
 const AT_ONCE_MAX = 2;
-/** Waiting in each queue, and of one network or person in it. */
+/** Waiting in each queue, and per network or person in it. */
 const WAITING_MAX = 32;
 const WAITING_MAX_EACH = 4;
-/** While both queues wait, one turn of so many goes to the unknown. */
+/** While both queues wait, one of this many turns goes to unknown browsers. */
 const UNKNOWN_EVERY = 4;
 
 export interface PasswordTurn {
-  /** `known`: a browser that has signed in to the account before, or a session that gives its password once more. */
+  /** `known`: a browser that has signed in to the account before, or a session that repeats its password. */
   readonly queue: 'known' | 'unknown';
-  /** Whom the place in the queue counts for: a person, or the network of an unknown browser. */
+  /** The person, or the network of an unknown browser, that the place in the queue counts for. */
   readonly key: string;
-  /** Aborted when the caller has hung up. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -32,7 +32,7 @@ export class PasswordTurns {
   private knownInARow = 0;
   private readonly queues: Readonly<Record<PasswordTurn['queue'], Waiting[]>> = { known: [], unknown: [] };
 
-  /** Runs `work` in its turn. Throws 503 when the queue is full, and ClientGoneError once the caller has hung up. */
+  /** Runs `work` in its turn. Throws 503 if the queue is full, and ClientGoneError once the caller has disconnected. */
   async run<T>(turn: PasswordTurn, work: () => Promise<T>): Promise<T> {
     await this.begin(turn);
     try {

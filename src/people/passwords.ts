@@ -1,4 +1,4 @@
-/** Passwords as scrypt keeps them. Two are worked out at a time, in turns: each takes memory by the hundred megabytes. */
+/** Hashes and verifies passwords by scrypt, two at a time: each takes hundreds of megabytes. */
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { notFit } from '../domain/console-error.js';
@@ -11,15 +11,15 @@ const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 const PASSWORD_LENGTH_MIN = 12;
 export const PASSWORD_LENGTH_MAX = 256;
-/** Fewer different characters than this are a pattern, not a password. */
+/** Fewer different characters are a pattern, not a password. */
 const DIFFERENT_MIN = 5;
 
-/** scrypt$log2 of the cost$salt$key, both in base64. */
+/** scrypt$log2 of the cost$salt$key; salt and key in base64. */
 const FORM = /^scrypt\$(\d{2})\$([A-Za-z0-9+/]{22}==)\$([A-Za-z0-9+/]{43}=)$/;
 
 export interface Judgement {
   readonly isRight: boolean;
-  /** Whether the hash has today's cost; otherwise it is to be made anew while the password is at hand. */
+  /** True if the hash has the current cost. Otherwise it is renewed while the password is available. */
   readonly isCurrent: boolean;
 }
 
@@ -39,7 +39,7 @@ export function requireFit(password: string, email: string, field: string): void
 
 export class Passwords {
   private readonly turns = new PasswordTurns();
-  /** What a password is held against where there is none, so that it takes as long. */
+  /** Compared with the password of a non-existing account, so that the answer takes equally long. */
   private readonly nobodys: string;
 
   constructor(private readonly costLog2: number) {
@@ -47,14 +47,17 @@ export class Passwords {
     this.nobodys = `scrypt$${costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
   }
 
-  /** Throws 503 when too many wait already. */
+  /** Throws 503 if too many callers wait already. */
   async hash(password: string, turn: PasswordTurn): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
     const key = await this.derive(turn, password, salt, this.costLog2);
     return `scrypt$${this.costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
   }
 
-  /** Whether `hash` is of this password; of nobody's it never is, and takes as long. Throws 503 when too many wait already. */
+  /**
+   * Compares a password with `hash`. Without a hash the result is never right and takes equally long. Throws 503 if too
+   * many wait.
+   */
   async judge(password: string, hash: string | undefined, turn: PasswordTurn): Promise<Judgement> {
     const [, cost = '', salt = '', expected = ''] = FORM.exec(hash ?? this.nobodys) ?? [];
     const key = await this.derive(turn, password, Buffer.from(salt, 'base64'), Number(cost));

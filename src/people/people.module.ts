@@ -1,4 +1,4 @@
-/** Wires what commands and consoles share about people. Signing in is the consoles' alone (console.module.ts). */
+/** Wires the services that commands and consoles share. Sign-in belongs to the consoles alone (console.module.ts). */
 import { Module } from '@nestjs/common';
 import { Invitations } from './invitations.js';
 import { SecondFactors } from './second-factors.js';

@@ -1,6 +1,6 @@
 /**
- * What a restored dump brings back to life: sessions, which all end, and keys, people and secrets, which an operator goes
- * through. With the damaged database at hand only what differs is listed.
+ * Reviews the access that a restored dump revives: ends all sessions, and lists keys, people and secrets for an
+ * operator to check. If the damaged database is available, only the differences are listed.
  */
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
@@ -10,7 +10,9 @@ import { Database } from '../store/database.js';
 const CONNECT_MS = 10_000;
 const QUERY_MS = 60_000;
 
-/** The same statement in both databases. Secrets are compared by a hash of what is sealed; nothing of them is shown. */
+/**
+ * Runs in both databases. Secrets are compared by a hash of their sealed form; the secrets themselves are never shown.
+ */
 const ACCESS = `
   SELECT 'API key' AS kind, k.id::text AS id, p.name || ', ' || k.name AS name,
          CASE WHEN k.revoked_at IS NULL THEN 'works, secret ' || left(encode(sha256(k.sealed), 'hex'), 8)
@@ -44,7 +46,7 @@ interface AccessRow {
   readonly state: string;
 }
 
-/** `before`: in the damaged database; undefined without one, and "not there" where it was gone. */
+/** `before`: the state in the damaged database; "not there" if the row was gone. Undefined without that database. */
 export interface RestoredAccess extends AccessRow {
   readonly before?: string;
 }
@@ -56,7 +58,7 @@ const NO_ACCESS = new Set(['revoked', 'deleted']);
 export class RestoredAccessReview {
   constructor(private readonly database: Database) {}
 
-  /** Ends every session of both consoles; returns how many. */
+  /** Ends every session of both consoles. Returns their number. */
   async endSessions(author: Author): Promise<number> {
     return this.database.transaction(async (tx) => {
       const ended = (await tx.query(`DELETE FROM console_session RETURNING id`)).length;
@@ -65,7 +67,7 @@ export class RestoredAccessReview {
     });
   }
 
-  /** Lists the access that this database gives; with `lostUrl` what of it differs from the damaged database. */
+  /** Lists the access that this database grants; with `lostUrl` only its differences from the damaged database. */
   async list(lostUrl: string | undefined): Promise<RestoredAccess[]> {
     const here = await this.database.query<AccessRow>(ACCESS);
     if (lostUrl === undefined) return here.filter(({ state }) => !NO_ACCESS.has(state));
@@ -75,7 +77,7 @@ export class RestoredAccessReview {
       lost.delete(keyOf(row));
       return before === row.state || (NO_ACCESS.has(row.state) && before === GONE) ? [] : [{ ...row, before }];
     });
-    // What was given after the dump is gone with it: its owner asks for it again.
+    // Access granted after the dump is lost with it: its owner must request it again.
     const missing = [...lost.values()].map(({ state, ...row }) => ({ ...row, state: GONE, before: state }));
     return [...changed, ...missing];
   }
@@ -90,7 +92,7 @@ async function readLost(connectionString: string): Promise<AccessRow[]> {
     query_timeout: QUERY_MS,
     application_name: 'energy after-restore',
   });
-  // A connection that breaks later rejects the query too.
+  // A connection that breaks later also rejects the query.
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -1,4 +1,6 @@
-/** The second factor: time-based codes (RFC 6238) by otplib, their secrets sealed to their person, and recovery codes. */
+/**
+ * The second factor: time-based codes (RFC 6238) by otplib, with secrets sealed to their person, and recovery codes.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
@@ -7,15 +9,15 @@ import { nowMs } from '../base/clock.js';
 import { RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { Database, type Queryable } from '../store/database.js';
 
-/** A code is taken one step early or late: clocks differ, and people type. */
+/** A code is accepted one step early or late: clocks differ, and typing takes time. */
 const TOLERANCE_SEC = 30;
 const CODE = /^\d{6}$/;
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
-/** 32, without l and o, which are taken for digits. */
+/** 32 characters, without l and o, which are mistaken for digits. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-// A step is used once: of two requests with the same code one finds it at its step already.
+// A step is used once. Of two requests with the same code, the second finds the step used.
 const USE_STEP = {
   name: 'use_totp_step',
   text: `UPDATE person SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_sealed IS NOT NULL RETURNING id`,
@@ -24,7 +26,7 @@ const USE_RECOVERY = {
   name: 'use_recovery_code',
   text: `DELETE FROM recovery_code WHERE person_id = $1 AND code_hash = $2 RETURNING code_hash`,
 };
-// One after the other: each forgets the codes of the one before.
+// Serialised: each set deletes the codes of the one before.
 const HOLD = `SELECT FROM person WHERE id = $1 FOR NO KEY UPDATE`;
 const FORGET_RECOVERY = `DELETE FROM recovery_code WHERE person_id = $1`;
 const KEEP_RECOVERY = `INSERT INTO recovery_code (code_hash, person_id, audience)
@@ -40,14 +42,14 @@ export class SecondFactors {
     private readonly sealers: Sealers,
   ) {}
 
-  /** A new secret, sealed to its person, and what an authenticator takes. */
+  /** Returns a new secret, sealed to its person, and the URL for an authenticator. */
   make(personId: string, label: string, issuer: string): { sealed: Buffer; secret: string; url: string } {
     const secret = generateSecret();
     const sealed = this.sealers.secondFactor.seal(Buffer.from(secret), personId);
     return { sealed, secret, url: generateURI({ issuer, label, secret }) };
   }
 
-  /** The step that the code is of, or undefined for a wrong one. Uses nothing up. */
+  /** Returns the time step of a code, or undefined for a wrong code. Does not use it up. */
   stepOf(personId: string, sealed: Buffer, code: string): bigint | undefined {
     const secret = this.sealers.secondFactor.open(sealed, personId);
     if (secret === undefined) throw new Error(`the second factor of ${personId} does not open under this key`);
@@ -58,18 +60,18 @@ export class SecondFactors {
     return found.valid && 'timeStep' in found ? BigInt(found.timeStep) : undefined;
   }
 
-  /** Whether the code is right, and its step was not used before; now it is. */
+  /** Returns true if the code is right and its step is unused, and marks the step as used. */
   async use(personId: string, sealed: Buffer, code: string, db: Queryable = this.database): Promise<boolean> {
     const step = this.stepOf(personId, sealed, code);
     return step !== undefined && (await db.query(USE_STEP, [personId, step.toString()])).length === 1;
   }
 
-  /** Whether it is one of the person's recovery codes, which is gone with that. */
+  /** Returns true if this is one of the person's recovery codes, and deletes it. */
   async useRecovery(personId: string, code: string): Promise<boolean> {
     return (await this.database.query(USE_RECOVERY, [personId, hashOf(code)])).length === 1;
   }
 
-  /** Ten new recovery codes in the place of all before; kept as hashes alone. */
+  /** Replaces all recovery codes with ten new ones. Only hashes are stored. */
   async newRecoveryCodes(tx: Queryable, personId: string): Promise<readonly string[]> {
     const codes = Array.from({ length: RECOVERY_CODES }, newCode);
     await tx.query(HOLD, [personId]);
@@ -82,7 +84,7 @@ export class SecondFactors {
     await tx.query(FORGET_RECOVERY, [personId]);
   }
 
-  /** Seals every secret under the newest key; unless it `isReplacing`, only counts them. */
+  /** Seals every secret under the newest key. Only counts them unless `isReplacing`. */
   async reseal(isReplacing: boolean): Promise<ResealCount> {
     const store: SecretStore<string> = {
       next: async (after) => {
@@ -103,7 +105,7 @@ function newCode(): string {
   return letters.join('').replace(/(.{4})(?=.)/g, '$1-');
 }
 
-/** As typed: spaces, dashes and capitals mean nothing. */
+/** Ignores spaces, dashes and capitals. */
 function hashOf(code: string): Buffer {
   return createHash('sha256').update('recovery-code:').update(code.toLowerCase().replace(/[\s-]/g, '')).digest();
 }

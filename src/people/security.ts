@@ -1,4 +1,7 @@
-/** What people change of their own: password, second factor, recovery codes, sessions; and how they become people at all. */
+/**
+ * Changes that people make to their own credentials: password, second factor, recovery codes, sessions. Also accepts
+ * invitations.
+ */
 import { Injectable } from '@nestjs/common';
 import { needsSecondFactor } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -21,12 +24,15 @@ const SET_FACTOR = `UPDATE person SET totp_sealed = $2, totp_since = clock_times
 const NO_FACTOR = `UPDATE person SET totp_sealed = NULL, totp_since = NULL, credentials = credentials + 1 WHERE id = $1`;
 const MAKE = `INSERT INTO person (audience, email, password_hash, address_proven_at)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END) ON CONFLICT DO NOTHING RETURNING id`;
-/** Gives an account that nobody proved, or that is in nothing, to whom the invitation reaches: nothing of before opens it. */
+/**
+ * Gives an unproven account, or one without memberships, to the holder of the invitation. No earlier credential opens
+ * it.
+ */
 const REPLACE = `UPDATE person SET password_hash = $2, password_changed_at = clock_timestamp(), credentials = credentials + 1,
     totp_sealed = NULL, totp_since = NULL, totp_step = 0, address_proven_at = CASE WHEN $3 THEN clock_timestamp() END
   WHERE id = $1`;
 const PROVE = `UPDATE person SET address_proven_at = clock_timestamp() WHERE id = $1 AND address_proven_at IS NULL`;
-/** No membership is given to the person meanwhile: each refers to this row. */
+/** Prevents new memberships of the person meanwhile, since each refers to this row. */
 const HOLD = `SELECT FROM person WHERE id = $1 FOR UPDATE`;
 const PERSON = `SELECT p.id, p.email, p.credentials FROM person p WHERE p.audience = $1 AND p.email = $2`;
 const ACCOUNT = `SELECT p.id, p.credentials, p.password_hash, p.address_proven_at IS NOT NULL AS is_proven,
@@ -41,7 +47,9 @@ interface Account {
   readonly is_member: boolean;
 }
 
-/** Whether the account opens by its own password alone; otherwise the invitation lets its holder choose another one. */
+/**
+ * Returns true if only the account's own password opens it. Otherwise the invitation lets its holder choose a new one.
+ */
 const isKept = (account: Account, { proves_address: proves }: OpenInvitation): boolean =>
   account.is_member && (account.is_proven || !proves);
 
@@ -70,8 +78,8 @@ export class Security {
   }
 
   /**
-   * Returns whether taking the invitation wants the password of an account. Of a link that proves no address always false:
-   * its holder may be the inviter, who must not learn who has an account.
+   * Returns true if accepting the invitation requires an account's password. Always false for a link that proves no
+   * address: its holder may be the inviter, who must not learn which addresses have an account.
    */
   async wantsPassword(invitation: OpenInvitation): Promise<boolean> {
     const account = await this.accountOf(invitation);
@@ -79,9 +87,9 @@ export class Security {
   }
 
   /**
-   * Takes an invitation: by a new password, or by that of an account which is kept. A link that proves the address takes
-   * an account over that nobody proved. Throws 404 INVITATION_NOT_FOUND, 401 WRONG_CREDENTIALS, 409 CONFLICT,
-   * 422 PASSWORD_NOT_FIT and 429.
+   * Accepts an invitation with a new password, or with that of an existing account. A link that proves the address
+   * takes over an account whose address was never proven. Throws 404 INVITATION_NOT_FOUND, 401 WRONG_CREDENTIALS, 409
+   * CONFLICT, 422 PASSWORD_NOT_FIT and 429.
    */
   async accept(invitation: OpenInvitation, password: string, visitor: Visitor): Promise<SignedIn> {
     const { audience, email } = invitation;
@@ -95,7 +103,7 @@ export class Security {
     await this.database.transaction(async (tx) => {
       const personId = await this.personOf(tx, invitation, known, hash);
       await this.invitations.accept(tx, invitation, personId);
-      // A role more or less: who is signed in elsewhere signs in again.
+      // The roles have changed, so the person's other sessions must sign in again.
       await this.sessions.endAll(personId, undefined, tx);
       const place = { audience, projectId: invitation.project_id ?? undefined };
       const author = { actor: email, reason: 'took an invitation' };
@@ -111,7 +119,7 @@ export class Security {
     return this.signIn.begin(person, visitor, guess);
   }
 
-  /** Keeps that the person of this session reads the mailbox of their address. */
+  /** Records that the person of this session has access to the mailbox of their address. */
   async proveAddress(session: SessionRow): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(PROVE, [session.person_id]);
@@ -119,7 +127,10 @@ export class Security {
     });
   }
 
-  /** Throws 401 WRONG_CREDENTIALS and 422. Ends all other sessions; this one gets another token. */
+  /**
+   * Changes the password. Ends all other sessions, and returns this one's new token. Throws 401 WRONG_CREDENTIALS and
+   * 422.
+   */
   async changePassword(
     session: SessionRow,
     given: { readonly current_password: string; readonly new_password: string },
@@ -133,14 +144,14 @@ export class Security {
     });
   }
 
-  /** A second factor to be set up: the secret is shown now and counts once a code of it was given. */
+  /** Begins to set up a second factor. The secret is shown now and takes effect once its first code is confirmed. */
   async beginFactor(session: SessionRow, issuer: string): Promise<{ readonly secret: string; readonly url: string }> {
     const { sealed, secret, url } = this.factors.make(session.person_id, session.email, issuer);
     await this.sessions.keepPending(session.id, sealed);
     return { secret, url };
   }
 
-  /** Throws 401 WRONG_CODE and 409 when none is being set up. */
+  /** Confirms the second factor being set up. Throws 401 WRONG_CODE, and 409 if there is none. */
   async confirmFactor(
     session: SessionRow,
     code: string,
@@ -160,7 +171,7 @@ export class Security {
     return { token, codes };
   }
 
-  /** Throws 409 SECOND_FACTOR_REQUIRED where a role needs it. */
+  /** Removes the second factor. Throws 409 SECOND_FACTOR_REQUIRED if a role needs it. */
   async removeFactor(session: SessionRow): Promise<string> {
     if (session.memberships.some(({ role }) => needsSecondFactor(role))) {
       throw new ConsoleError('SECOND_FACTOR_REQUIRED', 'Your role needs a second factor; set up another instead.');
@@ -171,7 +182,7 @@ export class Security {
     });
   }
 
-  /** Throws 409 without a second factor. */
+  /** Returns new recovery codes. Throws 409 without a second factor. */
   async newRecoveryCodes(session: SessionRow): Promise<readonly string[]> {
     if (session.totp_sealed === null) throw new ConsoleError('CONFLICT', 'Set up a second factor first.');
     return this.database.transaction(async (tx) => {
@@ -208,7 +219,7 @@ export class Security {
     );
   }
 
-  /** The person of the invitation, made or given the new password where there is one. */
+  /** Returns the id of the invitation's person, created or with the new password if one is given. */
   private async personOf(
     tx: Transaction,
     invitation: OpenInvitation,
@@ -233,7 +244,7 @@ export class Security {
     return known.id;
   }
 
-  /** Changes something, ends all other sessions and gives this one another token, in one transaction. */
+  /** Applies a change, ends all other sessions and gives this one a new token, in one transaction. */
   private async renewing(
     session: SessionRow,
     action: string,

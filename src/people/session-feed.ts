@@ -1,6 +1,6 @@
 /**
- * Receives which sessions have ended, from whatever process ended them: an own connection, apart from the pool, that makes
- * itself anew. While it is away nobody knows, so when it is back everything is looked at.
+ * Listens for sessions that any process has ended, on a separate connection outside the pool that reconnects by itself.
+ * Notifications may be lost while it is down, so all sessions are checked when it is back.
  */
 import { sleep } from '../base/clock.js';
 import type { Log } from '../observability/logger.js';
@@ -15,7 +15,7 @@ const BACKOFF_MS_MAX = 2000;
 
 interface Heard {
   readonly onEnded: (sessionId: string) => void;
-  /** It listens, and may have missed what was said before. */
+  /** Called when it listens again; earlier notifications may be lost. */
   readonly onListening: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sessions: a random token in a cookie, its hash in a row. Ended by deleting the row, which is announced to every process
- * (session-feed.ts). How old one may be is judged by the database's clock alone.
+ * Sessions: a random token in a cookie, its hash in a row. A session ends by deleting its row, which is announced to
+ * every process (session-feed.ts). Only the database's clock decides its age.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -13,9 +13,9 @@ const TOKEN_BYTES = 32;
 const IDLE_HOURS = 12;
 const IDLE = `interval '${IDLE_HOURS.toString()} hours'`;
 const LIFE = `interval '7 days'`;
-/** How long a sign-in may take that waits for its second factor. */
+/** Time limit for a sign-in that waits for its second factor. */
 const UNFINISHED = `interval '15 minutes'`;
-/** How long what asks for a fresh sign-in is taken without another one. */
+/** How long an action that requires a recent sign-in is allowed without another one. */
 const FRESH = `interval '10 minutes'`;
 const PER_PERSON_MAX = 20;
 const USER_AGENT_LENGTH_MAX = 200;
@@ -36,13 +36,13 @@ const FIND = {
 const BEGIN = `INSERT INTO console_session (token_hash, audience, person_id, stage, source_address, user_agent)
   SELECT $1, p.audience, p.id, $3, $4, $5 FROM person p WHERE p.id = $2 RETURNING id`;
 /**
- * The person as nobody is changing it any more. Read before a session begins: the password that it is begun by, or a role
- * that wants a second factor, may have been replaced since it was judged.
+ * Locks the person's row against changes. Read before a session begins: the password used, or a role that requires a
+ * second factor, may have changed since it was checked.
  */
 const HOLD = `SELECT credentials, totp_sealed IS NOT NULL AS has_second_factor FROM person WHERE id = $1 FOR SHARE`;
 const HOLD_ALONE = `SELECT FROM person WHERE id = $1 FOR NO KEY UPDATE`;
 const ROLES = `SELECT role FROM membership WHERE person_id = $1`;
-/** The oldest make room. */
+/** Deletes the oldest sessions above the limit. */
 const TRIM = `DELETE FROM console_session WHERE id IN
   (SELECT id FROM console_session WHERE person_id = $1 ORDER BY created_at DESC OFFSET ${PER_PERSON_MAX.toString()})`;
 const SEEN = {
@@ -66,12 +66,12 @@ const FORGET = `DELETE FROM console_session WHERE id IN
 const WRONG_CODES_MAX = 5;
 
 export interface MembershipRow {
-  /** Null: of the operators. */
+  /** Null for the operators. */
   readonly project_id: string | null;
   readonly role: PersonRole;
 }
 
-/** A session that is alive, with its person as he is now. */
+/** A live session with the current state of its person. */
 export interface SessionRow {
   readonly id: string;
   readonly person_id: string;
@@ -88,7 +88,7 @@ export interface SessionRow {
   readonly memberships: readonly MembershipRow[];
 }
 
-/** Where a session is begun from. */
+/** The source of a new session. */
 export interface Origin {
   readonly address: string;
   readonly userAgent: string;
@@ -105,7 +105,7 @@ export interface ListedSession {
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 
-/** What a person with these roles has to do after the password. */
+/** Returns the next stage after the password for a person with these roles. */
 function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boolean): SessionStage {
   if (hasSecondFactor) return 'second_factor';
   return roles.some(needsSecondFactor) ? 'enrol' : 'signed_in';
@@ -115,15 +115,15 @@ function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boole
 export class Sessions {
   constructor(private readonly database: Database) {}
 
-  /** The living session of a token. */
+  /** Returns the live session of a token. */
   async find(token: string, audience: Audience): Promise<SessionRow | undefined> {
     const [row] = await this.database.query<SessionRow>(FIND, [hashOf(token), audience]);
     return row;
   }
 
   /**
-   * Begins one of the stage that comes next for the person, the oldest of many making room. `credentials`: those that were
-   * judged; undefined where they are others by now.
+   * Begins a session in the person's next stage and deletes the oldest above the limit. `credentials`: the version that
+   * was checked. Returns undefined if it has changed since.
    */
   async begin(
     { id, credentials }: { readonly id: string; readonly credentials: number },
@@ -145,12 +145,12 @@ export class Sessions {
     });
   }
 
-  /** Lets no session of the person begin until the transaction ends: its roles are being changed. */
+  /** Prevents new sessions of the person until the transaction ends, because its roles are changing. */
   async hold(personId: string, tx: Queryable): Promise<void> {
     await tx.query(HOLD_ALONE, [personId]);
   }
 
-  /** Gives the session another token and stage; `isFresh`: its password was given just now. */
+  /** Gives the session a new token and stage. `isFresh`: its password was just given. */
   async renew(
     sessionId: string,
     stage: SessionStage,
@@ -162,16 +162,16 @@ export class Sessions {
     return rows.length === 1 ? token : undefined;
   }
 
-  /** It was used just now; written once a minute. Returns it as it is then. */
+  /** Records the session's use, at most once a minute. Returns the updated session. */
   async see(session: SessionRow): Promise<SessionRow> {
     const { id, seen_at, now } = session;
     if (now.getTime() - seen_at.getTime() <= 60_000) return session;
     const [row] = await this.database.query<{ seen_at: Date }>(SEEN, [id]);
-    // Where nothing was written, another request of the same session was first.
+    // Without a write, another request of the same session wrote first.
     return { ...session, seen_at: row?.seen_at ?? now };
   }
 
-  /** Counts a wrong code; returns whether that ended the session. */
+  /** Counts a wrong code. Returns true if that ended the session. */
   async wrongCode({ id, person_id }: SessionRow): Promise<boolean> {
     const [row] = await this.database.query<{ wrong_codes: number }>(WRONG_CODE, [id]);
     if (row !== undefined && row.wrong_codes < WRONG_CODES_MAX) return false;
@@ -183,12 +183,12 @@ export class Sessions {
     await this.database.query(KEEP_PENDING, [sessionId, sealed]);
   }
 
-  /** Whether there was such a session of this person. */
+  /** Ends a session. Returns true if this person had it. */
   async end(sessionId: string, personId: string, db: Queryable = this.database): Promise<boolean> {
     return (await db.query(END, [sessionId, personId])).length === 1;
   }
 
-  /** Ends all of a person's, but for one that is named; returns how many. */
+  /** Ends all sessions of a person, except `but`. Returns their number. */
   async endAll(personId: string, but: string | undefined, db: Queryable = this.database): Promise<number> {
     return (await db.query(END_OTHERS, [personId, but ?? null])).length;
   }
@@ -197,19 +197,19 @@ export class Sessions {
     return this.database.query<ListedSession>(LIST, [personId]);
   }
 
-  /** Which of them are still alive. */
+  /** Returns those of the ids that are still alive. */
   async aliveOf(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ id: string }>(ALIVE_OF, [ids]);
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Deletes sessions that have ended by their age; none while the database's clock is not confirmed. */
+  /** Deletes sessions ended by age, unless the database's clock is unconfirmed. */
   async forgetPast(): Promise<void> {
     if ((await confirmedNow(this.database)) !== undefined) await this.database.query(FORGET);
   }
 }
 
-/** When a session ends if it is not used any more: what is within `expires_at` anyhow. */
+/** Returns the end of a session without further use, at most `expires_at`. */
 export function idleUntil({ seen_at, expires_at }: SessionRow): Date {
   return new Date(Math.min(seen_at.getTime() + IDLE_HOURS * 3_600_000, expires_at.getTime()));
 }

@@ -1,6 +1,6 @@
 /**
- * Signing in: password, then the second factor where there is one. An account that is unknown, was removed or has another
- * password is answered alike, with the same statements and after the same time.
+ * Sign-in by password, then by the second factor if there is one. An unknown account, a removed account and a wrong
+ * password get the same answer, with the same statements and after the same time.
  */
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -15,15 +15,15 @@ import type { PasswordTurn } from './password-turns.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type Origin, type SessionRow } from './sessions.js';
 
-/** Where a person signs in from: the browser as far as it is known. */
+/** The browser of a sign-in, as far as it is known. */
 export interface Visitor extends Origin {
   readonly audience: Audience;
   readonly deviceCookie: string | undefined;
-  /** Aborted when the browser has hung up. */
+  /** Aborted when the browser disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the browser keeps: the session's token, and from the end of the sign-in on what it is known by. */
+/** The cookies for the browser: the session's token and, once the sign-in is complete, the device cookie. */
 export interface SignedIn {
   readonly token: string;
   readonly deviceCookie?: string;
@@ -36,7 +36,7 @@ interface PersonRow {
   readonly credentials: number;
 }
 
-// Who is in nothing any more is nobody.
+// A person without memberships cannot sign in.
 const FIND = {
   name: 'find_person',
   text: `SELECT p.id, p.email, p.password_hash, p.credentials FROM person p WHERE p.audience = $1 AND p.email = $2
@@ -62,7 +62,7 @@ export class SignIn {
     private readonly sessions: Sessions,
   ) {}
 
-  /** Throws 401 WRONG_CREDENTIALS, 429 TOO_MANY_GUESSES and 503. */
+  /** Signs in by password. Throws 401 WRONG_CREDENTIALS, 429 TOO_MANY_GUESSES and 503. */
   async withPassword(email: string, password: string, visitor: Visitor): Promise<SignedIn> {
     const name = emailOf(email);
     const [person] = await this.database.query<PersonRow>(FIND, [visitor.audience, name]);
@@ -80,7 +80,7 @@ export class SignIn {
     return this.begin(person, visitor, { device, counted });
   }
 
-  /** Counts a guess at the password of an account, of nobody's too. Throws 429. */
+  /** Counts a guess at a password, also for a non-existing account. Throws 429. */
   async countGuess(
     email: string,
     person: { readonly id: string; readonly credentials: number } | undefined,
@@ -90,7 +90,7 @@ export class SignIn {
     return { device, counted: await this.guesses.atPassword(guesser(visitor, email, device)) };
   }
 
-  /** Returns the turn of a browser: in the queue of known ones where it has signed in to this account before. */
+  /** Returns the turn of a browser: in the queue of known ones if it has signed in to this account before. */
   turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordTurn {
     const { signal, address } = visitor;
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
@@ -99,7 +99,7 @@ export class SignIn {
       : { queue: 'known', key: person.id, signal };
   }
 
-  /** After the password, or an invitation: a session of the stage that comes next. */
+  /** Begins a session in the next stage, after the password or an invitation. */
   async begin(
     person: Pick<PersonRow, 'id' | 'email' | 'credentials'>,
     visitor: Visitor,
@@ -109,13 +109,17 @@ export class SignIn {
     if (begun === undefined) throw wrongCredentials();
     const { token, stage } = begun;
     if (stage === 'second_factor') return { token };
-    // With a second factor the guess stays counted until its code is right: a known password gives no endless codes.
+    // With a second factor the guess counts until the code is right too: a known password must not allow endless code
+    // guesses.
     if (counted !== undefined) await this.guesses.giveBack(counted);
     await this.noteSignIn(person.id, person.email, visitor);
     return { token, deviceCookie: this.known(device, person) };
   }
 
-  /** The second step. Throws 401 WRONG_CODE, or SIGN_IN where the fifth wrong one ended the attempt; 403 and 429. */
+  /**
+   * Checks the code of the second step. Throws 401 WRONG_CODE, or SIGN_IN if the fifth wrong code ended the attempt;
+   * 403 and 429.
+   */
   async withCode(
     session: SessionRow,
     given: { readonly code?: string; readonly recovery_code?: string },
@@ -139,7 +143,10 @@ export class SignIn {
     return { token, deviceCookie: this.known(device, knownBy(session)) };
   }
 
-  /** The password, and the code where there is one, once more. Throws 401 WRONG_CREDENTIALS or WRONG_CODE, and 429. */
+  /**
+   * Re-authenticates by password, and by code if there is a second factor. Throws 401 WRONG_CREDENTIALS or WRONG_CODE,
+   * and 429.
+   */
   async again(
     session: SessionRow,
     given: { readonly password: string; readonly code?: string },
@@ -157,7 +164,9 @@ export class SignIn {
     return { token };
   }
 
-  /** Throws 401 WRONG_CREDENTIALS unless it is the password of the session's person; counted as a guess until it is. */
+  /**
+   * Throws 401 WRONG_CREDENTIALS unless it is the password of the session's person. A wrong password counts as a guess.
+   */
   async requirePassword(session: SessionRow, password: string, visitor: Visitor): Promise<void> {
     const { counted } = await this.countGuess(session.email, knownBy(session), visitor);
     const [row] = await this.database.query<{ password_hash: string }>(HASH_OF, [session.person_id]);
@@ -175,7 +184,7 @@ export class SignIn {
     return session.totp_sealed !== null && this.factors.use(session.person_id, session.totp_sealed, code ?? '');
   }
 
-  /** The same id for a browser that was known already, so that its budget goes on. */
+  /** Returns the device cookie. A browser known before keeps its id, and so its budget. */
   private known(device: string | undefined, person: { readonly id: string; readonly credentials: number }): string {
     return this.guesses.deviceCookie(device ?? randomBytes(16).toString('base64url'), person.id, person.credentials);
   }
@@ -188,7 +197,7 @@ export class SignIn {
   }
 }
 
-/** The turn of a session that gives its password once more: its person is known, whatever the browser. */
+/** Returns the turn of a session that repeats its password: its person is known on any browser. */
 export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordTurn => ({
   queue: 'known',
   key,

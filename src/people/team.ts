@@ -1,4 +1,7 @@
-/** Who is in a project, or among the operators: roles changed and taken, each with an audit row. Ends their sessions. */
+/**
+ * The members of a project or of the operators: changes and removes roles, each with an audit row, and ends their
+ * sessions.
+ */
 import { Injectable } from '@nestjs/common';
 import { ROLES_OF, type PersonRole } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -18,7 +21,7 @@ const EVERYONE = `SELECT p.id AS person_id, p.audience, p.email, p.totp_sealed I
     p.created_at AS since, (SELECT max(s.seen_at) FROM console_session s WHERE s.person_id = p.id) AS last_seen_at,
     ARRAY(SELECT json_build_object('project_id', m.project_id, 'role', m.role) FROM membership m WHERE m.person_id = p.id) AS memberships
   FROM person p ORDER BY p.audience, p.email LIMIT 10000`;
-// All of a place in the order of their ids: two managers who remove each other take turns.
+// Locks all members of a place ordered by id: two managers that remove each other take turns.
 const LOCK = `SELECT m.person_id, m.role, p.email FROM membership m JOIN person p ON p.id = m.person_id
   WHERE m.audience = $1 AND m.project_id IS NOT DISTINCT FROM $2 ORDER BY m.id FOR UPDATE OF m`;
 const CHANGE = `UPDATE membership SET role = $3 WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2`;
@@ -55,7 +58,7 @@ export class Team {
     return this.database.query<MemberRow>(MEMBERS, [audience, projectId]);
   }
 
-  /** Everybody of every audience, for the operator's command line. */
+  /** Returns all people of both audiences, for the operator's command line. */
   async everyone() {
     return this.database.query<{
       person_id: string;
@@ -68,7 +71,7 @@ export class Team {
     }>(EVERYONE);
   }
 
-  /** Gives another role and ends the person's sessions. Throws 404, 409 LAST_OWNER and 422. */
+  /** Changes a role and ends the person's sessions. Throws 404, 409 LAST_OWNER and 422. */
   async changeRole(place: Place, personId: string, role: PersonRole, author: Author): Promise<void> {
     if (!ROLES_OF[place.audience].includes(role)) {
       throw new ConsoleError('NOT_ALLOWED_HERE', `The role must be ${ROLES_OF[place.audience].join(' or ')}.`);
@@ -79,7 +82,7 @@ export class Team {
     });
   }
 
-  /** Takes the role away and ends the person's sessions. Throws 404 and 409 LAST_OWNER. */
+  /** Removes the role and ends the person's sessions. Throws 404 and 409 LAST_OWNER. */
   async remove(place: Place, personId: string, author: Author): Promise<void> {
     await this.change(place, personId, author, async (tx, member) => {
       await tx.query(REMOVE, [personId, place.projectId ?? null]);
@@ -87,12 +90,12 @@ export class Team {
     });
   }
 
-  /** The people with this e-mail. */
+  /** Returns the people with this e-mail. */
   async find(email: string, audience?: Place['audience']): Promise<{ id: string; email: string; audience: string }[]> {
     return this.database.query(FIND, [email, audience ?? null]);
   }
 
-  /** Ends every session of a person; returns how many. */
+  /** Ends every session of a person. Returns their number. */
   async endSessions(personId: string, author: Author): Promise<number> {
     return this.database.transaction(async (tx) => {
       const ended = await this.sessions.endAll(personId, undefined, tx);
@@ -101,7 +104,10 @@ export class Team {
     });
   }
 
-  /** Takes the second factor away and ends every session: who needs one sets up another at the next sign-in. Throws 404. */
+  /**
+   * Removes the second factor and ends every session. A person that needs one must set up another at the next sign-in.
+   * Throws 404.
+   */
   async resetSecondFactor(personId: string, author: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [person] = await tx.query<{ email: string }>(RESET, [personId]);
