@@ -1,12 +1,17 @@
-/** Reads a project's log by position: whoever has read up to a position has seen all events up to it, and each once. */
+/**
+ * Reads a project's log by position. A reader that has reached a position has received every event up to it, each once.
+ */
 import { Injectable } from '@nestjs/common';
 import { Database } from '../store/database.js';
 import type { EventType } from './payload.js';
 
-/** Events that a read passes over at most for the sake of the wanted types. */
+/** Maximum number of events that one read skips because of the wanted types. */
 const SCAN_MAX = 1000;
 
-/** One snapshot for the events and for where the log begins and ends. $1 project, $2 after, $3 types or null, $4 the most events. */
+/**
+ * Reads events and the bounds of the log in one snapshot. $1 project, $2 after, $3 types or null, $4 maximum number of
+ * events.
+ */
 const READ = {
   name: 'read_events',
   text: `SELECT log.position AS last_position, log.pruned_to, e.position, e.payload
@@ -33,20 +38,20 @@ interface ReadRow {
 
 export interface EventItem {
   readonly position: bigint;
-  /** As JSON. */
+  /** The event as JSON. */
   readonly payload: string;
 }
 
 export interface EventPage {
-  /** In order. */
+  /** In position order. */
   readonly items: readonly EventItem[];
-  /** What to go on after: it passes what the wanted types left out. */
+  /** The position to continue after. It includes skipped events of other types. */
   readonly lastPosition: bigint;
-  /** Whether more may be there already. */
+  /** True if more events may already exist. */
   readonly hasMore: boolean;
 }
 
-/** Events after the wanted position are not kept any more. */
+/** Events after the wanted position have been deleted. */
 export interface ExpiredPosition {
   readonly oldestPosition: bigint;
 }
@@ -55,7 +60,10 @@ export interface ExpiredPosition {
 export class EventLog {
   constructor(private readonly database: Database) {}
 
-  /** Up to `limit` events after `after`; undefined = from the oldest kept. `types`: these alone. */
+  /**
+   * Returns up to `limit` events after `after`; undefined starts at the oldest kept. `types` limits them to these
+   * types.
+   */
   async read(
     projectId: string,
     after: bigint | undefined,
@@ -76,7 +84,7 @@ export class EventLog {
     return { items, lastPosition, hasMore: items.length === limit || rows.length === rowsMax };
   }
 
-  /** Of the newest event; 0 before the first. */
+  /** Returns the position of the newest event; 0 before the first. */
   async lastPosition(projectId: string): Promise<bigint> {
     const [row] = await this.database.query<{ position: bigint }>(LAST_POSITION, [projectId]);
     return row?.position ?? 0n;

@@ -1,4 +1,4 @@
-/** Wires the reading of events, for the API. */
+/** Wires event reads for the API. */
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { EventLog } from './event-log.js';

@@ -1,4 +1,4 @@
-/** Reads the log for a caller: what is there, or, held open, what comes within his wait. */
+/** Reads the log for a caller: the existing events or, with a wait, those that arrive within it. */
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
@@ -11,12 +11,12 @@ import { EventWaits } from './event-waits.js';
 import { HeldReads, type HeldRead } from './held-reads.js';
 import type { EventType } from './payload.js';
 
-/** Where a reader begins: behind a position, behind the newest event, or (undefined) with the oldest that is kept. */
+/** Start of a read: after a position, after the newest event, or (undefined) at the oldest event kept. */
 export type After = bigint | 'latest' | undefined;
 
 export interface Wanted {
   readonly after: After;
-  /** These alone; undefined = all. */
+  /** The event types to read; undefined for all. */
   readonly types: readonly EventType[] | undefined;
   readonly limit: number;
 }
@@ -30,7 +30,7 @@ export class EventReading {
     private readonly held: HeldReads,
   ) {}
 
-  /** In the project's turn among those who read much. Throws 410 EVENTS_EXPIRED, 503. */
+  /** Returns a page, in the project's turn in the list queue. Throws 410 EVENTS_EXPIRED, 503. */
   async page(projectId: string, { after, types, limit }: Wanted): Promise<EventPage> {
     return this.lists.run(projectId, async () => {
       if (after === 'latest')
@@ -42,8 +42,8 @@ export class EventReading {
   }
 
   /**
-   * As `page`, or what comes within `waitSec` if there is nothing yet. When the process stops, what is there; when the
-   * caller may not read any more, what the request would be refused with.
+   * Like `page`, but waits up to `waitSec` if there is no event yet. Returns the events at hand when the process stops.
+   * If the caller loses access meanwhile, throws the refusal that the request would now receive.
    */
   async poll(caller: Caller, response: ServerResponse, wanted: Wanted, waitSec: number): Promise<EventPage> {
     const { id } = caller.project;

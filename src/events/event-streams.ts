@@ -1,6 +1,6 @@
 /**
- * The log as Server-Sent Events: what a stream has to send is read in small pages, the next one when the caller has
- * taken the one before; whoever takes nothing for a while is cut off, and goes on from the last id it has seen.
+ * Serves the log as Server-Sent Events. Reads small pages, each after the caller has taken the one before. A caller
+ * that takes nothing for a while is disconnected, and resumes from the last id it has seen.
  */
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
@@ -19,11 +19,11 @@ import { EventWaits } from './event-waits.js';
 import { HeldReads, type HeldRead } from './held-reads.js';
 import type { EventType } from './payload.js';
 
-/** Events in a page: with the largest of them it is 200 KB, and 30 KB as they mostly are. */
+/** Events per page: 200 KB at the largest event size, and typically 30 KB. */
 const PAGE_LIMIT = 20;
-/** A sign of life, when nothing else was sent for as long. */
+/** Interval of keep-alive comments while nothing else is sent. */
 const COMMENT_MS = 15_000;
-/** A stream ends by itself then at the latest, a little earlier by chance, so that not all of them come again at once. */
+/** Maximum life of a stream, shortened randomly so that streams do not all reconnect at the same time. */
 const LIFE_MS = 3_600_000;
 const LIFE_SPREAD = 0.2;
 const RETRY_MS = 1000;
@@ -38,10 +38,10 @@ interface Stream {
   readonly types: readonly EventType[] | undefined;
 }
 
-/** How far a stream has come. Nothing that was sent is kept while it waits. */
+/** The position of a stream. Sent events are not kept while it waits. */
 interface Progress {
   readonly after: bigint;
-  /** Whether to look on at once. */
+  /** True if the next read should follow immediately. */
   readonly hasMore: boolean;
 }
 
@@ -68,7 +68,7 @@ export class EventStreams {
     for (const by of ENDS) this.ended.inc({ by }, 0);
   }
 
-  /** Sends events until something ends the stream. Throws what stands against its beginning: 410, 429, 503. */
+  /** Streams events until a cause ends the stream. Throws a refusal before the stream begins: 410, 429, 503. */
   async serve(caller: Caller, response: ServerResponse, { after, types }: Omit<Wanted, 'limit'>): Promise<void> {
     await this.held.hold('stream', caller, response, async (held) => {
       const stream: Stream = { caller, response, held, types };
@@ -77,7 +77,7 @@ export class EventStreams {
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
       const by = await this.run(stream, first);
       this.ended.inc({ by });
-      // What the caller has not taken by now stays behind.
+      // Discard the data that the caller has not taken by now.
       if (response.writableNeedDrain) response.destroy();
       else response.end();
     });
@@ -87,7 +87,7 @@ export class EventStreams {
     const { held } = stream;
     const endsMs = monotonicMs() + LIFE_MS * (1 - LIFE_SPREAD * Math.random());
     try {
-      // Also before the first event a caller knows from where to go on.
+      // Sent even before the first event, so that the caller knows where to resume.
       let progress = await this.send(stream, first);
       while (monotonicMs() < endsMs) {
         const untilMs = Math.min(monotonicMs() + COMMENT_MS, endsMs);
@@ -103,13 +103,16 @@ export class EventStreams {
     }
   }
 
-  /** Waits for anything behind `after`. Throws StreamEnd. */
+  /** Waits for an event after `after`. Throws StreamEnd. */
   private async arrival({ caller, held }: Stream, after: bigint, untilMs: number): Promise<void> {
     await this.waits.until(caller.project.id, after, untilMs - monotonicMs(), held.signal);
     throwIfEnded(held);
   }
 
-  /** What is there behind `after`. A database that is away or busy ends nothing; nothing is there then. Throws StreamEnd. */
+  /**
+   * Returns the events after `after`. An unavailable or busy database does not end the stream: the page is then empty.
+   * Throws StreamEnd.
+   */
   private async read({ caller, held, types }: Stream, after: bigint, untilMs: number): Promise<EventPage> {
     for (;;) {
       try {
@@ -120,14 +123,17 @@ export class EventStreams {
         throwIfEnded(held);
         const isBusy = thrown instanceof ApiError && thrown.code === 'SERVICE_UNAVAILABLE';
         if (!isBusy && !isDatabaseAway(thrown) && !isTooSlow(thrown)) throw thrown;
-        // Not all at once when it is back.
+        // Random delay, so that streams do not all read when the database is back.
         await sleep(RETRY_MS * (0.5 + Math.random()), held.signal);
         if (monotonicMs() >= untilMs) return { items: [], lastPosition: after, hasMore: false };
       }
     }
   }
 
-  /** Sends the events, or the sign of life that nothing came; resolves once there is room for more. Throws StreamEnd. */
+  /**
+   * Sends the events, or a keep-alive comment if there are none. Resolves once there is room for more. Throws
+   * StreamEnd.
+   */
   private async send({ response, held }: Stream, { items, lastPosition, hasMore }: EventPage): Promise<Progress> {
     throwIfEnded(held);
     if (!response.write(textOf(items, lastPosition))) {
@@ -149,7 +155,10 @@ function throwIfEnded({ endedBy }: HeldRead): void {
   if (endedBy !== undefined) throw new StreamEnd(endedBy);
 }
 
-/** The position of an event is in it; behind all of them, or without any, that of what was left out. */
+/**
+ * Each event has its position as id. If the page ends with skipped events or is empty, a comment with the last position
+ * follows.
+ */
 function textOf(items: readonly EventItem[], lastPosition: bigint): string {
   const events = items.map(({ position, payload }) => `id: ${position.toString()}\ndata: ${payload}\n\n`);
   if (items.at(-1)?.position !== lastPosition) events.push(`:\nid: ${lastPosition.toString()}\n\n`);

@@ -1,13 +1,13 @@
 /**
- * Callers that wait for their project's log to go on: one look at the database for all of them, not one each. Bounded in
- * time; how many there may be is up to who lets them wait.
+ * Holds callers that wait for new events of their project, with one database read for all of them together. Bounded in
+ * time; the callers of this class bound the number of waiters.
  */
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 
-/** As often as events are numbered; an idle process does not look at all. */
+/** The interval at which events are numbered. Without waiters the process does not read. */
 const LOOK_EVERY_MS = 100;
 
 const MOVED = {
@@ -44,7 +44,7 @@ export class EventWaits implements OnModuleDestroy {
         resolve();
       };
       const waiter: Waiter = { position, release };
-      // Apart from the reads of positions, which may have to wait for a connection.
+      // A separate timer, since reads of positions may wait for a connection.
       const timer = setTimeout(release, ms);
       signal.addEventListener('abort', release);
       const waiting = this.waiters.get(projectId) ?? new Set();
@@ -80,7 +80,7 @@ export class EventWaits implements OnModuleDestroy {
     }
   }
 
-  /** The awaited logs that have gone on; none while the database is away. */
+  /** Returns the awaited logs with new events; none while the database is unavailable. */
   private async moved(): Promise<{ project_id: string; position: bigint }[]> {
     const projects = [...this.waiters.keys()];
     const positions = projects.map((id) => lowestOf(this.waiters.get(id) ?? []));
@@ -89,7 +89,7 @@ export class EventWaits implements OnModuleDestroy {
       this.isAway = false;
       return moved;
     } catch (error) {
-      // One line per outage, not ten a second.
+      // Log once per outage, not ten times a second.
       if (!this.isAway) this.log.warn({ fault: messageOf(error) }, 'new events cannot be looked for; trying again');
       this.isAway = true;
       return [];

@@ -1,4 +1,4 @@
-/** The paths of events. No logic: reads the request, asks for events, writes them. */
+/** Routes of events (docs/interface.md §26). */
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';

@@ -1,4 +1,4 @@
-/** What is asked for and answered of events (docs/interface.md §26). */
+/** Requests and answers of events (docs/interface.md §26). */
 import { invalidField, type FieldFault } from '../domain/errors.js';
 import { Parameter } from '../http/body/member-rules.js';
 import { ListQuery, Query } from '../http/body/page-query.js';
@@ -7,7 +7,7 @@ import type { EventPage } from './event-log.js';
 import type { After } from './event-reading.js';
 import { EVENT_TYPES, type EventType } from './payload.js';
 
-/** Positions are integers that JSON carries exactly. */
+/** Positions are integers that JSON represents exactly. */
 const POSITION = /^(?:0|[1-9][0-9]{0,15})$/;
 const AFTER_RULE = 'must be a position (digits alone, up to 9007199254740991) or latest';
 const WAIT = /^(?:[0-9]|[12][0-9]|30)$/;
@@ -84,8 +84,8 @@ export function typesOf(text: string | undefined): readonly EventType[] | undefi
 const LAST_EVENT_ID = 'Last-Event-ID';
 
 /**
- * Where a stream goes on: after the id that its caller has seen last, whatever `after` it began with, since a caller comes
- * again with both. Throws 400 for an id that is none of ours.
+ * Returns the start of a resumed stream: the last id that the caller has seen. It takes precedence over `after`, since
+ * a reconnecting caller sends both. Throws 400 for an invalid id.
  */
 export function resumedAfter(rawHeaders: readonly string[], after: string | undefined): After {
   const [id, ...more] = headerValues(rawHeaders, LAST_EVENT_ID.toLowerCase());
@@ -95,7 +95,7 @@ export function resumedAfter(rawHeaders: readonly string[], after: string | unde
   return BigInt(id);
 }
 
-/** The answer, member by member as JSON: the events are JSON already, and never change. `isTest`: to a test project. */
+/** Returns the answer as JSON text. The events are JSON already and never change. `isTest`: to a test project. */
 export function pageText({ items, lastPosition }: EventPage, isTest: boolean): string {
   const events = items.map(({ payload }) => payload).join(',');
   return `{"items":[${events}],"last_position":${lastPosition.toString()}${isTest ? ',"test":true' : ''}}`;

@@ -1,4 +1,4 @@
-/** Wires the numbering of events, for workers. */
+/** Wires the numbering of events for workers. */
 import { Module } from '@nestjs/common';
 import { Numberer } from './numberer.js';
 

@@ -1,4 +1,4 @@
-/** What the paths of events take and give, for the documentation (docs/interface.md §26). */
+/** OpenAPI descriptions of the event routes (docs/interface.md §26). */
 import { DEPOSIT_ANSWER } from '../deposits/deposits.openapi.js';
 import {
   always,

@@ -1,6 +1,6 @@
 /**
- * Reads of the log that are held open: long polls and streams. So many of a project and of the process; each ends with
- * its caller, with what the caller may read, and with the process.
+ * Tracks reads of the log that are held open: long polls and streams. Bounded per project and per process. Each ends
+ * when its caller disconnects or loses access, or when the process stops.
  */
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
@@ -13,18 +13,18 @@ import { Metrics } from '../observability/metrics.js';
 
 export type ReadKind = 'poll' | 'stream';
 
-/** Of one project, in each process. */
+/** Maximum per project in each process. */
 const PER_PROJECT: Readonly<Record<ReadKind, number>> = { poll: 20, stream: 10 };
 const NAMES: Readonly<Record<ReadKind, string>> = { poll: 'long polls', stream: 'streams' };
 const RETRY_AFTER_SEC = 5;
 
-/** Why a read is over before its time. */
+/** The cause that ended a read early. */
 export type EndedBy = 'caller' | 'refusal' | 'stop';
 
-/** One read that is held open; aborted with the reason when it is to end. */
+/** One open read. Its signal aborts with the cause when it must end. */
 export class HeldRead {
   private readonly controller = new AbortController();
-  /** What the same request would be answered with now, where that ended it. */
+  /** The refusal that the same request would receive now, if that ended the read. */
   refusal: ApiError | undefined;
 
   get signal(): AbortSignal {
@@ -67,8 +67,8 @@ export class HeldReads implements OnModuleDestroy {
   }
 
   /**
-   * Runs `read`, which ends soon after its signal aborts. Throws 429 RATE_LIMITED with as many of the project as may be,
-   * 503 SERVICE_UNAVAILABLE with as many of the process, and for streams once it stops.
+   * Runs `read`, which must end soon after its signal aborts. Throws 429 RATE_LIMITED at the project's limit, and 503
+   * SERVICE_UNAVAILABLE at the process's limit, and for streams once the process stops.
    */
   async hold<T>(
     kind: ReadKind,
@@ -97,7 +97,7 @@ export class HeldReads implements OnModuleDestroy {
     }
   }
 
-  /** Ends all of them; whoever wants to wait from now on is answered at once. */
+  /** Ends all reads. Later waits end immediately. */
   releaseAll(): void {
     this.isStopping = true;
     for (const held of [...this.held.poll, ...this.held.stream]) held.end('stop');

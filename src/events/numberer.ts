@@ -1,8 +1,8 @@
 /**
- * Gives every event its position in its project's log, and renders it, once its change has been committed. Whoever reads
- * by position misses nothing: one session numbers at a time, a position is given to what is committed alone, in one
- * transaction with all positions before it, and what commits later gets a later one. Ids of one object's events rise in
- * the order of its changes, and a batch is taken from the lowest ids up, so that no two of them are reversed.
+ * Gives every committed event its position in its project's log and renders it. Readers by position miss nothing, for
+ * three reasons. One session numbers at a time. Only committed events get positions, in one transaction with all
+ * positions before. An event that commits later gets a later position. Ids of one object's events rise in the order of
+ * its changes, and a batch takes the lowest ids first, so that no two are reversed.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -15,14 +15,14 @@ import { Database, type Queryable } from '../store/database.js';
 import { holdNumbering } from './numbering-lock.js';
 import { renderEvent, type WrittenEvent } from './payload.js';
 
-/** One batch, a few megabytes; all others wait for its lock alone. */
+/** One batch has a few megabytes. Other sessions wait only for its lock. */
 const BATCH = 500;
-/** How long an event may wait for its position: a batch costs the same statements for one event as for many. */
+/** Longest wait of an event for its position. A batch costs the same statements for one event as for many. */
 const EVERY_MS = 100;
-/** Where more wait than a batch takes; others are given time to write. */
+/** Pause if more events wait than fit in a batch, so that other sessions can write. */
 const BUSY_MS = 50;
 const RETRY_MS = 1000;
-/** How much higher numbering goes on when commits may have been lost: more than any server loses. */
+/** Step by which positions rise when commits may have been lost: more than any server loses. */
 const RESTART_STEP = 1_000_000n;
 
 const WAITING = {
@@ -34,7 +34,7 @@ const WAITING = {
 
 const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
 
-/** Every project goes on a million higher, also one whose positions were all lost. */
+/** Raises every project's positions by a million, also those of a project whose positions were all lost. */
 const RAISE_POSITIONS = {
   name: 'raise_positions',
   text: `INSERT INTO event_position AS p (project_id, position) SELECT id, $1::bigint + 1 FROM project ORDER BY id
@@ -51,8 +51,8 @@ const INSERT_RESTARTS = {
 };
 
 /**
- * $1 the most. At least one row: whether positions may have been lost, with the first event if there is one. What an order
- * was when it was created are its terms, which never change, in its first status.
+ * $1 batch size. Returns at least one row: the server marks, with the first event if there is one. The snapshot of
+ * `order.created` is derived from the order's terms, which never change, with its first status.
  */
 const TAKE = {
   name: 'take_events',
@@ -74,7 +74,7 @@ const TAKE = {
     LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
 };
 
-/** One statement for both: the events of a batch, and how far each log has come with it. */
+/** Updates the events of a batch and the last position of each log in one statement. */
 const NUMBER = {
   name: 'number_events',
   text: `WITH numbered AS (
@@ -86,7 +86,7 @@ const NUMBER = {
 };
 
 interface ServerMarks {
-  /** Of the server that numbered last; null before the first. */
+  /** The mark of the server that numbered last; null before the first. */
   readonly known: string | null;
   readonly mark: string;
 }
@@ -142,7 +142,7 @@ export class Numberer {
     void this.repeater.start();
   }
 
-  /** Numbers no further batch. */
+  /** Starts no further batch. */
   end(): void {
     this.repeater.end();
   }
@@ -151,14 +151,14 @@ export class Numberer {
     await this.repeater.stop();
   }
 
-  /** Gives the next events their positions, all or none of them. Returns how many; 0 while another worker numbers. */
+  /** Numbers the next events, all or none. Returns their number; 0 while another worker numbers. */
   async numberBatch(): Promise<number> {
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;
       const taken = await take(tx);
       const { known, mark } = taken.marks;
       const restarted = known === mark ? 0 : await this.restartAfterLoss(tx, taken.marks);
-      // Behind a restart every position is another one.
+      // After a restart all positions have changed.
       const { events } = known === mark ? taken : await take(tx);
       if (events.length === 0) return restarted;
       const given = this.giveBatch(events);
@@ -180,12 +180,12 @@ export class Numberer {
   }
 
   /**
-   * On another server, or on restored data, positions may have been read that are not known any more: every log goes on
-   * far above them, and says so. Returns how many logs.
+   * On another server, or on restored data, callers may have read positions that are now unknown. So every log
+   * continues far above them, with an event that announces it. Returns the number of logs.
    */
   private async restartAfterLoss(tx: Queryable, { known, mark }: ServerMarks): Promise<number> {
     await tx.query(SET_MARK, [mark]);
-    // The first numberer ever takes the server for the one that the log began on.
+    // The first numberer ever adopts the current server as the log's original one.
     if (known === null) return 0;
     const step = RESTART_STEP * failoversBetween(known, mark);
     const logs = await tx.query<{ project_id: string; position: bigint; at: Date; test: boolean }>(RAISE_POSITIONS, [
@@ -207,7 +207,7 @@ export class Numberer {
     return logs.length;
   }
 
-  /** Positions and payloads for a batch in order of id, and the last position of each project. */
+  /** Computes positions and payloads for a batch in id order, and the last position of each project. */
   private giveBatch(taken: readonly TakenEvent[]): GivenBatch {
     const given: GivenBatch = { ids: [], positions: [], payloads: [], last: new Map() };
     for (const event of taken) {
@@ -220,7 +220,7 @@ export class Numberer {
     return given;
   }
 
-  /** An event that cannot be shown must not hold up all others: it comes without what it is about. */
+  /** Renders an event without its data if it cannot be rendered, so that it does not block the others. */
   private render(event: TakenEvent, position: bigint): string {
     try {
       return renderEvent(event, position);
@@ -239,8 +239,8 @@ async function take(tx: Queryable): Promise<{ readonly marks: ServerMarks; reado
 }
 
 /**
- * At least one. Timelines between the two have had positions of their own, which this server's data may know nothing of.
- * The timeline is the second part of a mark (store/functions/server-mark.ts), in hex.
+ * Returns the number of failovers, at least one. Timelines between the two may have given positions that this server's
+ * data does not contain. The timeline is the second part of a mark (store/functions/server-mark.ts), in hex.
  */
 function failoversBetween(known: string, mark: string): bigint {
   const [from, to] = [known, mark].map((each) => Number.parseInt(each.split('/')[1] ?? '', 16));

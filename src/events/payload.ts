@@ -1,6 +1,6 @@
 /**
- * The event as callers read it (docs/interface.md §26), made once from what was kept of its moment: nothing here asks what
- * is now.
+ * Renders events as callers read them (docs/interface.md §26), once, from the snapshot of their moment. Never reads
+ * current state.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -17,7 +17,7 @@ import { statementBody, type StatementBody, type StatementJson } from '../statem
 import type { OrderMetadata } from '../orders/order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
-/** Every type that is written today. */
+/** Every type that is currently written. */
 export const EVENT_TYPES = [
   'order.created',
   'order.delivered',
@@ -51,7 +51,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** A row of `orders` as Postgres writes it as JSON; amounts are below 2^53 (docs/interface.md §1). */
+/** A row of `orders` in Postgres's JSON. Amounts are below 2^53 (docs/interface.md §1). */
 type OrderJson = Readonly<Record<keyof OrderRow, unknown>> & {
   readonly kind: OrderRow['kind'];
   readonly status: OrderRow['status'];
@@ -61,7 +61,7 @@ export interface OrderSnapshot {
   readonly order: OrderJson;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
-  /** Absent from what was written before there were extensions. */
+  /** Absent in snapshots from before extensions existed. */
   readonly extensions?: readonly ExtensionRow[] | null;
 }
 
@@ -83,7 +83,7 @@ export interface WebhookSnapshot {
   };
 }
 
-/** What does not apply is absent, never null. */
+/** Members that do not apply are absent, never null. */
 export interface WebhookBody {
   readonly id: string;
   readonly url: string;
@@ -106,7 +106,7 @@ export interface KeySnapshot {
   readonly key: KeyJson;
 }
 
-/** An API key without anything secret. */
+/** An API key without its secret. */
 export interface KeyBody extends Omit<KeyJson, 'previous_until'> {
   readonly previous_until?: string;
 }
@@ -139,7 +139,7 @@ export interface LowBalanceBody {
   readonly low_balance_credits: number;
 }
 
-/** What an event is about, as it was then; nothing of `log.restarted`. */
+/** The object of an event in its state at that moment; empty for `log.restarted`. */
 export interface EventData extends Partial<ProjectSnapshot> {
   readonly order?: OrderBody;
   readonly deposit?: DepositBody;
@@ -156,7 +156,7 @@ export interface WrittenEvent {
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
-  /** Whether its project is a test. */
+  /** True if its project is a test project. */
   readonly test: boolean;
   readonly snapshot:
     | OrderSnapshot
@@ -181,8 +181,8 @@ export interface EventBody {
 }
 
 /**
- * By project and position: a position is given once, also after commits were lost, and so the id stands for this event
- * alone. No dot in it, as webhook ids want it.
+ * Derived from project and position. A position is given once, even after lost commits, so the id identifies this event
+ * alone. It contains no dot, as webhook ids require.
  */
 function eventId(projectId: string, position: bigint): string {
   const hash = createHash('sha256').update(`${projectId}:${position.toString()}`).digest('hex');
@@ -194,7 +194,7 @@ const amountOrNull = (value: unknown): bigint | null => (value === null ? null :
 const moment = (value: unknown): Date => new Date(value as string);
 const momentOrNull = (value: unknown): Date | null => (value === null ? null : moment(value));
 
-/** The row that an answer would have been made from at that moment. */
+/** Returns the row that an answer at that moment would have been built from. */
 function orderRow({ order, legs, compensations, extensions = null }: OrderSnapshot): OrderRow {
   return {
     id: amount(order.id),
@@ -212,14 +212,14 @@ function orderRow({ order, legs, compensations, extensions = null }: OrderSnapsh
     needs_attention: order.needs_attention as boolean,
     error_code: order.error_code as string | null,
     error: order.error as string | null,
-    // Absent from what was written before there were labels.
+    // Absent in snapshots from before labels existed.
     reference: (order.reference ?? null) as string | null,
     metadata: (order.metadata ?? null) as OrderMetadata | null,
     created_at: moment(order.created_at),
     delivered_at: momentOrNull(order.delivered_at),
     ends_at: momentOrNull(order.ends_at),
     reclaimed_at: momentOrNull(order.reclaimed_at),
-    // Of what was written before there were test projects there is none.
+    // Absent in snapshots from before test projects existed.
     test: order.test === true,
     legs: order.status === 'reserved' ? null : legs,
     compensations,
@@ -255,7 +255,7 @@ function webhookBody({ webhook: { types, disabled_reason: reason, ...webhook } }
   return { ...webhook, ...(types !== null && { types }), ...(reason !== null && { disabled_reason: reason }) };
 }
 
-/** The event at `position` of its project's log, as JSON. */
+/** Returns the event at `position` of its project's log, as JSON. */
 export function renderEvent(event: WrittenEvent, position: bigint): string {
   const body: EventBody = {
     id: eventId(event.project_id, position),

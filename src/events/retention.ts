@@ -1,11 +1,11 @@
-/** Ends the logs of events at their oldest: what is too old loses its payload and cannot be read any more. The row stays. */
+/** Deletes the oldest events of logs: an expired event loses its payload and can no longer be read. Its row remains. */
 import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 import { holdNumbering } from './numbering-lock.js';
 
 /**
- * By id, which hardly differs from the order of time: from where the last step ended, up to the first row that is not
- * old enough or has no position yet. $1 days, $2 the most rows read.
+ * Reads by id, which nearly follows time, from the end of the last step to the first row that is too recent or has no
+ * position yet. $1 days, $2 maximum number of rows, $3 the confirmed current time.
  */
 const PRUNE = {
   name: 'prune_events',
@@ -23,7 +23,10 @@ const PRUNE = {
     RETURNING (SELECT count(*)::int FROM over) AS rows`,
 };
 
-/** One bounded step. Returns how many rows it passed; 0 while events are being numbered or the clock is not confirmed. */
+/**
+ * Runs one bounded step. Returns the number of rows passed; 0 while events are being numbered or the clock is
+ * unconfirmed.
+ */
 export async function pruneEvents(database: Database, days: number, rowsMax: number): Promise<number> {
   const now = await confirmedNow(database);
   if (now === undefined) return 0;

@@ -1,4 +1,4 @@
-/** Where commands that act as a merchant get its API key from: never from the command line. */
+/** Reads the API key of commands that act as a merchant: never from the command line. */
 import { readSecretFile } from '../base/secret-file.js';
 import { messageOf } from '../domain/errors.js';
 import { usageError } from '../domain/operator-error.js';
@@ -6,7 +6,7 @@ import type { Terminal } from './cli-context.js';
 
 const KEY_FILE_BYTES_MAX = 1024;
 
-/** From the file, or the variable API_KEY without one. Throws OperatorError. */
+/** Returns the key from the file, or from the variable API_KEY if no file is given. Throws OperatorError. */
 export function apiKeyFrom(keyFile: string | undefined, { env }: Terminal): string {
   const apiKey = keyFile === undefined ? env['API_KEY'] : readKey(keyFile);
   if (apiKey === undefined || apiKey === '')

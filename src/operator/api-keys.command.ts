@@ -124,7 +124,7 @@ function addEndings(keys: Command, context: CliContext): void {
         context.print(text, { ...keyJson(view), api_key: apiKey, made });
       });
     });
-  // Not confirmed: it is the emergency brake of a key that leaked.
+  // Not confirmed: it is the emergency brake for a leaked key.
   keys
     .command('revoke <key>')
     .description('an API key, and the secret before it, verify nothing from now on')

@@ -1,4 +1,4 @@
-/** Readers of command-line values. Each throws commander's InvalidArgumentError, which ends as exit code 2. */
+/** Parsers of command-line values. Each throws commander's InvalidArgumentError, which ends with exit code 2. */
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
 import { addressSlip, isAddress } from '../chain/address.js';
@@ -12,32 +12,32 @@ import { usageError } from '../domain/operator-error.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A Merchant ID; any case, lower case from here on. */
+/** Parses a Merchant ID in any case; returns lower case. */
 export function merchantArg(text: string): string {
   const id = text.trim().toLowerCase();
   if (!UUID.test(id)) throw new InvalidArgumentError('A Merchant ID is a UUID; `project list` shows them.');
   return id;
 }
 
-/** The id of an API key; any case, lower case from here on. */
+/** Parses the id of an API key in any case; returns lower case. */
 export function keyArg(text: string): string {
   const id = text.trim().toLowerCase();
   if (!UUID.test(id)) throw new InvalidArgumentError('A key’s id is a UUID; `keys list` shows them.');
   return id;
 }
 
-/** The id of a webhook; any case, lower case from here on. */
+/** Parses the id of a webhook in any case; returns lower case. */
 export function webhookArg(text: string): string {
   const id = text.trim().toLowerCase();
   if (!UUID.test(id)) throw new InvalidArgumentError('A webhook’s id is a UUID; `webhooks list` shows them.');
   return id;
 }
 
-/** A whole number; thousands may be apart with _ or a space. */
+/** Parses a whole number. _ or a space may separate thousands. */
 export function integerArg(min: bigint, max: bigint): (text: string) => bigint {
   return (text) => {
     const [, sign = '', digits = ''] = /^\s*([+-]?)(.*)$/s.exec(text) ?? [];
-    // A command has no page that shows how an amount was read, so a comma is refused even between thousands.
+    // A command cannot show how it read an amount, so commas are refused even between thousands.
     const whole = digits.includes(',') ? undefined : wholeTyped(digits).value;
     const value = whole !== undefined && sign === '-' ? -whole : whole;
     if (value === undefined || value < min || value > max) {
@@ -48,56 +48,56 @@ export function integerArg(min: bigint, max: bigint): (text: string) => bigint {
   };
 }
 
-/** Beyond this an amount is no longer a JSON integer. */
+/** A larger amount is not a JSON integer. */
 const CREDITS_MAX = 2n ** 53n - 1n;
 
 const readCredits = integerArg(0n, CREDITS_MAX);
 const readSignedCredits = integerArg(-CREDITS_MAX, CREDITS_MAX);
 
-/** Credits, not negative (10 000 000 = 1 USD). */
+/** Parses credits, not negative (10 000 000 = 1 USD). */
 export function creditsArg(text: string): Credits {
   return readCredits(text) as Credits;
 }
 
-/** Credits of either sign. */
+/** Parses credits of either sign. */
 export function signedCreditsArg(text: string): Credits {
   return readSignedCredits(text) as Credits;
 }
 
-/** An account's address in base58check. */
+/** Parses an account's address in base58check. */
 export function addressArg(text: string): string {
   if (!isAddress(text)) throw new InvalidArgumentError(`It ${addressSlip(text) ?? 'must be a TRON address (T…)'}.`);
   return text;
 }
 
-/** A transaction's id; in lower case from here on. */
+/** Parses a transaction id; returns lower case. */
 export function txidArg(text: string): string {
   const txid = text.trim().toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(txid)) throw new InvalidArgumentError('A transaction id is 64 hex characters.');
   return txid;
 }
 
-/** `on` or `off`. */
-/** A UTC day, or a time in UTC ending in Z. */
+/** Parses a UTC day, or a time in UTC ending in Z. */
 export function momentArg(text: string): string {
   const moment = momentOf(text);
   if (moment === undefined) throw new InvalidArgumentError('A UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z.');
   return moment;
 }
 
+/** Parses `on` or `off`; `true` and `false` mean the same. */
 export function switchArg(text: string): boolean {
   if (text === 'on' || text === 'true') return true;
   if (text === 'off' || text === 'false') return false;
   throw new InvalidArgumentError('It must be on or off.');
 }
 
-/** One or more addresses or CIDR ranges that may call; a variadic option calls this for each. */
+/** Parses addresses or CIDR ranges that may call; a variadic option calls this for each. */
 export function sourceArg(text: string, before: readonly string[] | undefined): readonly string[] {
   if (parseIpRange(text) === undefined) throw new InvalidArgumentError('It must be an IP address or a CIDR range.');
   return [...(before ?? []), text];
 }
 
-/** One of `choices`. */
+/** Parses one of `choices`. */
 export function choiceArg<T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
     const found = choices.find((choice) => choice === text);
@@ -106,14 +106,14 @@ export function choiceArg<T extends string>(choices: readonly T[]): (text: strin
   };
 }
 
-/** A key file holds 64 characters; anything much longer is something else. */
+/** A key file has 64 characters; a much longer file is not a key. */
 const KEY_FILE_BYTES_MAX = 1024;
-/** How long a key on standard input may take to arrive whole. */
+/** How long a key on standard input may take to arrive completely. */
 const KEY_INPUT_MS = 60_000;
 
 /**
- * Reads a private key, 32 bytes in hex, from a file that nobody else can read, or from `input` when `path` is `-`. The
- * key never stands on a command line.
+ * Reads a private key, 32 bytes in hex, from a file that only its owner can read, or from `input` if `path` is `-`. The
+ * key is never on a command line.
  */
 export async function readKeyFile(path: string, input: Readable | undefined): Promise<Buffer> {
   const content = path === '-' ? await readInput(input) : readFile(path);

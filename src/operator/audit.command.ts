@@ -1,4 +1,4 @@
-/** `audit`: who did what to the service, when and why. */
+/** `audit`: lists the acts on the service with actor, time and reason. */
 import { Option, type Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { AuditLog, type AuditFilter } from '../store/audit-log.js';
@@ -13,7 +13,7 @@ const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
 type ListOptions = AuditFilter & { readonly limit: bigint };
 
-/** A day or a moment; without a zone it is UTC. */
+/** Parses a day or a time; UTC if it has no zone. */
 function timeArg(text: string): Date {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isMoment = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/.test(text);
@@ -45,7 +45,7 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
   await context.operate(async (parts) => {
     const { limit: most, ...filter } = options;
     const limit = Number(most);
-    // One more, to know whether there is another page.
+    // Read one more, to know if there is another page.
     const found = await parts.get(AuditLog).list(filter, limit + 1);
     const rows = found.slice(0, limit);
     const last = found.length > limit ? rows.at(-1) : undefined;
@@ -70,7 +70,7 @@ function entryText(row: AuditEntry): string {
   );
 }
 
-/** What the actor did not choose; null when nothing of it is known. */
+/** Returns the identity that the actor did not choose; null if none is known. */
 function identityText(row: AuditEntry): string | null {
   const roles = [...new Set([row.loginRole, row.actingRole])].filter((role) => role !== null);
   const parts = [

@@ -1,4 +1,4 @@
-/** `auto-delegations list|show|set|wake|delete`: the addresses of a project that are kept supplied. */
+/** `auto-delegations list|show|set|wake|delete`: a project's addresses that are kept supplied with energy. */
 import { Option, type Command } from 'commander';
 import type { INestApplicationContext } from '@nestjs/common';
 import {
@@ -133,7 +133,7 @@ function addActs(group: Command, context: CliContext): void {
     });
 }
 
-/** By the rules of a request over HTTP. Throws ApiError INVALID_REQUEST. */
+/** Validates by the rules of an HTTP request. Throws ApiError INVALID_REQUEST. */
 async function judged(parts: INestApplicationContext, options: Options) {
   const longestSec = longestDurationSec(await parts.get(Prices).list());
   const pipe = new RequestPipe({ sales: parts.get(Config).sales, sale: { longestSec } });

@@ -1,6 +1,6 @@
 /**
- * What every command shares: where it prints, who acts and why, the confirmation of dangerous acts, and the
- * service's parts, built only for commands that need them.
+ * The context of every command: output, actor and reason, confirmation of dangerous acts, and the service's parts,
+ * which are built only for commands that need them.
  */
 import type { Readable } from 'node:stream';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -8,24 +8,24 @@ import type { Author } from '../store/audit-log.js';
 import { forTerminal, jsonForTerminal } from '../domain/printable.js';
 import { usageError } from '../domain/operator-error.js';
 
-/** The process around the CLI, so that a test can be one. */
+/** The process around the CLI, replaceable in tests. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   err(text: string): void;
-  /** Whether what goes to `err` is seen by the operator, line upon line; not a log. */
+  /** True if the operator sees `err` line by line; false for a log. */
   readonly isLive?: boolean;
-  /** Who the machine says is logged in; empty when it does not know. */
+  /** The machine's logged-in user; empty if unknown. */
   readonly user: string;
-  /** Standard input, when something other than a keyboard is there. */
+  /** Standard input, if it is not a keyboard. */
   readonly input?: Readable | undefined;
-  /** For a command without an end: from now on Ctrl-C aborts the signal, and a second one ends the process. */
+  /** For a command without an end: from this call on, Ctrl-C aborts the signal, and a second one ends the process. */
   readonly interrupted?: () => AbortSignal;
-  /** Asks the person at the keyboard; undefined when nobody sits there. */
+  /** Asks the operator at the keyboard; undefined without one. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }
 
-/** The options every command takes. */
+/** The options that every command takes. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly yes?: boolean;
@@ -41,7 +41,7 @@ export class CliContext {
 
   constructor(readonly terminal: Terminal) {}
 
-  /** Takes the global options of this call; before any command runs. */
+  /** Sets the global options of this call, before any command runs. */
   settle(options: GlobalOptions): void {
     this.options = options;
   }
@@ -55,12 +55,12 @@ export class CliContext {
     this.terminal.out(this.isJson ? `${toJson(json)}\n` : `${forTerminal(human)}\n`);
   }
 
-  /** A remark beside the answer; on stderr, so that stdout stays one answer. */
+  /** Prints a remark on stderr, so that stdout contains only the answer. */
   warn(message: string): void {
     this.terminal.err(this.isJson ? `${toJson({ warning: message })}\n` : `Warning: ${forTerminal(message)}\n`);
   }
 
-  /** The acting person: --actor or the user of the machine. `reasonDefault` stands in for a missing --reason. */
+  /** Returns the actor: --actor or the user of the machine. `reasonDefault` replaces a missing --reason. */
   actor(reasonDefault?: string): Author {
     const actor = this.options.actor ?? this.terminal.env['USER'] ?? this.terminal.user;
     if (actor.trim() === '' || actor.length > ACTOR_LENGTH_MAX) {
@@ -73,7 +73,7 @@ export class CliContext {
     return { actor: actor.trim(), reason: reason.trim() };
   }
 
-  /** Goes on only after a yes: from --yes or from the keyboard. */
+  /** Continues only after a yes: from --yes or from the keyboard. */
   async confirm(act: string): Promise<void> {
     if (this.options.yes === true) return;
     if (this.terminal.ask === undefined) {
@@ -83,13 +83,13 @@ export class CliContext {
     if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Not confirmed; nothing was done.');
   }
 
-  /** Asks the person at the keyboard for `what`; without one, says which option gives it. */
+  /** Asks the operator at the keyboard for `what`. Without a keyboard, throws with the option that gives it. */
   async askFor(act: string, what: string, option: string): Promise<string> {
     if (this.terminal.ask === undefined) throw usageError(`${act} Name it: add ${option} and --yes.`);
     return (await this.terminal.ask(`${act} Type ${what}: `)).trim();
   }
 
-  /** Runs `work` with the service's parts, and closes them whatever happens. */
+  /** Runs `work` with the service's parts, and always closes them. */
   async operate<T>(work: (parts: INestApplicationContext) => Promise<T>): Promise<T> {
     // Loaded here, so that `migrate` and `--help` need neither the settings nor the parts.
     const { openParts } = await import('./operator.module.js');
@@ -102,14 +102,14 @@ export class CliContext {
   }
 }
 
-/** JSON in a format that others fixed, such as a node's transaction: printed with exactly its own members. */
+/** JSON in an external format, such as a node's transaction: printed with exactly its own members. */
 export class ForeignJson {
   constructor(readonly value: unknown) {}
 }
 
 /**
- * JSON as programs read it: members in snake_case like the interface's, bytes in hex, bigints as integers, or as texts
- * where a JSON reader would round them.
+ * Formats JSON for programs: members in snake_case like the interface's, bytes in hex, and bigints as integers, or as
+ * texts where a JSON parser would round them.
  */
 function toJson(value: unknown): string {
   return jsonForTerminal(JSON.stringify(plain(value), undefined, 2));

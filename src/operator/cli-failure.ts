@@ -1,4 +1,4 @@
-/** How a command ends: the exit codes of the CLI, and one plain sentence for whatever went wrong. */
+/** The end of a failed command: its exit code, and one plain sentence for any error. */
 import { CommanderError } from 'commander';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -13,7 +13,7 @@ export interface CliFailure {
   readonly message: string;
 }
 
-/** What is printed of an error thrown by a command. Never a stack: an operator reads one sentence. */
+/** Returns the exit code and message for an error of a command. Never a stack: the operator reads one sentence. */
 export function failureOf(thrown: unknown): CliFailure {
   if (thrown instanceof OperatorError) {
     return { exitCode: thrown.exitCode, code: thrown.code, message: thrown.message };
@@ -37,7 +37,9 @@ export function failureOf(thrown: unknown): CliFailure {
   return faultOfDatabase(thrown) ?? { exitCode: 1, code: 'FAILED', message: reasonOf(thrown) };
 }
 
-/** What the database said, if it was the database; the platform wraps what it meets at the start. */
+/**
+ * Returns the failure if the database caused it. The platform wraps errors at the start, so causes are searched too.
+ */
 function faultOfDatabase(thrown: unknown): CliFailure | undefined {
   if (isConnectionFault(thrown) || isDatabaseBusy(thrown)) return unreachable(thrown);
   const sqlState = sqlStateOf(thrown);
@@ -63,7 +65,7 @@ function unreachable(thrown: unknown): CliFailure {
 }
 
 function commandLineFault(thrown: CommanderError): CliFailure {
-  // Help that was asked for is an answer; help shown for want of a command is a mistake.
+  // Requested help is an answer; help shown for a missing command is a mistake.
   if (thrown.code === 'commander.helpDisplayed' || thrown.code === 'commander.version') {
     return { exitCode: 0, code: 'HELP', message: '' };
   }

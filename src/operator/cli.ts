@@ -1,4 +1,4 @@
-/** The operator's command line: builds the commands, runs one of them, and says how it ended. */
+/** The operator's command line: builds the commands, runs one of them, and reports its failure. */
 import { Command } from 'commander';
 import { CliContext, type GlobalOptions, type Terminal } from './cli-context.js';
 import { type ExitCode } from '../domain/operator-error.js';
@@ -34,7 +34,7 @@ function buildProgram(context: CliContext): Command {
     .configureOutput({
       writeOut: (text) => context.terminal.out(text),
       writeErr: (text) => context.terminal.err(text),
-      // Every error is printed once, by runCli.
+      // `runCli` prints every error, once.
       outputError: () => undefined,
     })
     .exitOverride()
@@ -62,7 +62,7 @@ function buildProgram(context: CliContext): Command {
   return program;
 }
 
-/** Runs one command line (without node and script); resolves with the exit code, never rejects. */
+/** Runs one command line (without node and script). Resolves with the exit code, never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const context = new CliContext(terminal);
   const isJson = args.includes('--json');

@@ -1,4 +1,4 @@
-/** `console invite|people|end-sessions|reset-factor`: who signs in to the consoles. */
+/** `console invite|people|end-sessions|reset-factor|after-restore`: the people of the consoles. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Config } from '../config/config.js';
@@ -104,7 +104,7 @@ interface PersonOptions {
   readonly console?: Audience;
 }
 
-/** The one person of that e-mail. Throws when there is none, or one in each console and nobody said which. */
+/** Returns the person with that e-mail. Throws if there is none, or one in each console and --console is missing. */
 async function personOf(parts: INestApplicationContext, email: string, { console: audience }: PersonOptions) {
   const [found, other] = await parts.get(Team).find(email, audience);
   if (found === undefined)

@@ -1,4 +1,4 @@
-/** `credits`: money in, corrections, and what happened to a balance. */
+/** `credits`: top-ups, corrections, and the entries of a balance. */
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { Ledger, type Booking } from '../billing/ledger.js';

@@ -1,11 +1,11 @@
-/** Planned transfers from deposit addresses: what to do before each is sent, and the bytes to sign. */
+/** Formats planned transfers from deposit addresses: the steps before each is sent, and the bytes to sign. */
 import type { PlannedTransfer } from '../deposits/deposit-transfers.js';
 import type { SweepPlan } from '../deposits/sweep-draft.js';
 import { trxOf } from '../domain/conversion.js';
 import { ForeignJson } from './cli-context.js';
 import { grouped, table } from './format.js';
 
-/** `transaction` stays as signing tools take it. */
+/** `transaction` is unchanged, as signing tools expect it. */
 export function transferJson(transfer: PlannedTransfer): object {
   const { path, from, to, asset, amount, arrives, energy, bandwidth, txid } = transfer;
   return {
@@ -36,7 +36,7 @@ export function sweepText({ transactions, leftOut }: SweepPlan): string {
   return [...(transactions.length === 0 ? [] : [stepsText(transactions)]), ...leftOutText(leftOut)].join('\n\n');
 }
 
-/** What the receiver of a return gets. */
+/** Returns the text about the amount that the receiver of a return gets. */
 export function arrivalText({ to, asset, amount, arrives, tokenFee }: PlannedTransfer): string {
   const whole = `${trxOf(arrives)} ${asset} arrive at ${to}`;
   if (tokenFee === 0n) return `${whole}.`;

@@ -1,4 +1,4 @@
-/** `deposits` against the chain: reading blocks again, adding up balances, and unsigned transactions to sign elsewhere. */
+/** `deposits` on chain: rescans blocks, audits balances, and plans unsigned transactions to sign elsewhere. */
 import { Option, type Command } from 'commander';
 import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
 import { DepositReturns } from '../deposits/deposit-returns.js';
@@ -15,7 +15,7 @@ const blockArg = integerArg(0n, 2n ** 40n);
 const depositArg = integerArg(1n, 2n ** 53n - 1n);
 const limitArg = integerArg(1n, 10_000n);
 const sunArg = integerArg(0n, 10n ** 12n);
-/** A line of progress for so many blocks or addresses. */
+/** Blocks or addresses per line of progress. */
 const PROGRESS_EACH = 1000;
 
 interface SweepCommandOptions {

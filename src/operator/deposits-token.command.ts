@@ -1,4 +1,4 @@
-/** `deposits` about the token: its successor, and transfers that were no deposits. */
+/** `deposits` for the token: its successor, and ignored transfers. */
 import { Option, type Command } from 'commander';
 import { IgnoredTransferList } from '../deposits/ignored-transfers.js';
 import { TokenSuccession } from '../deposits/token-succession.js';

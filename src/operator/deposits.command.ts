@@ -1,4 +1,4 @@
-/** `deposits`: the account that addresses come from, what was paid in, and what is held. */
+/** `deposits`: the account that addresses are derived from, deposits, and decisions on held ones. */
 import { Option, type Command } from 'commander';
 import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';

@@ -1,4 +1,4 @@
-/** `doctor`: checks every dependency and setting, names each fault and what to do about it. Changes nothing. */
+/** `doctor`: checks every dependency and setting, and reports each fault with its remedy. Changes nothing. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
@@ -78,7 +78,7 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
   return [...database, ...redis, ...nodes, ...rates, ...inside];
 }
 
-/** What keeps every other command and process from starting is a finding here. */
+/** An error that keeps other commands and processes from starting is a finding here. */
 function refusedStart(error: unknown): DoctorFinding[] {
   if (sqlStateOf(error) === '42501') {
     const says = `The login of DATABASE_URL may not read what is checked here (${reasonOf(error)}).`;

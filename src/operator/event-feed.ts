@@ -1,6 +1,6 @@
 /**
- * A project's events over HTTP, as a merchant's own program gets them: by base URL, Merchant ID and API key alone. Reads
- * the stream (docs/interface.md §26) and goes on where it was cut off: each event comes once, and in order.
+ * Reads a project's events over HTTP, like a merchant's program: with base URL, Merchant ID and API key alone. Reads
+ * the stream (docs/interface.md §26) and resumes after a disconnect: each event arrives once, in order.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { hmacOf, stringToSign } from '../auth/hmac-signature.js';
@@ -8,37 +8,37 @@ import { nowMs, sleep } from '../base/clock.js';
 import { messageOf } from '../domain/errors.js';
 import { OperatorError } from '../domain/operator-error.js';
 
-/** The service sends something every 15 s: who is silent for longer is gone. */
+/** The service sends data at least every 15 s. A longer silence means that the connection is dead. */
 const SILENCE_MS = 45_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** An event has 20 KB at the most. */
+/** An event has at most 20 KB. */
 const PENDING_CHARS_MAX = 1 << 20;
 const REFUSAL_CHARS_MAX = 64 * 1024;
 
 export interface FeedOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly merchant: string;
   readonly apiKey: string;
   /** The position to begin after. */
   readonly after: bigint | 'latest';
-  /** These alone; empty = all. */
+  /** The event types to read; empty for all. */
   readonly types: readonly string[];
 }
 
 export interface FeedEvent {
   readonly position: bigint;
-  /** The event as JSON, byte by byte what a webhook gets. */
+  /** The event as JSON, byte for byte as a webhook receives it. */
   readonly payload: string;
 }
 
 export interface FeedListener {
-  /** The next event comes when it resolves. */
+  /** The next event follows once this resolves. */
   readonly onEvent: (event: FeedEvent) => Promise<void>;
-  /** A stream has begun; the first event will come after `position`. */
+  /** Called when a stream has begun. The first event comes after `position`. */
   readonly onBegin: (position: bigint) => void;
-  /** A stream was cut off, or could not begin; it is tried again. Each time once, however often that takes. */
+  /** Called when a stream is cut off or cannot begin; it is retried. Once per outage, however many retries follow. */
   readonly onLoss: (reason: string) => void;
 }
 
@@ -49,7 +49,7 @@ interface Refusal {
   readonly oldest_position?: number;
 }
 
-/** What may pass by itself: the service is busy, stops, or is away. */
+/** A temporary failure: the service is busy, stopping or unavailable. */
 class Interruption extends Error {
   constructor(
     message: string,
@@ -60,10 +60,12 @@ class Interruption extends Error {
 }
 
 export class EventFeed {
-  /** Of the last event that was handled, or that the service passed over; undefined before the first stream began. */
+  /**
+   * Position of the last event that was handled or that the service skipped; undefined before the first stream begins.
+   */
   position: bigint | undefined;
   private readonly key: KeyObject;
-  /** How far the service's clock is ahead of ours, once it has said so. */
+  /** Seconds by which the service's clock is ahead of ours, once known. */
   private offsetSec = 0;
   private isLost = false;
 
@@ -72,7 +74,7 @@ export class EventFeed {
     if (options.after !== 'latest') this.position = options.after;
   }
 
-  /** Until `stop`. Throws OperatorError when the service refuses, or did not answer the first time. */
+  /** Runs until `stop`. Throws OperatorError if the service refuses, or did not answer the first time. */
   async run(listener: FeedListener, stop: AbortSignal): Promise<void> {
     let failures = 0;
     let hasBegun = false;
@@ -99,7 +101,7 @@ export class EventFeed {
     }
   }
 
-  /** One stream from where we are to its end. Throws Interruption, OperatorError. */
+  /** Reads one stream from the current position to its end. Throws Interruption, OperatorError. */
   private async stream(listener: FeedListener, stop: AbortSignal): Promise<void> {
     const silence = new AbortController();
     const waiting = (): NodeJS.Timeout => setTimeout(() => silence.abort(), SILENCE_MS);
@@ -109,7 +111,7 @@ export class EventFeed {
       if (response.body === null) throw new Interruption('the stream is empty');
       const lines = new StreamLines();
       let isBegun = false;
-      // What is being handled is no silence of the service.
+      // Time spent on handling events is not silence of the service.
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
         for (const { position, payload } of lines.take(chunk)) {
@@ -131,7 +133,7 @@ export class EventFeed {
     }
   }
 
-  /** The answer that streams. Throws Interruption, OperatorError. */
+  /** Returns the streaming answer. Throws Interruption, OperatorError. */
   private async open(signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.request(signal).catch((error: unknown) => {
@@ -188,14 +190,17 @@ export class EventFeed {
   }
 }
 
-/** Server-Sent Events of our own service: `id` and `data` on one line each, comments, and an empty line. */
+/** Parses Server-Sent Events of our own service: `id` and `data` on one line each, comments, and an empty line. */
 class StreamLines {
   private readonly decoder = new TextDecoder();
   private pending = '';
   private id: bigint | undefined;
   private payload: string | undefined;
 
-  /** What is complete with these bytes; a payload is absent where the service only passed others. Throws Interruption. */
+  /**
+   * Returns the events completed by these bytes. The payload is absent if the service only skipped others. Throws
+   * Interruption.
+   */
   *take(bytes: Uint8Array): Generator<{ readonly position: bigint; readonly payload: string | undefined }> {
     this.pending += this.decoder.decode(bytes, { stream: true });
     if (this.pending.length > PENDING_CHARS_MAX) throw new Interruption('the stream has no end of line');
@@ -227,7 +232,7 @@ async function refusalOf(response: Response): Promise<Refusal> {
   }
 }
 
-/** What went wrong with a request: fetch says it in the cause. */
+/** Returns the reason of a failed request, which fetch puts in the cause. */
 export function faultOf(error: unknown): string {
   const { cause } = error as { readonly cause?: { readonly code?: unknown; readonly message?: unknown } };
   for (const said of [cause?.code, cause?.message]) if (typeof said === 'string' && said !== '') return said;

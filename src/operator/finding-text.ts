@@ -1,7 +1,7 @@
-/** Findings as the operator reads them: a mark, what was checked, what is so, and below it what to do. */
+/** Formats a finding for the operator: a mark, the check, the result, and below it the remedy. */
 import { paragraph } from './format.js';
 
-/** A longer name, an address in it, stands on a line of its own. */
+/** A longer name, such as an address, is on a separate line. */
 const NAME_COLUMNS = 14;
 
 interface Finding {
@@ -10,7 +10,7 @@ interface Finding {
   readonly todo?: string;
 }
 
-/** `mark` begins the line; where marks differ in length, all are as long as the longest. */
+/** `mark` begins the line. Marks of different lengths are padded to the longest by the caller. */
 export function findingText(mark: string, { check, says, todo }: Finding): string {
   const before = `${mark} ${check.padEnd(NAME_COLUMNS)}  `;
   const indent = ' '.repeat(mark.length + NAME_COLUMNS + 3);

@@ -1,4 +1,4 @@
-/** How answers look to the operator: tables and lists of plain text, aligned, numbers to the right. */
+/** Formats answers for the operator: aligned plain-text tables and lists, numbers to the right. */
 import { decimal, usdBalanceOf } from '../domain/conversion.js';
 import { timeText } from '../domain/text.js';
 import type { Credits } from '../domain/units.js';
@@ -10,8 +10,8 @@ const INDENT = 4;
 const GAP = '  ';
 
 /**
- * Rows under headings, numbers to the right; rows that are too wide for 80 columns become entries, the first column
- * their heading. `empty`: what is said instead of no rows.
+ * Formats rows under headings. Rows too wide for 80 columns become entries, with the first column as their heading.
+ * `empty`: the text if there are no rows.
  */
 export function table(headings: readonly string[], rows: readonly (readonly Cell[])[], empty = 'None.'): string {
   if (rows.length === 0) return empty;
@@ -39,7 +39,7 @@ function entryOf([first = '', ...headings]: readonly string[], [name, ...cells]:
   );
 }
 
-/** Names and values, one a line; absent values are left out. */
+/** Formats names and values, one per line. Omits absent values. */
 export function fields(pairs: readonly (readonly [string, Cell])[]): string {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -47,8 +47,8 @@ export function fields(pairs: readonly (readonly [string, Cell])[]): string {
 }
 
 /**
- * A heading line, and names and values indented beneath it; absent values are left out. No line is longer than 80
- * columns, and no value can begin a line of its own: longer ones are broken, control characters are shown as spaces.
+ * Formats a heading line with names and values indented beneath it. Omits absent values. No line exceeds 80 columns,
+ * and no value can begin a separate line: longer ones are broken, and control characters become spaces.
  */
 export function entry(heading: readonly Cell[], pairs: readonly (readonly [string, Cell])[]): string {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
@@ -56,7 +56,7 @@ export function entry(heading: readonly Cell[], pairs: readonly (readonly [strin
   const lines = shown.flatMap(([name, value]) => {
     const width = COLUMNS_MAX - INDENT - names;
     const text = cellText(value);
-    // An id that would be broken beside its name stands whole below it.
+    // An id too long to fit beside its name is printed whole below it.
     if (text.length > width && text.length <= COLUMNS_MAX - 2 * INDENT && !/[\p{Cc}\p{Cf}\s]/u.test(text)) {
       return [' '.repeat(INDENT) + name, ' '.repeat(2 * INDENT) + text];
     }
@@ -68,14 +68,14 @@ export function entry(heading: readonly Cell[], pairs: readonly (readonly [strin
   return [first, ...rest.map((line) => ' '.repeat(INDENT) + line), ...lines].join('\n');
 }
 
-/** `text` in lines of at most 80 columns, those after the first indented by as much as stands before the first. */
+/** Breaks `text` into lines of at most 80 columns, with later lines indented by the length of `before`. */
 export function paragraph(before: string, text: string): string {
   return brokenAt(COLUMNS_MAX - before.length, text)
     .map((line, index) => (index === 0 ? before : ' '.repeat(before.length)) + line)
     .join('\n');
 }
 
-/** `text` in lines of at most `width`, between words where there are any. */
+/** Breaks `text` into lines of at most `width`, between words if possible. */
 function brokenAt(width: number, text: string): string[] {
   const lines: string[] = [''];
   for (const word of text.split(/[\p{Cc}\p{Cf}\s]+/u).flatMap((each) => piecesOf(each, width))) {
@@ -106,17 +106,17 @@ function isNumber(cell: Cell): boolean {
   return typeof cell === 'string' && /^[+-]?[\d ]+(\.\d+)?( [A-Z]+)?$/.test(cell);
 }
 
-/** An integer with its thousands apart. */
+/** Formats an integer with separated thousands. */
 export function grouped(value: bigint): string {
   return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
 }
 
-/** Credits, and what they are worth in dollars. */
+/** Formats credits with their value in dollars. */
 export function creditsText(amount: Credits): string {
   return `${grouped(amount)} (${usdBalanceOf(amount)} USD)`;
 }
 
-/** A share in percent, one digit. */
+/** Formats a share in percent with one decimal. */
 export function percentText(part: bigint, whole: bigint): string {
   return whole <= 0n ? '–' : `${decimal((part * 1000n) / whole, 1)} %`;
 }

@@ -1,4 +1,6 @@
-/** Seals every secret anew under MASTER_KEY, while the service runs; each kind by the service that owns its table. */
+/**
+ * Seals every secret again under MASTER_KEY while the service runs. The service that owns a table reseals its secrets.
+ */
 import { Injectable } from '@nestjs/common';
 import { Sealers } from '../base/sealers.js';
 import { SecondFactors } from '../people/second-factors.js';
@@ -32,12 +34,12 @@ export class KeyRewrap {
     return counts;
   }
 
-  /** What a run would find; changes nothing. */
+  /** Returns the counts that a run would have. Changes nothing. */
   async look(): Promise<KindCount[]> {
     return this.reseal(false);
   }
 
-  /** The canaries last: a process that holds the older key alone refuses to start from then on. */
+  /** Reseals the canaries last: from then on, a process with only the older key refuses to start. */
   private async reseal(isReplacing: boolean): Promise<KindCount[]> {
     const primary = await this.projects.resealKeys(isReplacing);
     const further = await this.keys.resealKeys(isReplacing);

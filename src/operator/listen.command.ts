@@ -1,4 +1,7 @@
-/** `listen`: a project's events on a developer's machine, each sent on to a local URL as a webhook is. No database. */
+/**
+ * `listen`: shows a project's events on a developer's machine and forwards each to a local URL like a webhook. No
+ * database.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { monotonicMs, nowMs } from '../base/clock.js';
@@ -24,7 +27,7 @@ Ctrl-C ends it and names the position to go on after. With --json it prints a
 JSON document on each line.`;
 
 const COLUMNS_MAX = 80;
-/** As a webhook has it. */
+/** The same limit as for webhooks. */
 const FORWARD_MS = 15_000;
 const SECRET_BYTES = 32;
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
@@ -39,7 +42,7 @@ interface Options {
   readonly type?: readonly string[];
 }
 
-/** What became of an event that was sent on. */
+/** The outcome of a forwarded event. */
 interface Forwarded {
   readonly status?: number;
   readonly fault?: string;
@@ -121,7 +124,7 @@ function secretOf(given: string | undefined): string {
   return given;
 }
 
-/** One attempt, signed as the sender signs it. Never rejects. */
+/** Sends an event once, signed as the sender signs it. Never rejects. */
 async function forward(url: string, secret: string, { payload }: FeedEvent): Promise<Forwarded> {
   const startedMs = monotonicMs();
   const tookMs = (): number => Math.round(monotonicMs() - startedMs);
@@ -146,13 +149,13 @@ async function forward(url: string, secret: string, { payload }: FeedEvent): Pro
   }
 }
 
-/** The columns of an event before its subject and its answer. */
+/** Widths of an event's columns before its subject and answer. */
 const POSITION_WIDTH = 7;
 const TYPE_WIDTH = 19;
 
-/** What is printed: for a terminal of 80 columns, or a JSON document on each line. */
+/** Prints for a terminal of 80 columns, or one JSON document per line. */
 class ListenLines {
-  /** Whether there is something to say of the next stream that begins. */
+  /** True if the next stream that begins is to be announced. */
   private isNews = true;
   private isFirst = true;
 
@@ -213,11 +216,11 @@ class ListenLines {
 
 type Data = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** What an event is about, as its owner calls it. */
+/** Returns the name that the owner gave to the event's subject. */
 function subjectOf(data: Data): string {
   const [subject = {}] = Object.values(data);
   const name = subject['key'] ?? subject['txid'] ?? subject['name'] ?? subject['url'] ?? subject['credits_balance'];
-  // What others wrote is shown in a terminal.
+  // The terminal shows untrusted text.
   return typeof name === 'string' || typeof name === 'number' ? `${name}`.replaceAll(/\p{C}/gu, '?') : '';
 }
 

@@ -1,4 +1,7 @@
-/** What an API key made that goes on without a signature: to be judged when its secret changes hands. */
+/**
+ * Lists the webhooks and auto-delegations that an API key created and that work without its signature. Reviewed when
+ * the key's secret changes.
+ */
 import type { INestApplicationContext } from '@nestjs/common';
 import { AutoDelegations } from '../auto-delegations/auto-delegations.service.js';
 import { Webhooks } from '../webhooks/webhooks.js';
@@ -6,7 +9,7 @@ import { fields } from './format.js';
 
 interface MadeByKey {
   readonly webhooks: readonly string[];
-  /** The newest of them. */
+  /** The newest ones, at most SHOWN_MAX. */
   readonly auto_delegations: readonly string[];
   readonly auto_delegations_count: number;
 }
@@ -26,7 +29,7 @@ export async function madeByKey(
   };
 }
 
-/** `fate`: what becomes of auto-delegations. Empty where the key made nothing. */
+/** Formats them. `fate`: the consequence for auto-delegations. Empty if the key created nothing. */
 export function madeText(made: MadeByKey, fate: string): string {
   const { webhooks, auto_delegations: addresses, auto_delegations_count: count } = made;
   const more = count - addresses.length;

@@ -1,6 +1,6 @@
 /**
- * `migrate`: needs a database, and MASTER_KEY to write the canaries of its keys; nothing else, so that it can be the
- * first command on a new machine.
+ * `migrate`: needs only a database, and MASTER_KEY to write the canaries of its keys, so that it can be the first
+ * command on a new machine.
  */
 import type { Command } from 'commander';
 import { postgresHosts } from '../base/postgres-url.js';
@@ -62,7 +62,7 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
   addRoles(migrate, context);
 }
 
-/** Migrates and writes the canaries; returns the names of the migrations run. */
+/** Migrates and writes the canaries. Returns the names of the migrations that ran. */
 async function bringUp(context: CliContext): Promise<string[]> {
   const sealKeys = readSealKeys(context.terminal.env);
   const done = await migrateUp(databaseUrl(context));
@@ -123,7 +123,7 @@ function asScript(statements: readonly string[]): string {
 
 function databaseUrl(context: CliContext): string {
   const { env } = context.terminal;
-  // A lock of the session is held throughout, which a pooler would give to another client.
+  // A session lock is held throughout; a pooler would give the session to another client.
   const direct = readSecret(env, 'DATABASE_DIRECT_URL');
   const url = direct ?? readSecret(env, 'DATABASE_URL') ?? '';
   const hosts = postgresHosts(url);

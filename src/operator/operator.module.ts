@@ -1,4 +1,4 @@
-/** The parts of the service that the operator's commands use. Nothing here serves requests or sends transactions. */
+/** Wires the services for the operator's commands. Nothing here serves requests or sends transactions. */
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AutoDelegationsModule } from '../auto-delegations/auto-delegations.module.js';
@@ -48,7 +48,7 @@ export class OperatorModule {
   }
 }
 
-/** Builds the parts from the settings in `env`; the caller closes them. Throws ConfigError. */
+/** Builds the services from the settings in `env`; the caller closes them. Throws ConfigError. */
 export async function openParts(env: Readonly<Record<string, string | undefined>>): Promise<INestApplicationContext> {
   return NestFactory.createApplicationContext(OperatorModule.for(readConfig(env)), {
     logger: false,

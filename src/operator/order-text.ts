@@ -1,4 +1,4 @@
-/** An order's history as text: where it stands in a sentence, then everything that happened, in order. */
+/** Formats an order's history: its current state in a sentence, then every event in time order. */
 import { rateText, usdOfCredits } from '../domain/conversion.js';
 import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
@@ -42,7 +42,7 @@ function notes(order: Order): string {
     .join(', ');
 }
 
-/** The whole history for the operator; `outlook` is that of a rental that can be used. */
+/** Formats the whole history for the operator. `outlook` is set for a rental in use. */
 export function detailsText(history: OrderDetails, outlook: Outlook | undefined): string {
   const { order } = history;
   return [
@@ -122,13 +122,13 @@ const WHY = {
   usage: 'free top-up: a rental that ended beside it left used energy here',
 } as const;
 
-/** Why a leg exists that was not sold. */
+/** Returns the reason for a leg that was not sold. */
 function whyText({ topUp, topUpCause }: Leg): string | null {
   if (topUpCause !== null) return WHY[topUpCause];
   return topUp ? 'free top-up' : null;
 }
 
-/** What the receiver had of energy when reclaims were built beside other rentals of it. */
+/** Formats the receiver's energy at the time that reclaims beside its other rentals were built. */
 function usageText({ order, usage }: OrderDetails): string[] {
   if (usage.length === 0) return [];
   return [
@@ -200,7 +200,7 @@ function timeline(history: OrderDetails): string {
     .join('\n');
 }
 
-/** The order's acceptance, its extensions and what was given back for it are shown by their own records. */
+/** Acceptance, extensions and compensations are shown by their own records. */
 function isShown({ type }: OrderMoment): boolean {
   return type !== 'order.created' && type !== 'order.compensated' && type !== 'order.extended';
 }
@@ -213,7 +213,7 @@ function nameOf(transaction: ChainTx): string {
   return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (try ${transaction.attempt.toString()})`;
 }
 
-/** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
+/** Returns the history for programs. Omits signatures: together with the bytes, a node would accept them. */
 export function detailsJson(history: OrderDetails, outlook: Outlook | undefined): Record<string, unknown> {
   const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
   return {

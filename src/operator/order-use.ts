@@ -27,7 +27,7 @@ export function useText(order: Order, outlook: Outlook | undefined): string[] {
   ];
 }
 
-/** The same for a program. */
+/** Returns the same for programs. */
 export function useJson(order: Order, { energyFeeSun, failure }: Outlook): Record<string, unknown> {
   const energy = energyOf(order);
   const isPriced = energy !== undefined && energyFeeSun !== undefined;

@@ -1,4 +1,4 @@
-/** `orders`: what was sold, the whole history of one order, and a push for one that waits. */
+/** `orders`: lists orders, explains one, makes one due, compensates one and closes a leg. */
 import { Option, type Command } from 'commander';
 import { Ledger } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';

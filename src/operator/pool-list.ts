@@ -1,4 +1,4 @@
-/** `pool list`: every wallet as it stands, and what the pool could sell now and in each of the next 24 hours. */
+/** `pool list`: every wallet's state, and the pool's capacity now and in each of the next 24 hours. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
@@ -15,7 +15,7 @@ import { PoolWallets, type WalletView } from '../pool/pool-wallets.js';
 
 interface ChainNow {
   readonly at: Date;
-  /** Undefined while no node answers; amounts are then shown in TRX alone. */
+  /** Undefined while no node answers; amounts are then shown in TRX only. */
   readonly ratio: EnergyRatio | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function listPool(context: CliContext, parts: INestApplicationConte
   });
 }
 
-/** Rentals end by the chain's clock; without a node this machine's has to do. */
+/** Rentals end by the chain's clock. Without a node this machine's clock is used. */
 async function chainNow(context: CliContext, parts: INestApplicationContext): Promise<ChainNow> {
   const client = parts.get(TronClient);
   try {
@@ -51,12 +51,12 @@ async function chainNow(context: CliContext, parts: INestApplicationContext): Pr
 }
 
 interface Span extends Omit<ForecastHour, 'hour'> {
-  /** The first hour of those that are alike, and the last. */
+  /** The first and last of consecutive equal hours. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Hours that follow each other and do not differ, as one. */
+/** Merges consecutive equal hours. */
 function spansOf(hours: readonly ForecastHour[]): readonly Span[] {
   const spans: Span[] = [];
   for (const { hour, ...figures } of hours) {

@@ -1,4 +1,4 @@
-/** `pool`: the wallets whose stake is rented out, and the one that activates accounts. */
+/** `pool`: the wallets that delegate stake, and the wallet that activates accounts. */
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
@@ -102,7 +102,7 @@ async function add(context: CliContext, options: AddOptions): Promise<void> {
     const slots = options.slots === undefined ? parts.get(Config).pool.slotsPerWallet : Number(options.slots);
     const { account, warning } = await parts.get(PoolWallets).add({ address, role, permissionId, key, slots }, act);
     if (warning !== undefined) context.warn(warning);
-    // What can be sold is known from now on, not only after a worker's next look.
+    // Read the wallet now, so that its capacity is known before a worker's next read.
     await parts.get(PoolSync).syncWallet(address);
     const human = fields([
       ['Wallet', address],
@@ -187,12 +187,12 @@ async function permissions(context: CliContext, address: string, options: Permis
 }
 
 async function newKey(context: CliContext, file: string): Promise<void> {
-  // Loaded only here: it brings tronweb along, which takes half a second.
+  // Loaded only here: it loads tronweb, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   const privateKey = randomBytes(32);
   const keyAddress = addressOfKey(privateKey);
   try {
-    // Never over a file that is there: it could be the only copy of a key.
+    // Never overwrite an existing file: it could be the only copy of a key.
     await writeFile(file, `${privateKey.toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     throw usageError(`The key file cannot be made: ${messageOf(error)}.`);
@@ -206,12 +206,12 @@ async function readKey(context: CliContext, options: Omit<KeyOptions, 'permissio
   }
   if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
   const privateKey = await readKeyFile(options.keyFile, context.terminal.input);
-  // Loaded only here: it brings tronweb along, which takes half a second.
+  // Loaded only here: it loads tronweb, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   try {
     return { keyAddress: addressOfKey(privateKey), privateKey };
   } catch {
-    // Zero, or beyond the curve's order. The cause is not shown: it could hold the key.
+    // Zero, or beyond the curve's order. The cause is not shown: it could contain the key.
     throw usageError(`The key of --key-file ${options.keyFile} is no private key, although it is 32 bytes.`);
   }
 }

@@ -1,4 +1,4 @@
-/** `price`: what a rental costs by its duration. */
+/** `price`: the price table of rentals by duration. */
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
@@ -77,7 +77,7 @@ export function addPriceCommands(program: Command, context: CliContext): void {
     });
 }
 
-/** Sun burnt per energy, by the chain; undefined while it cannot be asked. */
+/** Returns the sun burnt per energy on chain; undefined while no node answers. */
 async function burnPriceOf(parts: INestApplicationContext): Promise<bigint | undefined> {
   const parameters = await parts
     .get(TronClient)

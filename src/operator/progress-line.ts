@@ -1,12 +1,15 @@
-/** How far a long look has come, on stderr: one line that is written over in a terminal, else a line for each check. */
+/**
+ * Shows the progress of long checks on stderr: in a terminal one line that is overwritten, otherwise one line for each
+ * check.
+ */
 import { monotonicMs } from '../base/clock.js';
 import type { Progress } from '../verify/verify.js';
 import type { Terminal } from './cli-context.js';
 import { grouped } from './format.js';
 
-/** Narrower than any terminal, so that no line wraps and is written over only in part. */
+/** Narrower than any terminal, because a wrapped line would be overwritten only in part. */
 const WIDTH = 79;
-/** How often a line within one check is written anew. */
+/** How often a line is redrawn within one check. */
 const REDRAW_MS = 250;
 
 export class ProgressLine {
@@ -18,7 +21,7 @@ export class ProgressLine {
 
   readonly show = ({ check, made, of, rows }: Progress): void => {
     const isNew = check !== this.check;
-    // Of one check a log wants one line, and the operator some each second.
+    // A log needs one line per check, the operator several a second.
     if (!isNew && (this.terminal.isLive !== true || monotonicMs() - this.drawnMs < REDRAW_MS)) return;
     this.check = check;
     this.drawnMs = monotonicMs();
@@ -28,7 +31,7 @@ export class ProgressLine {
     this.terminal.err(this.terminal.isLive === true ? `\r${line.padEnd(WIDTH)}` : `${line}\n`);
   };
 
-  /** Leaves the terminal's line empty for the answer. */
+  /** Clears the terminal's line for the answer. */
   end(): void {
     if (this.check !== undefined && this.terminal.isLive === true) this.terminal.err(`\r${' '.repeat(WIDTH)}\r`);
   }

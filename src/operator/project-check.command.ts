@@ -1,4 +1,4 @@
-/** `project check`: the checklist for going live that can be run. Changes nothing. */
+/** `project check`: the automatic part of the going-live checklist. Changes nothing. */
 import type { Command } from 'commander';
 import { nowMs } from '../base/clock.js';
 import { checkProject } from '../diagnostics/project-check.js';

@@ -101,7 +101,7 @@ function addCreate(project: Command, context: CliContext): void {
         const projects = parts.get(Projects);
         const ledger = parts.get(Ledger);
         const { id, apiKey } = await projects.create(name, terms, act, options.test === true);
-        // Known before the booking: should that fail, the project stands and `credits topup` can follow.
+        // The project exists before the booking: if the booking fails, `credits topup` can follow.
         const credits = options.credits ?? (0n as Credits);
         if (credits > 0n) await ledger.topUp(id, credits, `project-create:${randomUUID()}`, act);
         const view = await projects.get(id);
@@ -184,7 +184,7 @@ function addFreezing(project: Command, context: CliContext): void {
       );
     });
   };
-  // Not confirmed: freezing is the emergency brake, and undone as quickly as done.
+  // Not confirmed: freezing is the emergency brake, and quickly undone.
   project
     .command('freeze <merchant>')
     .description('refuse every request of a project at once; what it bought is still delivered and reclaimed')
@@ -269,7 +269,7 @@ function addOptions(project: Command, context: CliContext): void {
     });
 }
 
-/** The terms named on the command line; undefined when none were. */
+/** Returns the terms given on the command line; undefined without any. */
 function termsOf(options: TermsOptions): BillingTerms | undefined {
   if (options.prepaid === true && options.postpaid === true) {
     throw usageError('--prepaid and --postpaid exclude each other.');

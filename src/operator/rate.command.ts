@@ -1,4 +1,4 @@
-/** `price rate` and `price confirm-rate`: the TRX/USD rate that is charged at, and one that is held back. */
+/** `price rate` and `price confirm-rate`: the TRX/USD rate used for charges, and a held rate. */
 import type { Command } from 'commander';
 import { HeldRates } from '../billing/held-rates.js';
 import { Config } from '../config/config.js';

@@ -1,4 +1,4 @@
-/** A report as tables of 80 columns, as CSV, and as JSON. */
+/** Formats a report as tables of 80 columns and as JSON. */
 import { decimal, usdBalanceOf, trxOf } from '../domain/conversion.js';
 import { divHalfUp, type Credits } from '../domain/units.js';
 import { plainOf } from '../reports/report-csv.js';
@@ -114,15 +114,15 @@ function remarks({ transactionsWithoutCost, unratedCostSun, freeTopUpEnergy, fre
   return lines.length === 0 ? [] : [...lines, ''];
 }
 
-/** Whether any column of the tables has something to say of it. */
+/** Returns true if any column of the tables has a value other than zero. */
 function isShown({ topupsCredits: _topups, adjustmentsCredits: _adjustments, ...rest }: Figures): boolean {
   return Object.values(rest).some((figure) => figure !== 0n);
 }
 
-/** Energy times so many units of time, in energy-hours. */
+/** Formats energy × time in energy-hours. */
 const hours = (energyTime: bigint, hour: bigint): string => grouped(divHalfUp(energyTime, hour));
 
-/** A day as it is; names and addresses shortened, which CSV and JSON have whole. */
+/** Returns a day unchanged, and shortens names and addresses, which CSV and JSON have in full. */
 function nameOf({ key, name }: ReportRow, by: ReportBy): string {
   if (key === null) return OF_NONE[by];
   if (by === 'day') return key;
@@ -133,7 +133,7 @@ function nameOf({ key, name }: ReportRow, by: ReportBy): string {
 
 const usd = (credits: bigint): string => amountText(usdBalanceOf(credits as Credits));
 
-/** With two digits, half away from zero, thousands apart. */
+/** Formats with two digits, half away from zero, thousands separated. */
 function amount(value: bigint, one: bigint): string {
   return amountText(decimal(divHalfUp(value * 100n, one), 2));
 }
@@ -143,7 +143,7 @@ function amountText(text: string): string {
   return `${whole.startsWith('-') ? '-' : ''}${grouped(BigInt(whole.replace('-', '')))}.${digits}`;
 }
 
-/** USDT counts at most as a dollar. */
+/** USDT counts as one dollar at most. */
 function worth(units: bigint, asset: 'TRX' | 'USDT', rateE8: bigint): string {
   const rate = asset === 'USDT' && rateE8 > 100_000_000n ? 100_000_000n : rateE8;
   return amount(units * rate, 100_000_000_000_000n);

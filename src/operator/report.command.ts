@@ -1,4 +1,4 @@
-/** `report`: what was earned and burnt, by day, project or wallet. */
+/** `report`: revenue, costs and margin by day, project or wallet. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { usageError } from '../domain/operator-error.js';
 import { Reports, type ReportBy } from '../reports/report-service.js';
@@ -9,10 +9,10 @@ import { reportJson, reportText } from './report-text.js';
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 3660;
 
-/** A day of UTC. */
+/** Parses a day in UTC. */
 function dayArg(text: string): Date {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : undefined;
-  // The parser takes the 30th of February for a day in March.
+  // Date parses the 30th of February as a day in March.
   if (day === undefined || Number.isNaN(day.getTime()) || dayOf(day) !== text) {
     throw new InvalidArgumentError('It must be a day of UTC: 2026-11-20.');
   }

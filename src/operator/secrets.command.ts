@@ -1,4 +1,4 @@
-/** `secrets`: the keys that single processes take in the place of MASTER_KEY. */
+/** `secrets`: derived keys for single processes, used instead of MASTER_KEY. */
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
@@ -42,7 +42,9 @@ export function addSecretsCommands(program: Command, context: CliContext): void 
     });
 }
 
-/** Writes each setting's value to a file named after it; returns the paths. A file that is there is replaced as a whole. */
+/**
+ * Writes each setting's value to a file named after it, and returns the paths. Replaces an existing file atomically.
+ */
 async function writeKeys(
   folder: string,
   settings: readonly { readonly name: string; readonly value: string }[],

@@ -1,4 +1,4 @@
-/** `signature check`: every step of a signature for a request of one's own; asks no service and no database. */
+/** `signature check`: shows every step of a signature for a merchant's request. Needs no service and no database. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -35,11 +35,11 @@ interface Options {
   readonly signature?: string;
 }
 
-/** What is shown: the steps by name, what is wrong with the request, and what became of the given signature. */
+/** The output: the named steps, faults of the request, and the verdict on the given signature. */
 interface Report {
   readonly steps: readonly (readonly [string, string])[];
   readonly remarks: readonly string[];
-  /** Undefined when none was given. */
+  /** Undefined if no signature was given. */
   readonly isRight: boolean | undefined;
 }
 
@@ -130,7 +130,7 @@ function linesOf(request: SignedRequest): readonly string[] {
   }
 }
 
-/** What the service would refuse before it checks the signature. */
+/** Returns the faults for which the service refuses the request before it checks the signature. */
 function formFaults({ merchant, timestamp, nonce, idempotencyKey }: SignedRequest, signature: string): string[] {
   const headers = ['Merchant', merchant, 'X-CC-Timestamp', timestamp, 'X-CC-Nonce', nonce, 'X-CC-Signature', signature];
   try {

@@ -1,4 +1,7 @@
-/** `verify`: the proof that the records are true, on the live system, without writing anything. */
+/**
+ * `verify`: checks the records against their rules and the chain on the live system. `verify` itself writes nothing;
+ * its subcommands record explanations.
+ */
 import { Option, type Command } from 'commander';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../chain/tron.client.js';
@@ -18,7 +21,7 @@ const limitArg = integerArg(1n, 1000n);
 const secondsArg = integerArg(0n, 31_536_000n);
 const blocksArg = integerArg(0n, 10_000_000n);
 const ROWS_SHOWN = 10;
-/** More than this at once wants a look at the cause, not an explanation of each. */
+/** More disagreements need a search for their cause, not one explanation each. */
 const EXPLAINED_MAX = 100_000;
 
 interface VerifyOptions {
@@ -105,7 +108,7 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
     .action((fingerprints: string[]) => withdraw(context, fingerprints));
 }
 
-/** What deposit addresses hold; undefined where deposits are not in use. */
+/** Returns the audit of deposit addresses; undefined if deposits are not in use. */
 async function holdingsOf(parts: INestApplicationContext): Promise<AuditReport | undefined> {
   const accounts = await parts.get(Database).query(`SELECT FROM deposit_account LIMIT 1`);
   return accounts.length === 0 ? undefined : parts.get(DepositAudit).run();

@@ -1,4 +1,6 @@
-/** `webhooks list|create|change|delete|rotate|test|replay|deliveries|resend`: where a project's events are sent. */
+/**
+ * `webhooks list|create|change|delete|rotate|test|replay|deliveries|resend`: a project's webhooks and their deliveries.
+ */
 import type { Command } from 'commander';
 import { EVENT_TYPES } from '../events/payload.js';
 import { durationText } from '../domain/text.js';
