@@ -1,4 +1,4 @@
-/** Wires authentication: importing this puts the signature guard before every handler of the application. */
+/** Wires authentication. Importing it puts the signature guard before every handler of the application. */
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { RateLimit } from '../http/pipeline/rate-limit.js';

@@ -1,7 +1,7 @@
 /**
- * Counts failed signatures per source address, in this process. A source over its limit is refused before anything is
- * looked up for it, but a good signature from the same address (a shared gateway, a proxy) still passes: otherwise
- * one caller behind it could lock the others out.
+ * Counts failed signatures per source address, in this process. A source over its limit is refused before any look-up.
+ * A valid signature from the same address (a shared gateway, a proxy) still passes: otherwise one caller could lock out
+ * the others.
  */
 import { monotonicMs } from '../base/clock.js';
 import { networkOf } from '../http/pipeline/source-address.js';
@@ -17,10 +17,10 @@ interface Window {
 export class BadSignatures {
   private readonly windows = new Map<string, Window>();
 
-  /** At most `limit` failures per source in 60 s, the window starting at the first. */
+  /** At most `limit` failures per source in 60 s. The window starts at the first failure. */
   constructor(private readonly limit: number) {}
 
-  /** Seconds until the source may fail again, at least 1; 0 when it is within its limit. */
+  /** Returns the seconds until the source may fail again, at least 1; 0 within its limit. */
   blockedSec(source: string): number {
     const window = this.windows.get(networkOf(source));
     if (window === undefined || window.count <= this.limit) return 0;
@@ -28,7 +28,7 @@ export class BadSignatures {
     return leftMs > 0 ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
   }
 
-  /** Counts one failure; returns what `blockedSec` says after it. */
+  /** Counts one failure and returns the new value of `blockedSec`. */
   count(source: string): number {
     const network = networkOf(source);
     const now = monotonicMs();

@@ -1,4 +1,7 @@
-/** Who a request says it is from, with the signature that is to prove it: by HMAC or, as before, by MD5 over the body. */
+/**
+ * Reads the identity that a request claims and the signature that should prove it: HMAC, or the older MD5 over the
+ * body.
+ */
 import type { Request } from 'express';
 import { ApiError } from '../domain/errors.js';
 import { hasBody, readBody, receiveBody, receiveBytes, type BodyLimits } from '../http/body/read-body.js';
@@ -12,21 +15,23 @@ import { mistakeOfHmac, mistakeOfMd5 } from './signature-mistakes.js';
 import { verifySignature } from './signature.js';
 
 export interface Claim {
-  /** The project's id as it was sent, in lower case. */
+  /** The project's id as sent, in lower case. */
   readonly merchant: string;
-  /** Of a request signed by HMAC. */
+  /** Only of a request signed by HMAC. */
   readonly nonce: { readonly value: string; readonly timestampSec: number } | undefined;
-  /** The secret of the project that made the signature; when none did, the work depends on the request alone. */
+  /** Returns the project's secret that made the signature. Without a match, the work depends on the request alone. */
   readonly secretIn: (entry: Entry) => KnownSecret | undefined;
-  /** Why no key of the project made it, in a sentence, as far as that can be found out. Takes many checks. */
+  /**
+   * Returns a sentence on why no key of the project made the signature, if that can be found out. Takes many checks.
+   */
   readonly explain: (entry: Entry) => string | undefined;
-  /** The strictly read body; undefined for a GET. Throws 400 and 415. */
+  /** Returns the strictly parsed body; undefined for a GET. Throws 400 and 415. */
   readonly readBody: () => StrictBody | undefined;
 }
 
 /**
- * Reads the claim in the order of docs/interface.md §1. Any header of the HMAC makes it one: an incomplete set is never
- * taken for MD5. Throws 400, 413, 415, 408, 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE and ClientGoneError.
+ * Reads the claim in the order of docs/interface.md §1. Any HMAC header makes it an HMAC claim: an incomplete set never
+ * falls back to MD5. Throws 400, 413, 415, 408, 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE and ClientGoneError.
  */
 export async function readClaim(request: Request, limits: BodyLimits): Promise<Claim> {
   return claimsHmac(request.rawHeaders) ? readHmacClaim(request, limits) : readMd5Claim(request, limits);
@@ -34,7 +39,7 @@ export async function readClaim(request: Request, limits: BodyLimits): Promise<C
 
 async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Claim> {
   const headers = readHmacHeaders(request.rawHeaders);
-  // Chunks may turn out to be nothing, which has no type.
+  // A chunked body may be empty, and then it has no type.
   const isChunked = request.headers['transfer-encoding'] !== undefined;
   if (hasBody(request) && !isChunked) requireJsonType(request.rawHeaders);
   const bytes = await receiveBytes(request, limits);
@@ -78,12 +83,12 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
   };
 }
 
-/** More than most bodies have: of larger ones only the answer is kept. */
+/** Exceeds most bodies. Mistakes in larger ones are not explained, because only their answer is kept. */
 const EXPLAINED_BYTES_MAX = 16 * 1024;
 
 const BY_FURTHER_KEY = 'MD5 is signed with the primary API key alone, in force; this one is another, or was replaced.';
 
-/** Of a signature that a secret of the project makes, and that is refused all the same. */
+/** Explains the refusal of a signature that a secret of the project does make. */
 function ofProject({ project }: Entry): string {
   return project?.record.signatureSchemes === 'md5'
     ? 'The project takes MD5 alone: `project options --signatures either` lets it take HMAC too.'
@@ -93,8 +98,8 @@ function ofProject({ project }: Entry): string {
 const textsOf = (secrets: readonly Secret[]): string[] => secrets.map(({ text }) => text);
 
 /**
- * The first secret that matches, which comes first from now on: a caller's next request is mostly by the same
- * key, and costs one check. What matches none costs all of them, and there are as many for every project.
+ * Returns the first matching secret and moves it to the front: a caller mostly repeats its key, which then costs one
+ * check. A mismatch costs all checks, and every project has the same number of secrets.
  */
 function firstMatch(secrets: Secret[], matches: (secret: Secret) => boolean): KnownSecret | undefined {
   const index = secrets.findIndex(matches);
@@ -109,7 +114,7 @@ export interface KnownSecret extends Secret {
   readonly key: KnownKey;
 }
 
-/** Whether the secret is a key's, and verifies. */
+/** Returns true if the secret belongs to a key and is not expired. */
 export function isInUse(secret: Secret): secret is KnownSecret {
   return secret.key !== undefined && secret.expiresMs > monotonicMs();
 }

@@ -1,15 +1,15 @@
 /**
- * The newer signature of the interface, HMAC-SHA256 v1: what a caller claims in its headers, the string that is signed, and
- * its signature (docs/interface.md §2). Pure: knows no project, no clock and no store.
+ * The newer signature, HMAC-SHA256 v1: the headers of a claim, the string to sign, and the signature (docs/interface.md
+ * §2). Pure: knows no project, clock or store.
  */
 import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { ApiError } from '../domain/errors.js';
 import { headerValues } from '../http/pipeline/headers.js';
 
-/** How far a request's timestamp may be from our clock, either way. */
+/** How far a request's timestamp may be from our clock, in either direction. */
 export const WINDOW_SEC = 300;
 
-/** What the headers of a request say; nothing of it is proven yet. */
+/** The signature headers of a request, not verified yet. */
 export interface HmacHeaders {
   readonly merchant: string;
   readonly timestamp: string;
@@ -20,10 +20,10 @@ export interface HmacHeaders {
   readonly idempotencyKey: string;
 }
 
-/** What is signed beside the headers. */
+/** The signed parts besides the headers. */
 export interface SignedParts {
   readonly method: string;
-  /** As the request line carries it, with its query; still percent-encoded. */
+  /** As in the request line, with its query; still percent-encoded. */
   readonly target: string;
   readonly body: Buffer;
 }
@@ -38,12 +38,12 @@ const NONCE = /^[A-Za-z0-9_-]{16,64}$/;
 const SIGNATURE = /^v1=([0-9A-Fa-f]{64})$/;
 const LINE_BREAK = /[\r\n]/;
 
-/** Whether the request is signed this way: any of its headers says so, whatever else is there. */
+/** Returns true if the request has any HMAC header, regardless of other headers. */
 export function claimsHmac(rawHeaders: readonly string[]): boolean {
   return OWN_HEADERS.some((name) => headerValues(rawHeaders, name).length > 0);
 }
 
-/** The headers, each once and well formed. Throws 400 BAD_AUTH_HEADERS naming the first that is not. */
+/** Reads the headers, each once and well formed. Throws 400 BAD_AUTH_HEADERS naming the first bad one. */
 export function readHmacHeaders(rawHeaders: readonly string[]): HmacHeaders {
   const merchant = once(rawHeaders, 'Merchant');
   const timestamp = once(rawHeaders, 'X-CC-Timestamp');
@@ -58,14 +58,16 @@ export function readHmacHeaders(rawHeaders: readonly string[]): HmacHeaders {
   return { merchant, timestamp, nonce, signature: Buffer.from(signature, 'hex'), idempotencyKey };
 }
 
-/** The header's only value without spaces and tabs around it; empty when it was not sent. */
+/** Returns the header's only value without surrounding spaces and tabs; empty when it was not sent. */
 function once(rawHeaders: readonly string[], name: string): string {
   const [value = '', ...more] = headerValues(rawHeaders, name.toLowerCase());
   if (more.length > 0) throw badHeader(name, 'is sent once');
   return trimmed(value);
 }
 
-/** Without spaces and tabs around it. Not by a pattern, which would look at spaces within it again from each of them. */
+/**
+ * Removes surrounding spaces and tabs. Not by a regular expression, which would rescan inner spaces from each of them.
+ */
 function trimmed(value: string): string {
   const isEdge = (index: number): boolean => value[index] === ' ' || value[index] === '\t';
   let from = 0;
@@ -84,11 +86,14 @@ function badHeader(name: string, rule: string): ApiError {
 
 const PARAMETER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*")$/s;
 
-/** Throws 400 BAD_AUTH_HEADERS unless the one Content-Type is application/json, in any case, with sound parameters. */
+/**
+ * Throws 400 BAD_AUTH_HEADERS unless there is one Content-Type, application/json in any case, with well-formed
+ * parameters.
+ */
 export function requireJsonType(rawHeaders: readonly string[]): void {
   const [type, ...parameters] = once(rawHeaders, 'Content-Type').split(';');
   const given = parameters.map(trimmed);
-  // One semicolon at the end is nobody's mistake.
+  // A single trailing semicolon is tolerated.
   if (given.at(-1) === '') given.pop();
   const isJson = trimmed(type ?? '').toLowerCase() === 'application/json';
   if (!isJson || !given.every((parameter) => PARAMETER.test(parameter))) {
@@ -97,14 +102,14 @@ export function requireJsonType(rawHeaders: readonly string[]): void {
 }
 
 /**
- * The nine lines that are signed. Throws 400 BAD_AUTH_HEADERS when the decoded path would be more than one line; the
- * query is not decoded and holds none.
+ * Returns the nine signed lines. Throws 400 BAD_AUTH_HEADERS when the decoded path has a line break. The query is not
+ * decoded and cannot have one.
  */
 export function stringToSign(headers: Omit<HmacHeaders, 'signature'>, parts: SignedParts): string {
   return linesToSign(headers, parts).join('\n');
 }
 
-/** The nine lines, one by one. Throws as `stringToSign` does. */
+/** Returns the nine lines separately. Throws as `stringToSign` does. */
 export function linesToSign(
   headers: Omit<HmacHeaders, 'signature'>,
   { method, target, body }: SignedParts,
@@ -133,12 +138,12 @@ function decodePath(path: string): string | undefined {
   }
 }
 
-/** 32 bytes. */
+/** Returns 32 bytes. */
 export function hmacOf(message: string, key: KeyObject): Buffer {
   return createHmac('sha256', key).update(message, 'utf8').digest();
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function isHmac(message: string, key: KeyObject, claimed: Buffer): boolean {
   return timingSafeEqual(hmacOf(message, key), claimed);
 }

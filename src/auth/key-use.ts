@@ -1,17 +1,20 @@
-/** When each API key was last used, to the minute, and from where: noted in memory and written for all keys at once. */
+/**
+ * Records the last use of each API key, to the minute, and its source addresses. Collected in memory and written in
+ * batches.
+ */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 
 const WRITE_MS = 60_000;
 const KEYS_NOTED_MAX = 100_000;
-/** Of a key, and kept with it: those seen last, and no longer than this after they were. */
+/** Sources kept per key: the most recent ones, for at most this many days. */
 const SOURCES_MAX = 20;
 const SOURCES_DAYS = 30;
 
 /**
- * A key whose row another transaction has locked, as one that takes an order does, is left out: nothing waits for it. Where
- * it came from: what was seen now, then what was seen before, the newest first.
+ * Skips a key whose row is locked, for example by an order: nothing waits for it. Merges new source addresses with
+ * recorded ones, newest first.
  */
 const WRITE = `UPDATE api_key k SET last_used_at = clock_timestamp(), recent_sources = (
     SELECT coalesce(jsonb_object_agg(s.address, s.at), '{}') FROM (
@@ -34,13 +37,13 @@ export class KeyUse implements BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** The key signed a request just now. */
+  /** Records that the key signed a request now. */
   note(keyId: string): void {
     if (this.used.size < KEYS_NOTED_MAX && !this.used.has(keyId)) this.used.set(keyId, new Set());
     this.timer ??= setTimeout(() => void this.write(), WRITE_MS).unref();
   }
 
-  /** And was taken from this address. */
+  /** Records the source address of an accepted request. */
   noteSource(keyId: string, source: string): void {
     const sources = this.used.get(keyId);
     if (sources !== undefined && sources.size < SOURCES_MAX) sources.add(source);
@@ -50,7 +53,7 @@ export class KeyUse implements BeforeApplicationShutdown {
     await this.write();
   }
 
-  /** Nothing depends on it: what cannot be written is lost. */
+  /** Best effort: uses that cannot be written are lost. */
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;

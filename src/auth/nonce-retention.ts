@@ -1,4 +1,3 @@
-/** Deletes nonces that have expired, a little at a time. */
 import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
@@ -8,7 +7,10 @@ const PRUNE_NONCES = {
            SELECT ctid FROM request_nonce WHERE expires_at < $2::timestamptz LIMIT $1)) RETURNING 1`,
 };
 
-/** One bounded step; returns how many rows it deleted. Deletes none while the database's clock is not confirmed. */
+/**
+ * Deletes expired nonces in one bounded step and returns their number. Deletes none while the database's clock is not
+ * confirmed.
+ */
 export async function pruneNonces(database: Database, rowsMax: number): Promise<number> {
   const now = await confirmedNow(database);
   return now === undefined ? 0 : (await database.query(PRUNE_NONCES, [rowsMax, now])).length;

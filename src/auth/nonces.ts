@@ -1,9 +1,11 @@
 /**
- * Which nonces were used, so that a signed request is taken once (docs/interface.md §2). They are kept in Redis, which may
- * forget them: an epoch beside them says since when it remembers, and what was signed earlier is refused with the time to
- * sign again with. From the first failure of Redis until a nonce's life has passed without one, Postgres keeps them too.
- * Should Redis fail some processes only, a read could be taken once on each side; a purchase never, whose key is made of
- * its nonce.
+ * Records used nonces, so that a signed request is accepted once (docs/interface.md §2). Redis keeps them and may lose
+ * them. An epoch beside them records since when Redis remembers. Earlier signed requests are refused with the time to
+ * sign again with. After a failure of Redis, Postgres keeps nonces too, until a nonce's lifetime has passed without
+ * another failure.
+ *
+ * If Redis fails for some processes only, a read could be accepted once on each side. A purchase cannot: its key is
+ * derived from its nonce.
  */
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
@@ -17,7 +19,7 @@ import { CLOCK_IS_STEADY } from '../store/confirmed-clock.js';
 import { Database } from '../store/database.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
-/** A nonce matters as long as its timestamp may be accepted: the window both ways, to the end of the last second. */
+/** A nonce matters while its timestamp is acceptable: the window in both directions, to the end of the last second. */
 const KEPT_SEC = 2 * WINDOW_SEC + 1;
 
 const INSERT = {
@@ -26,14 +28,14 @@ const INSERT = {
          VALUES ($1, $2, clock_timestamp() + make_interval(secs => ${KEPT_SEC.toString()})) ON CONFLICT DO NOTHING RETURNING nonce`,
 };
 
-/** A hundred times what a write brings. */
+/** Deletes at most a hundred rows for each one written. */
 const PRUNE_SOME = {
   name: 'nonce-prune-some',
   text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() AND ${CLOCK_IS_STEADY} LIMIT 100))`,
 };
 
-/** What Redis says: whether the nonce is new to it, and since which second it remembers. */
+/** The answer of Redis: if the nonce is new, and the second since which Redis remembers. */
 interface Remembered {
   readonly isNew: boolean;
   readonly sinceSec: number;
@@ -42,9 +44,12 @@ interface Remembered {
 @Injectable()
 export class Nonces {
   private readonly prefix: string;
-  /** When Redis last failed this process; Postgres is asked too until all nonces of before have expired. */
+  /** When Redis last failed this process. Postgres is used too until all earlier nonces have expired. */
   private failedMs = Number.NEGATIVE_INFINITY;
-  /** The second of the first of its failures that no nonce's life without one has followed: those since are in Postgres. */
+  /**
+   * The second of the first failure in the current series. A series ends when a nonce's lifetime passes without a
+   * failure. Postgres has all nonces since then.
+   */
   private awaySinceSec = 0;
 
   constructor(
@@ -54,15 +59,15 @@ export class Nonces {
     private readonly metrics: Metrics,
   ) {
     this.prefix = `${config.redis.prefix}:nonce`;
-    // As soon as there is a Redis, empty or not, so that the first requests are signed later than that.
+    // Set as soon as Redis is ready, empty or not, so that the first requests are signed later than the epoch.
     redis.on('ready', () => {
       redis.set(`${this.prefix}-epoch`, secondNow(), 'NX').catch(() => undefined);
     });
   }
 
   /**
-   * Uses the nonce of a request whose signature was found good. Throws 401 SIGNATURE_REPLAYED when it was used before,
-   * 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE when that is unknown of so early a request, 503 AUTH_UNAVAILABLE.
+   * Uses the nonce of a request with a valid signature. Throws 401 SIGNATURE_REPLAYED when it was used before, 401
+   * SIGNATURE_TIMESTAMP_OUT_OF_RANGE when the request predates the memory of nonces, 503 AUTH_UNAVAILABLE.
    */
   async use(projectId: string, nonce: string, timestampSec: number): Promise<void> {
     const remembered = await this.inRedis(projectId, nonce);
@@ -76,7 +81,8 @@ export class Nonces {
 
   private async inRedis(projectId: string, nonce: string): Promise<Remembered | undefined> {
     try {
-      // The connection's own limits hold: refused at once while Redis is away, after a second when it hangs.
+      // Bounded by the connection's own limits: it fails immediately while Redis is away, and after a second when Redis
+      // hangs.
       return await this.ask(`${this.prefix}:${projectId}:${nonce}`);
     } catch {
       if (!this.hasFailedLately()) this.awaySinceSec = secondNow();
@@ -86,12 +92,15 @@ export class Nonces {
     }
   }
 
-  /** Whether Redis failed within a nonce's life: what was used since is in Postgres, whatever Redis answered. */
+  /**
+   * Returns true if Redis failed within a nonce's lifetime. Nonces used since are in Postgres, regardless of Redis's
+   * answer.
+   */
   private hasFailedLately(): boolean {
     return monotonicMs() - this.failedMs < KEPT_SEC * 1000;
   }
 
-  /** The nonce is put first: an epoch that is found afterwards is one that the nonce was kept under. */
+  /** Sets the nonce before it reads the epoch, so that the nonce was stored under the epoch found. */
   private async ask(key: string): Promise<Remembered> {
     const epochKey = `${this.prefix}-epoch`;
     const answers = await this.redis.pipeline().set(key, '1', 'EX', KEPT_SEC, 'NX').get(epochKey).exec();
@@ -119,8 +128,8 @@ export class Nonces {
 }
 
 /**
- * Uses the nonce of a request that changes something, in the transaction that makes the change: a replay changes nothing,
- * whatever became of the other nonces. Apart from those, which the guard keeps. Throws 401 SIGNATURE_REPLAYED.
+ * Uses the nonce of a changing request in the transaction of the change, so that a replay changes nothing even if the
+ * other nonces are lost. Separate from the guard's nonces. Throws 401 SIGNATURE_REPLAYED.
  */
 export function nonceOf({ nonce, project }: Caller): Witness {
   invariant(nonce !== undefined, 'these paths take requests signed by HMAC alone');
@@ -130,13 +139,13 @@ export function nonceOf({ nonce, project }: Caller): Witness {
   };
 }
 
-/** Refuses a timestamp, and says which one to sign with instead. */
+/** Refuses a timestamp and returns the server's time to sign with instead. */
 export function outOfRange(serverTime: number): ApiError {
   const words = `X-CC-Timestamp is too far from server_time; sign again with a time within ${WINDOW_SEC.toString()} s of it.`;
   return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime });
 }
 
-/** Refuses a timestamp from before the service began to remember nonces: one of then may have been used. */
+/** Refuses a timestamp from before the service began to remember nonces: that nonce may have been used. */
 function beforeMemory(timestampSec: number, sinceSec: number): ApiError {
   const words =
     `X-CC-Timestamp ${timestampSec.toString()} is not after ${sinceSec.toString()}, when the service began to remember nonces: ` +
@@ -144,7 +153,7 @@ function beforeMemory(timestampSec: number, sinceSec: number): ApiError {
   return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime: Math.max(secondNow(), sinceSec + 1) });
 }
 
-/** Whole Unix seconds by this machine's clock. */
+/** Returns whole Unix seconds by this machine's clock. */
 export function secondNow(): number {
   return Math.floor(nowMs() / 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * Requests that are held open: what changes about the project, or about the key that signed, ends those that would be
- * refused now. At once where the change is announced, within 30 s where its announcement was lost (docs/interface.md §2).
+ * Ends long-lived requests that would now be refused, after a change of the project or of the signing key. Immediately
+ * when the change is announced, within 30 s when its announcement was lost (docs/interface.md §2).
  */
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
@@ -9,17 +9,17 @@ import type { Caller } from '../http/pipeline/request-context.js';
 import { Log } from '../observability/logger.js';
 import { ProjectDirectory } from '../projects/project-directory.js';
 
-/** Together the longest that a change goes unnoticed whose announcement was lost, or that cannot be read. */
+/** Together the longest delay of a change whose announcement was lost or that cannot be read. */
 const LOOK_EVERY_MS = 5000;
 const KNOWN_AGE_MS = 10_000;
 const UNKNOWN_MS_MAX = 10_000;
-/** How soon what could not be judged, because projects cannot be read just now, is judged again. */
+/** Retry interval while projects cannot be read. */
 const TICK_MS = 500;
 
 interface OpenCall {
   readonly judgeAgain: Caller['judgeAgain'];
   readonly end: (refusal: ApiError) => void;
-  /** When it was last found to be allowed, and when it is judged next. */
+  /** When it was last found to be allowed, and when it is checked next. */
   allowedMs: number;
   nextMs: number;
 }
@@ -39,7 +39,7 @@ export class OpenCalls implements OnModuleDestroy {
     });
   }
 
-  /** Calls `end` with the refusal once the request would be refused. Returns what ends the watching. */
+  /** Calls `end` with the refusal once the request would be refused. Returns a function that stops watching. */
   watch({ project: { id }, judgeAgain }: Caller, end: (refusal: ApiError) => void): () => void {
     const nowMs = monotonicMs();
     const call: OpenCall = { judgeAgain, end, allowedMs: nowMs, nextMs: nowMs + LOOK_EVERY_MS };

@@ -1,7 +1,7 @@
 /**
- * The request log: each 400 and 401 of a project that exists, with its reason, for the project to read afterwards. What is
- * answered knows nothing of it. Rows are noted in memory when the answer is out, and written together in the background;
- * a flood is sampled, what is too much is counted and dropped.
+ * The request log: each 400 and 401 answer to an existing project, with its reason, for the project to read later. It
+ * never affects the answer. Rows are collected in memory after the answer is sent and written in batches. A flood is
+ * sampled, and excess rows are counted and dropped.
  */
 import { setImmediate as pause } from 'node:timers/promises';
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
@@ -21,15 +21,17 @@ import type { Claim } from './claim.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
 const WRITE_MS = 1000;
-/** Of all projects, between two writes. */
+/** Rows of all projects between two writes. */
 const PENDING_MAX = 500;
-/** Wrong signatures that are looked into in one write: each takes up to a few hundred checks. */
+/** Wrong signatures that are explained per write: each takes up to a few hundred checks. */
 const EXPLAINED_MAX = 10;
-/** Rows of a project at once, and how many a minute follow; fewer where nobody has proven to be the project. */
+/** Initial rows per project, and how many a minute follow. Fewer for requests without a valid signature. */
 const BURST = 60;
 const PER_MINUTE = { proven: 20, unproven: 1 } as const;
 const PROJECTS_MAX = 10_000;
-/** The newest so many of a project are kept; the rest is cut at its first write here, and after so many more. */
+/**
+ * Rows kept per project. Older ones are deleted at the process's first write for the project, and after this many more.
+ */
 const KEPT_MAX = 5000;
 const CUT_EVERY = 1000;
 const TEXT_MAX = 300;
@@ -50,7 +52,7 @@ const CUT = {
       SELECT o.id FROM refused_request o WHERE o.project_id = v.project_id ORDER BY o.id DESC OFFSET $2 LIMIT 1)`,
 };
 
-/** A request under way; `claim` is there once its headers were read. */
+/** A request in progress; `claim` is set once its headers were read. */
 export interface Attempt {
   readonly request: Request;
   readonly requestContext: RequestContext;
@@ -69,7 +71,7 @@ interface Noted {
   readonly source: string;
   readonly keyId: string | null;
   readonly omitted: number;
-  /** Finds out more of a wrong signature. */
+  /** Explains a wrong signature. */
   readonly claim: Claim | undefined;
 }
 
@@ -77,7 +79,7 @@ interface Noted {
 export class RequestLog implements BeforeApplicationShutdown {
   private pending: Noted[] = [];
   private readonly budgets = new Map<string, ProjectBudget>();
-  /** Of requests that name no project there is. */
+  /** Budget of requests that name no existing project. */
   private readonly nobody = new ProjectBudget();
   private readonly trustedProxies: AddressList;
   private timer: NodeJS.Timeout | undefined;
@@ -107,12 +109,12 @@ export class RequestLog implements BeforeApplicationShutdown {
     for (const cause of ['sampled', 'nobody', 'full', 'failed']) this.dropped.inc({ cause }, 0);
   }
 
-  /** The request was refused with `error`, and its answer is out. */
+  /** Records a request that was refused with `error`, after its answer was sent. */
   note({ request, requestContext, claim }: Attempt, error: ApiError): void {
     if (error.status !== 400 && error.status !== 401) return;
     const { caller, requestId } = requestContext;
     const projectId = caller?.project.id ?? this.claimedProject(request);
-    // Nobody has a budget too: how long a refusal takes must not show whether there is such a project.
+    // Unknown projects have a budget too: the duration of a refusal must not reveal if a project exists.
     const budget = projectId === undefined ? this.nobody : this.budgetOf(projectId);
     if (!budget.take(caller === undefined ? 'unproven' : 'proven')) {
       this.dropped.inc({ cause: projectId === undefined ? 'nobody' : 'sampled' });
@@ -145,7 +147,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     await this.write();
   }
 
-  /** Writes what is pending; one at a time, so that a slow database holds no more than is pending. */
+  /** Writes pending rows, one batch at a time, so that a slow database does not multiply them in memory. */
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -162,7 +164,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     }, WRITE_MS).unref();
   }
 
-  /** Nothing depends on it: what cannot be written is counted, and lost. */
+  /** Best effort: rows that cannot be written are counted and lost. */
   private async insertPending(): Promise<void> {
     const rows = this.pending;
     this.pending = [];
@@ -204,13 +206,13 @@ export class RequestLog implements BeforeApplicationShutdown {
       }
       explained += 1;
       reasons.push((claim?.explain(entry) ?? reason).slice(0, TEXT_MAX));
-      // Requests go first.
+      // Yields to requests.
       await pause();
     }
     return reasons;
   }
 
-  /** The project that an unproven request names, if there is such a one; without looking it up. */
+  /** Returns the existing project that an unproven request names, from the cache only. */
   private claimedProject(request: Request): string | undefined {
     const [merchant = ''] = headerValues(request.rawHeaders, 'merchant');
     const id = merchant.trim().toLowerCase();
@@ -227,7 +229,7 @@ export class RequestLog implements BeforeApplicationShutdown {
   }
 }
 
-/** How many rows of a project are written. */
+/** The budget of a project's rows. */
 class ProjectBudget {
   private readonly left = { proven: BURST, unproven: BURST };
   private seenMs = monotonicMs();
@@ -262,13 +264,13 @@ class ProjectBudget {
   }
 }
 
-/** Without the query, and in characters that any database takes. */
+/** Returns the path without the query, reduced to printable ASCII. */
 function pathOf(request: Request): string {
   const [path = ''] = request.originalUrl.split('?', 1);
   return path.replace(/[^\x20-\x7e]/g, '?').slice(0, TEXT_MAX);
 }
 
-/** What can be said without another check. */
+/** Returns a reason that needs no further check. */
 function reasonOf(error: ApiError, request: Request, isProven: boolean): string {
   switch (error.code) {
     case 'INVALID_SIGNATURE':

@@ -1,6 +1,6 @@
 /**
- * What callers sign by mistake: each mistake as the signature that it makes, so that a wrong one can be told from others.
- * Pure. It takes many checks, so it is for afterwards and for people, never for the answer to a request.
+ * Common signing mistakes, each with the signature that it produces, so that a wrong signature can be explained. Pure.
+ * Takes many checks, so it runs afterwards, for people, never for the answer to a request.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { linesToSign, type HmacHeaders, type SignedLines, type SignedParts } from './hmac-signature.js';
@@ -9,7 +9,7 @@ import { readStrictJson, StrictJsonError, type StrictBody } from '../http/body/s
 
 export type SignedRequest = Omit<HmacHeaders, 'signature'> & SignedParts;
 
-/** Another string than the one to sign, and what was done to it. */
+/** A wrong string to sign, and the mistake behind it. */
 interface Misreading {
   readonly lines: string;
   readonly mistake: string;
@@ -17,7 +17,7 @@ interface Misreading {
 
 const PLACES = { timestamp: 1, method: 3, path: 4, query: 5, merchant: 6, key: 7, body: 8 } as const;
 
-/** The mistake that makes `claimed` under one of the keys, in a sentence; undefined when none that is known does. */
+/** Returns the mistake that produces `claimed` under one of the keys, as a sentence; undefined for no known mistake. */
 export function mistakeOfHmac(request: SignedRequest, claimed: Buffer, apiKeys: readonly string[]): string | undefined {
   const lines = linesToSign(request, request);
   const right = lines.join('\n');
@@ -84,7 +84,7 @@ function* otherBodies(body: Buffer): Generator<{ readonly bytes: string; readonl
   const again = 'The body was written anew after it was signed: send the very bytes that were signed. ';
   for (const edges of [text.trim(), `${text}\n`])
     yield { bytes: edges, mistake: `${again}A line break or space differs.` };
-  // What is no body of ours, by its depth above all, is not written anew: that could be a thousand times as long.
+  // An invalid body (above all one nested too deep) is not re-encoded: the result could be a thousand times as long.
   const read = readBody(body);
   if (read === undefined) return;
   const value: unknown = JSON.parse(text);
@@ -97,7 +97,7 @@ function* otherBodies(body: Buffer): Generator<{ readonly bytes: string; readonl
     yield { bytes: form, mistake: `${again}The signed one has its keys sorted.` };
 }
 
-/** As Python's json.dumps writes it. */
+/** Formats like Python's json.dumps. */
 function spaced(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|[,:]\s*/gs, (part) => (part.startsWith('"') ? part : `${part.charAt(0)} `));
 }
@@ -123,7 +123,7 @@ function sha256(bytes: string | Buffer): Buffer {
   return createHash('sha256').update(bytes).digest();
 }
 
-/** As `mistakeOfHmac`, for a signature by MD5 over `body`. */
+/** Does the same as `mistakeOfHmac` for an MD5 signature over `body`. */
 export function mistakeOfMd5(body: StrictBody | undefined, claimed: string, apiKey: string): string | undefined {
   const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
   const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

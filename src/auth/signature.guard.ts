@@ -1,6 +1,6 @@
 /**
- * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): the claim, its signature,
- * its nonce, frozen project, scope, source address, rate limit. The members of the body are checked after it.
+ * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): claim, signature,
+ * nonce, frozen project, scope, source address, rate limit. The members of the body are checked later.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
@@ -28,13 +28,13 @@ const COUNTED: Readonly<Record<BudgetName, string>> = {
   testOrders: 'Orders of a test project',
 };
 
-/** Who signed a request. */
+/** The signer of a request. */
 interface Identity {
   readonly project: KnownProject;
   readonly secret: KnownSecret;
 }
 
-/** What a request is judged by beside its signature. */
+/** The facts that a request is judged by besides its signature. */
 interface Asked {
   readonly route: Route;
   readonly source: string;
@@ -100,7 +100,10 @@ export class SignatureGuard implements CanActivate {
     return true;
   }
 
-  /** The project and the key of it that made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
+  /**
+   * Returns the project and its key that made the signature. Throws 401, 429 or 503. An unknown project gets the same
+   * answer in the same time.
+   */
   private async identify(claim: Claim, asked: Asked): Promise<Identity> {
     const { source } = asked;
     const blockedSec = this.badSignatures.blockedSec(source);
@@ -112,8 +115,7 @@ export class SignatureGuard implements CanActivate {
       entry = await this.directory.load(claim.merchant);
     }
     const identity = identityIn(entry, claim);
-    // The cache may be behind: a new project, a new key or a right just given works at once, even when its announcement
-    // was lost.
+    // The cache may be stale: a new project, key or right works immediately, even when its announcement was lost.
     if (identity !== undefined) return isFresh ? identity : this.newest(identity, entry, claim, asked);
     if (!isFresh && blockedSec === 0) {
       const again = await this.directory.reread(entry);
@@ -123,7 +125,10 @@ export class SignatureGuard implements CanActivate {
     throw this.refuse(source);
   }
 
-  /** Of who would be refused by what is known, what is known anew; while the database is away that is the same. */
+  /**
+   * Re-reads the project once before a refusal, in case the cached record is stale. Keeps the cached one while the
+   * database is away.
+   */
   private async newest(identity: Identity, entry: Entry, claim: Claim, asked: Asked): Promise<Identity> {
     const isMd5 = claim.nonce === undefined;
     const { project } = identity;
@@ -134,7 +139,7 @@ export class SignatureGuard implements CanActivate {
     return (again === undefined ? undefined : identityIn(again, claim)) ?? identity;
   }
 
-  /** Of a request that is held open; keeps no more of it than that needs. */
+  /** Returns the check of a long-lived request, which retains only the data that it needs. */
   private judgeOf({ project, secret }: Identity, isHmac: boolean, asked: Asked): (ageMs: number) => Promise<void> {
     const { id } = project.record;
     const { text } = secret;
@@ -165,19 +170,19 @@ export class SignatureGuard implements CanActivate {
   }
 }
 
-/** Who signed; undefined after the same work when nobody did, or the project does not exist. */
+/** Returns the signer. Without a valid signature or project, returns undefined after the same work. */
 function identityIn(entry: Entry, claim: Claim): Identity | undefined {
   return identityOf(entry, claim.secretIn(entry), claim.nonce !== undefined);
 }
 
 function identityOf({ project }: Entry, secret: KnownSecret | undefined, isHmac: boolean): Identity | undefined {
   if (project === undefined || secret === undefined) return undefined;
-  // To a project that takes MD5 alone an HMAC says nothing.
+  // A project that takes only MD5 accepts no HMAC.
   if (isHmac && project.record.signatureSchemes === 'md5') return undefined;
   return { project, secret };
 }
 
-/** Why the project or the key may not ask for this, from there: 403. */
+/** Returns the 403 for a request that the project or key may not make, or not from this address. */
 function refusalOf({ project, secret: { key } }: Identity, { route, source }: Asked): ApiError | undefined {
   if (project.record.isFrozen) {
     return new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
@@ -199,7 +204,7 @@ function requireAllowed(identity: Identity, asked: Asked): void {
   if (refusal !== undefined) throw refusal;
 }
 
-/** MD5 covers neither path nor method: it is taken where it always was, and for projects that allow it. */
+/** MD5 covers neither path nor method. It is accepted only on the older paths, and for projects that allow it. */
 function refusalOfMd5({ record }: KnownProject, route: Route): ApiError | undefined {
   if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return undefined;
   const what = route.acceptsMd5 ? 'This project' : 'This path';

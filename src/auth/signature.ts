@@ -1,13 +1,13 @@
 /**
- * The signature of a request: hex(md5(base64(canonical) + apiKey)) (docs/interface.md §2). Pure: knows no project and
- * no request. The interface fixes MD5; project options cover what it leaves unsigned (path, headers, time).
+ * The MD5 signature of a request: hex(md5(base64(canonical) + apiKey)) (docs/interface.md §2). Pure: knows no project
+ * and no request. The interface fixes MD5; project options cover the unsigned parts (path, headers, time).
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { compareUtf8, type StrictBody, type StrictLeaf, type StrictNode } from '../http/body/strict-json.js';
 
 type WriteString = (leaf: StrictLeaf & { kind: 'string' }) => string;
 
-/** Form (a): every literal as received, keys sorted, whitespace gone (docs/interface.md §2). */
+/** Form (a): every literal as received, keys sorted, whitespace removed (docs/interface.md §2). */
 const asReceived: WriteString = (leaf) => leaf.literal;
 /** Form (b): strings as JSON.stringify writes them. */
 const asJavaScript: WriteString = (leaf) => JSON.stringify(leaf.value);
@@ -24,12 +24,12 @@ const GO_ESCAPES: Readonly<Record<string, string>> = {
   [String.raw`\f`]: String.raw`\u000c`,
 };
 
-/** `\\.` is matched as one, so that the `b` of an escaped backslash followed by a b stays as it is. */
+/** `\\.` matches an escape as a unit, so that the `b` after an escaped backslash is not replaced. */
 function goLiteral(literal: string): string {
   return literal.replace(/\\.|[<>&\u2028\u2029]/g, (part) => GO_ESCAPES[part] ?? part);
 }
 
-/** Recursion is as deep as the reader allows, which is eight levels. */
+/** Recursion is bounded by the parser's limit of eight levels. */
 function write(node: StrictNode, writeString: WriteString): string {
   switch (node.kind) {
     case 'object': {
@@ -49,8 +49,8 @@ function write(node: StrictNode, writeString: WriteString): string {
 }
 
 /**
- * The strings a caller may have signed for `body`, at most three, each different (docs/interface.md §2). An absent body
- * is the empty string. Each is made only when the one before did not match.
+ * Yields the strings that a caller may have signed for `body`: at most three different ones (docs/interface.md §2). An
+ * absent body is the empty string. Each is computed only when the previous one did not match.
  */
 export function* canonicalForms(body: StrictBody | undefined): Generator<string, void, undefined> {
   if (body === undefined) {
@@ -59,7 +59,7 @@ export function* canonicalForms(body: StrictBody | undefined): Generator<string,
   }
   const received = body.isCanonical ? body.text : write(body.root, asReceived);
   yield received;
-  // Without an escape JSON.stringify writes every string as it came.
+  // Without escapes, JSON.stringify writes every string as received.
   const plain = body.hasEscapes ? write(body.root, asJavaScript) : received;
   if (plain !== received) yield plain;
   if (!body.hasHtml) return;
@@ -67,16 +67,16 @@ export function* canonicalForms(body: StrictBody | undefined): Generator<string,
   if (go !== plain && go !== received) yield go;
 }
 
-/** The signature of one canonical string under `apiKey`: 32 lower-case hex characters. */
+/** Returns the signature of one canonical string under `apiKey`: 32 lower-case hex characters. */
 export function signCanonical(canonical: string, apiKey: string): string {
   return hash('md5', Buffer.from(canonical, 'utf8').toString('base64') + apiKey, 'hex');
 }
 
 const SIGNATURE = /^[0-9a-f]{32}$/;
-/** Stands in for a signature of the wrong form, so that it costs what any other wrong one does. */
+/** Replaces a malformed signature, so that it costs as much as any other wrong one. */
 const NEVER = Buffer.alloc(32, 'x');
 
-/** Whether `signature` is that of `body` under `apiKey`; every comparison takes constant time. */
+/** Returns true if `signature` is that of `body` under `apiKey`. Compares in constant time. */
 export function verifySignature(body: StrictBody | undefined, signature: string, apiKey: string): boolean {
   const claimed = SIGNATURE.test(signature) ? Buffer.from(signature, 'latin1') : NEVER;
   for (const canonical of canonicalForms(body)) {

@@ -1,4 +1,4 @@
-/** Wires the ledger, the requests of credits and the rates that are held back. */
+/** Wires the ledger, credit requests and held rates. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CreditEntry } from '../store/entities/credit-entry.entity.js';

@@ -1,6 +1,6 @@
 /**
- * Credits beyond what one admin may book by themselves: asked for by one, approved or rejected by another, booked once.
- * The only writer of credit_request. Its row is locked first, the balance's last.
+ * Credits above the amount that one admin may book alone: one admin requests, another approves or rejects, and the
+ * credits are booked once. The only writer of credit_request. Locks the request's row first, the balance last.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -14,7 +14,7 @@ import { CreditRequest } from '../store/entities/credit-request.entity.js';
 import { entryKeyOf, Ledger, type Booked, type Booking } from './ledger.js';
 import { FIND_ENTRY } from './ledger-sql.js';
 
-/** An admin, as the one who asks must not be the one who decides. */
+/** An admin. The requesting and the deciding admin must differ. */
 export interface Admin {
   readonly personId: string;
   readonly email: string;
@@ -66,7 +66,7 @@ export class CreditRequests {
     @InjectRepository(CreditRequest) private readonly requests: Repository<CreditRequest>,
   ) {}
 
-  /** What waits, oldest first, then what was decided last. */
+  /** Lists pending requests, oldest first, then decided ones by the time of the request, newest first. */
   async list(): Promise<CreditRequest[]> {
     const waiting = await this.requests.find({ where: { status: 'pending' }, order: { askedAt: 'ASC' }, take: SHOWN });
     const decided = await this.requests.find({
@@ -84,8 +84,8 @@ export class CreditRequests {
   }
 
   /**
-   * Notes what is to be booked once another admin approves. The same request sent again is the one that is there; another
-   * one under its id, or for a payment that is asked for or booked already: CONFLICT.
+   * Records a request for another admin's approval. Sending the same request again is an idempotent replay. Throws
+   * CONFLICT for a different request with this id, and for a payment that is already requested or booked.
    */
   async ask(id: string, entry: Booked, asker: Admin, reason: string): Promise<void> {
     const { projectId, kind, credits, reference } = entry;
@@ -101,7 +101,7 @@ export class CreditRequests {
         if (before?.same === true) return;
         throw new ConsoleError('CONFLICT', `“${reference}” was asked for already; nothing was asked for again.`);
       }
-      // Said early, to who can still correct it; what decides is the entry's key when it is booked.
+      // An early check while the admin can still correct it. The entry's unique key decides at booking time.
       const booked = await tx.query(FIND_ENTRY, [entryKey]);
       if (booked.length > 0) throw new ConsoleError('CONFLICT', bookedAlready(reference));
       await recordAct(
@@ -113,9 +113,9 @@ export class CreditRequests {
   }
 
   /**
-   * Books what was asked for, in the transaction that notes the approval: once, whatever is repeated and however many approve
-   * at the same moment. Throws FORBIDDEN for who asked, CONFLICT for what is decided or booked by other means, and
-   * what booking throws, after which the request waits as before.
+   * Books a request in the transaction that records the approval: exactly once, even with retries and concurrent
+   * approvals. Throws FORBIDDEN for the requesting admin, CONFLICT when it is already decided or booked by other means,
+   * and any error of the booking. After an error the request stays pending.
    */
   async approve(id: string, admin: Admin, reason: string): Promise<Booking> {
     return this.database.transaction(async (tx) => {
@@ -129,7 +129,7 @@ export class CreditRequests {
     });
   }
 
-  /** Ends a request without booking anything. Throws as `approve`. */
+  /** Rejects a request without booking. Throws FORBIDDEN and CONFLICT as `approve` does. */
   async reject(id: string, admin: Admin, reason: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await this.decide(tx, id, admin, { status: 'rejected', reason });

@@ -1,6 +1,6 @@
 /**
- * A TRX/USD rate that is too far from what was known to be charged at: it waits in `market_state`, shared by all
- * processes, until the operator confirms it or it has stood for an hour. Ages are the database's.
+ * Holds back an implausible TRX/USD rate. It waits in `market_state`, shared by all processes, until the operator
+ * confirms it or it has persisted for an hour. Ages are by the database's clock.
  */
 import { Injectable } from '@nestjs/common';
 import { parseRate, rateText } from '../domain/conversion.js';
@@ -11,26 +11,29 @@ import { Database } from '../store/database.js';
 export const RATE_NAME = 'trx-usd';
 const HELD_NAME = 'trx-usd-held';
 
-/** Further from the last stored rate than this is doubtful, in percent. */
+/** A rate further from the last stored one than this, in percent, is doubtful. */
 const MOVE_PERCENT_MAX = 20n;
-/** Times above or below FALLBACK_TRX_USD that are doubtful whatever was stored. */
+/** A rate this many times above or below FALLBACK_TRX_USD is doubtful, regardless of the stored rate. */
 const BAND_FACTOR = 10n;
-/** Re-reads this close to the held rate, in percent, are the same rate. */
+/** Readings this close to the held rate, in percent, count as the same rate. */
 const SAME_PERCENT = 5;
-/** Re-reads further apart than this do not show that the rate stood all the time. */
+/** Readings further apart than this do not prove that the rate persisted in between. */
 const GAP_SEC_MAX = 300;
 
 export interface StoredRate {
   readonly rate: RateE8;
-  /** Out of the band, but confirmed by the operator or by having stood: what follows within the move is no news. */
+  /**
+   * Out of the band, but confirmed by the operator or persistent. Later rates within the allowed move raise no new
+   * doubt.
+   */
   readonly isVouched: boolean;
 }
 
 export interface HeldRate {
   readonly rate: RateE8;
-  /** Since when the same rate has been read, in seconds. */
+  /** Seconds since the same rate was first read. */
   readonly heldSec: number;
-  /** Since it was read last, in seconds. */
+  /** Seconds since it was last read. */
   readonly seenSec: number;
 }
 
@@ -48,7 +51,7 @@ export function isInBand(rate: RateE8, fallback: RateE8): boolean {
   return rate * BAND_FACTOR >= fallback && rate <= fallback * BAND_FACTOR;
 }
 
-/** Why a rate must not be charged at without a look, in a clause; undefined when it may be. */
+/** Returns the reason why a rate must not be charged at without confirmation, as a clause; undefined when it may be. */
 export function doubtOf(rate: RateE8, last: StoredRate | undefined, fallback: RateE8): string | undefined {
   if (last !== undefined) {
     const moved = rate > last.rate ? rate - last.rate : last.rate - rate;
@@ -72,7 +75,8 @@ const COLUMNS = `value->>'rate' AS rate, extract(epoch FROM clock_timestamp() - 
 
 const LOOK = { name: 'held-rate-look', text: `SELECT ${COLUMNS} FROM market_state WHERE name = $1` };
 
-// A clock set back, a gap in the reads or another rate begins anew: only what was seen all the time has stood.
+// A clock set back, a gap in the readings or another rate restarts the wait: only a continuously seen rate has
+// persisted.
 const HOLD = {
   name: 'held-rate-hold',
   text: `INSERT INTO market_state AS m (name, value, measured_at)
@@ -92,7 +96,7 @@ const HOLD = {
 
 const DROP = { name: 'held-rate-drop', text: `DELETE FROM market_state WHERE name = $1` };
 
-// As old as its last reading, so that a confirmation makes no rate younger than it is.
+// Stored with the age of its last reading, so that a confirmation does not make the rate look younger.
 const STORE = `INSERT INTO market_state (name, value, measured_at)
   VALUES ($1, $2::jsonb, clock_timestamp() - make_interval(secs => $3::float8))
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, measured_at = excluded.measured_at, lease_until = NULL`;
@@ -101,13 +105,13 @@ const STORE = `INSERT INTO market_state (name, value, measured_at)
 export class HeldRates {
   constructor(private readonly database: Database) {}
 
-  /** The rate that is held back; undefined when none is. */
+  /** Returns the held rate; undefined without one. */
   async look(): Promise<HeldRate | undefined> {
     const [row] = await this.database.query<HeldRow>(LOOK, [HELD_NAME]);
     return heldFrom(row);
   }
 
-  /** Holds a rate back, or notes that the held one was read again. */
+  /** Holds a rate back, or records another reading of the held one. */
   async hold(rate: RateE8): Promise<HeldRate | undefined> {
     const [row] = await this.database.query<HeldRow>(HOLD, [HELD_NAME, rateText(rate), GAP_SEC_MAX, SAME_PERCENT]);
     return heldFrom(row);
@@ -117,7 +121,7 @@ export class HeldRates {
     await this.database.query(DROP, [HELD_NAME]);
   }
 
-  /** The rate that is charged at, and its age in seconds; undefined before there was any. */
+  /** Returns the rate used for charges and its age in seconds; undefined before the first one. */
   async stored(): Promise<{ readonly rate: RateE8; readonly ageSec: number } | undefined> {
     const [row] = await this.database.query<{ value: unknown; age_sec: number }>(
       `SELECT value, extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec
@@ -128,7 +132,7 @@ export class HeldRates {
     return row === undefined || stored === undefined ? undefined : { rate: stored.rate, ageSec: row.age_sec };
   }
 
-  /** Takes the held rate as the one to charge at; false when it is no longer `rate` that is held. */
+  /** Makes the held rate the one used for charges. Returns false when the held rate is no longer `rate`. */
   async confirm(rate: RateE8, fallback: RateE8, act: Author): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<HeldRow>(`${LOOK.text} FOR UPDATE`, [HELD_NAME]);

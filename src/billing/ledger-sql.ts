@@ -1,4 +1,4 @@
-// The statements of the ledger and the shapes of their rows.
+// SQL of the ledger, with the row types.
 
 export interface AccountRow {
   readonly balance_credits: bigint;
@@ -14,7 +14,10 @@ export const CREATE_ACCOUNT = {
   text: `INSERT INTO credit_account (project_id, is_postpaid, floor_credits) VALUES ($1, $2, $3)`,
 };
 
-/** The other side of an entry of a test project is nobody’s money, whatever it would be ($3) of a live one. */
+/**
+ * An entry of a test project has the contra account `test`, since no real money is behind it. $3: the contra account of
+ * a live project's entry.
+ */
 export const INSERT_ENTRY = {
   name: 'ledger-insert-entry',
   text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
@@ -27,7 +30,10 @@ export const FIND_ENTRY = {
   text: `SELECT project_id, credits FROM credit_entry WHERE entry_key = $1`,
 };
 
-/** Judged and moved under one row lock. The upper bound keeps every balance a JSON integer (docs/interface.md §1). */
+/**
+ * Checks and moves the balance under one row lock. The upper bound keeps every balance an exact JSON integer
+ * (docs/interface.md §1).
+ */
 export const MOVE_BALANCE = {
   name: 'ledger-move-balance',
   text: `UPDATE credit_account SET balance_credits = balance_credits + $2
@@ -52,7 +58,7 @@ export const FIND_REFUND = {
           WHERE entry_key = 'refund:' || $1::bigint`,
 };
 
-/** A charge that came back on the day it was made does not count against that day's cap. */
+/** A charge refunded on the day it was made does not count towards that day's cap. */
 export const MOVE_BALANCE_BY_REFUND = {
   name: 'ledger-move-balance-by-refund',
   text: `UPDATE credit_account a SET balance_credits = a.balance_credits + $2::bigint,
@@ -62,7 +68,7 @@ export const MOVE_BALANCE_BY_REFUND = {
           RETURNING a.balance_credits`,
 };
 
-/** The order's row stands between two compensations of it. */
+/** Serializes the compensations of one order on its row. */
 export const LOCK_ORDER = {
   name: 'ledger-lock-order',
   text: `SELECT project_id, settled FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
@@ -111,7 +117,10 @@ export const FIND_ACCOUNT = {
   text: `SELECT ${ACCOUNT} FROM credit_account WHERE project_id = $1`,
 };
 
-/** As FIND_ACCOUNT, for many at once. $1 projects. `LIMIT` keeps each a look-up, whatever the planner thinks of sizes. */
+/**
+ * Does the same as FIND_ACCOUNT for many projects ($1). `LIMIT` forces an index look-up for each, regardless of the
+ * planner's estimates.
+ */
 export const FIND_ACCOUNTS = {
   name: 'ledger-find-accounts',
   text: `SELECT wanted.place::int, account.*

@@ -1,7 +1,7 @@
 /**
- * The credits of every project: the only writer of credit_account and credit_entry beside the database functions that
- * charge (accept_order, extend_order) and the one that deletes old orders of test projects. Other entries are append-only,
- * and all are keyed; the balance moves in the transaction of its entry, its row last.
+ * The credits of every project. The only writer of credit_account and credit_entry, except the database functions that
+ * charge (accept_order, extend_order) and the one that deletes old orders of test projects. All other entries are
+ * append-only, and all have a unique key. A balance moves in the transaction of its entry, and its row is locked last.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -22,7 +22,7 @@ export type BillingTerms =
 export interface Balance {
   readonly balanceCredits: Credits;
   readonly terms: BillingTerms;
-  /** What may still be charged; undefined = unlimited. Never negative. */
+  /** Credits that may still be charged; undefined = unlimited. Never negative. */
   readonly availableCredits: Credits | undefined;
   readonly isFrozen: boolean;
   readonly dailyCapCredits: Credits | undefined;
@@ -30,13 +30,13 @@ export interface Balance {
   readonly readAt: Date;
 }
 
-/** What a booking did: a reference that was booked before books nothing and says so. */
+/** The result of a booking. `isNew` is false for a reference that was booked before; then nothing is booked. */
 export interface Booking {
   readonly isNew: boolean;
   readonly balanceCredits: Credits;
 }
 
-/** What may still be given for an order and its extensions, and how often something was. */
+/** Credits that may still be given for an order and its extensions, and the number of its compensations. */
 export interface Compensated {
   readonly leftCredits: Credits;
   readonly count: number;
@@ -48,7 +48,7 @@ const HISTORY_MAX = 1000;
 
 const CONTRAS = { topup: 'funding', adjustment: 'adjustments' } as const;
 
-/** What an operator books. */
+/** An entry that an operator books. */
 export interface Booked {
   readonly kind: 'topup' | 'adjustment';
   readonly projectId: string;
@@ -77,21 +77,24 @@ export class Ledger {
     this.accounts = rowsByKey(database, sql.FIND_ACCOUNTS);
   }
 
-  /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */
+  /**
+   * Opens the account of a project, in the transaction that creates the project. A second account is a unique
+   * violation.
+   */
   async createAccount(tx: Transaction, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
     await recordAct(tx, author, { action: 'credits.account', subject: projectId, detail: { terms } });
     await tx.query(sql.CREATE_ACCOUNT, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
   }
 
-  /** Adds paid-in credits. `reference` names the payment and is booked once for ever, whatever is repeated. */
+  /** Adds paid-in credits. `reference` names the payment and is booked only once, ever. */
   async topUp(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A top-up adds a positive number of credits.');
     return this.book({ kind: 'topup', projectId, credits, reference }, author);
   }
 
   /**
-   * Corrects a balance up or down. `reference` is booked once for ever. A correction downwards obeys the limit of the
-   * terms like a charge does: INSUFFICIENT_CREDITS.
+   * Corrects a balance up or down. `reference` is booked only once, ever. A downward correction obeys the limit of the
+   * terms like a charge: INSUFFICIENT_CREDITS.
    */
   async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
     if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'An adjustment changes the balance by something.');
@@ -99,8 +102,8 @@ export class Ledger {
   }
 
   /**
-   * Gives an order's charge back, inside the transaction that makes the order `refunded` and as its last statement,
-   * since the balance row comes last. Exactly what was charged, once: false when it was given back before.
+   * Refunds an order's charge exactly once. Runs as the last statement of the transaction that makes the order
+   * `refunded`, since the balance row is locked last. Returns false when the charge was refunded before.
    */
   async refund(tx: Queryable, orderId: bigint, projectId: string, credits: Credits): Promise<boolean> {
     const [written] = await tx.query(sql.INSERT_REFUND, [orderId, projectId, credits]);
@@ -115,9 +118,9 @@ export class Ledger {
   }
 
   /**
-   * Gives credits for an order that was not what was sold, never more than its charges, those of its extensions included,
-   * and only once it is settled, since a refund gives the whole charge back: INVALID_REQUEST. `number` names which
-   * compensation of the order it is, 1 the first, and is booked once; without it this is the next one.
+   * Gives credits for an order that was not delivered as sold, at most its charges including those of its extensions.
+   * Throws INVALID_REQUEST for a larger amount, and before the order is settled, since a refund would return the whole
+   * charge. `number` counts the order's compensations from 1 and makes a retry idempotent. Default: the next number.
    */
   async compensate(
     orderId: bigint,
@@ -128,7 +131,8 @@ export class Ledger {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
     return this.database.transaction(async (tx) => {
       const lock = () => tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
-      // Where it was waited for, it may have gone to the archive meanwhile, which the second look sees.
+      // The first attempt may wait for a lock while the order moves to the archive. The second attempt then finds it
+      // there.
       const [order = (await lock())[0]] = await lock();
       if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
       if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
@@ -163,14 +167,17 @@ export class Ledger {
     });
   }
 
-  /** What may still be given for an order, and how many compensations it has. Throws nothing for an unknown one. */
+  /**
+   * Returns the credits that may still be given for an order, and the number of its compensations. Zero for an unknown
+   * order.
+   */
   async compensated(orderId: bigint): Promise<Compensated> {
     return compensatedIn(this.database, orderId);
   }
 
   /**
-   * Enters what came in on chain. The entry's key is the transfer's own and is never entered twice; what the balances move
-   * by comes last in the transaction (`moveBalances`).
+   * Enters a deposit. The entry's key is derived from the transfer, so it is entered only once. The balances move last
+   * in the transaction (`moveBalances`).
    */
   async enterDeposit(
     tx: Queryable,
@@ -189,7 +196,7 @@ export class Ledger {
   }
 
   /**
-   * Takes the credits of a deposit off again that is given back, in the transaction that notes it. Throws
+   * Withdraws the credits of a returned deposit, in the transaction that records the return. Throws
    * INSUFFICIENT_CREDITS when they are spent.
    */
   async withdrawDeposit(
@@ -212,7 +219,10 @@ export class Ledger {
     }
   }
 
-  /** Moves balances by entries of this transaction, as its last statements and in one order for everybody. */
+  /**
+   * Moves balances by the entries of this transaction. Must be its last statements. Sorted by project, so that
+   * concurrent transactions lock in the same order.
+   */
   async moveBalances(tx: Queryable, sums: ReadonlyMap<string, bigint>): Promise<void> {
     for (const [projectId, credits] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const moved = await tx.query(sql.MOVE_BALANCE, [projectId, credits]);
@@ -220,7 +230,7 @@ export class Ledger {
     }
   }
 
-  /** Changes how a project pays. Never refused for the balance: a lower limit only stops further charges. */
+  /** Changes how a project pays. The balance never causes a refusal: a lower limit only stops further charges. */
   async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
     await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, {
       action: 'credits.terms',
@@ -230,13 +240,13 @@ export class Ledger {
     });
   }
 
-  /** Freezes or unfreezes. Orders in flight when it commits are judged by it in their own transaction. */
+  /** Freezes or unfreezes a project. Orders in flight check it in their own transaction. */
   async setFrozen(projectId: string, isFrozen: boolean, author: Author): Promise<void> {
     const action = isFrozen ? 'project.freeze' : 'project.unfreeze';
     await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, { action, detail: {} });
   }
 
-  /** The most a project may spend per UTC day; undefined takes the cap away. */
+  /** Sets the maximum that a project may spend per UTC day; undefined removes the cap. */
   async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
     if (capCredits !== undefined && capCredits < 0n)
       throw new ApiError('INVALID_REQUEST', 'A daily cap is not negative.');
@@ -246,7 +256,7 @@ export class Ledger {
     });
   }
 
-  /** Below which balance the project gets the event `balance.low`; undefined: none. Makes no event itself. */
+  /** Sets the balance below which the project gets the event `balance.low`; undefined: none. Emits no event itself. */
   async setLowBalance(projectId: string, credits: Credits | undefined, author: Author): Promise<void> {
     await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, {
       action: 'credits.low-balance',
@@ -254,7 +264,9 @@ export class Ledger {
     });
   }
 
-  /** The balance and terms of a project, one indexed read for all who ask at once; undefined for an unknown project. */
+  /**
+   * Returns the balance and terms of a project; undefined for an unknown one. Concurrent calls share one indexed read.
+   */
   async balanceOf(projectId: string): Promise<Balance | undefined> {
     const row = await this.accounts.find(projectId);
     if (row === undefined) return undefined;
@@ -272,7 +284,7 @@ export class Ledger {
     };
   }
 
-  /** A project's entries, newest first; `beforeId` continues a page. At most 1 000 at once. */
+  /** Returns a project's entries, newest first; `beforeId` continues a page. At most 1 000 entries. */
   async history(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
     return this.entries.find({
       where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
@@ -281,7 +293,7 @@ export class Ledger {
     });
   }
 
-  /** What one order with so many extensions cost and gave back, oldest first. */
+  /** Returns the charges, refund and compensations of an order with this many extensions, oldest first. */
   async entriesOf(orderId: bigint, extensions: number): Promise<CreditEntry[]> {
     const charge = `charge:${orderId.toString()}`;
     const further = Array.from({ length: extensions }, (_, index) => `${charge}:ext:${(index + 1).toString()}`);
@@ -290,7 +302,9 @@ export class Ledger {
     return this.entries.find({ where: [{ entryKey }, { kind: 'compensation', orderId }], order: { id: 'ASC' } });
   }
 
-  /** As `topUp` and `adjust`, as the last statements of a transaction: the balance row is locked at their end. */
+  /**
+   * Books like `topUp` and `adjust`, as the last statements of a given transaction, which lock the balance row last.
+   */
   async bookIn(tx: Transaction, entry: Booked, author: Author): Promise<Booking> {
     const { kind, projectId, credits, reference } = entry;
     const entryKey = entryKeyOf(entry);
@@ -334,7 +348,7 @@ export class Ledger {
   }
 }
 
-/** What is booked once for ever. Throws INVALID_REQUEST for a reference that is none. */
+/** Returns the unique key of an entry. Throws INVALID_REQUEST for a malformed reference. */
 export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference'>): string {
   if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
     throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
@@ -350,7 +364,7 @@ async function entryOf(
   return entry;
 }
 
-/** Nothing was booked, since it had been before. */
+/** Returns the result for an entry that was booked before. */
 async function standing(tx: Queryable, projectId: string): Promise<Booking> {
   const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
   invariant(account !== undefined, 'a booked entry has an account');
@@ -388,7 +402,7 @@ async function refusedMove(tx: Queryable, projectId: string, credits: Credits): 
   return new ApiError('INSUFFICIENT_CREDITS', 'The adjustment would take the balance below what the terms allow.');
 }
 
-/** How low a charge may take the balance: null = unlimited. */
+/** Returns the lowest balance that a charge may leave; null = unlimited. */
 function floorOf(terms: BillingTerms): bigint | null {
   if (terms.kind === 'prepaid') return 0n;
   if (terms.debtLimitCredits === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * The public exchanges that TRX/USD comes from: where each is asked, what its answer is, and how several
- * answers become one rate. Prices are read as decimal text into integers, never through a float.
+ * The public exchanges behind TRX/USD: their endpoints, their answers, and how several answers become one rate. Prices
+ * are parsed from decimal text to integers, never through a float.
  */
 import { RATE_SCALE, divHalfUp, rateE8, type RateE8 } from '../domain/units.js';
 
@@ -8,7 +8,7 @@ export interface RateSource {
   readonly name: string;
   readonly baseUrl: string;
   readonly path: string;
-  /** The last price in the parsed answer; undefined when it is not there. */
+  /** Extracts the last price from the parsed answer; undefined when it is missing. */
   readonly priceIn: (json: unknown) => unknown;
 }
 
@@ -22,7 +22,8 @@ function member(json: unknown, ...path: readonly (string | number)[]): unknown {
   return value;
 }
 
-// Several trade TRX against USDT only. It counts as a dollar: a lost peg shows as a disagreement with the others.
+// Several exchanges trade TRX only against USDT. USDT counts as a dollar: a lost peg shows as a disagreement with the
+// others.
 const SOURCES: readonly RateSource[] = [
   {
     name: 'binance',
@@ -74,7 +75,7 @@ export function rateSource(name: string): RateSource | undefined {
   return SOURCES.find((source) => source.name === name);
 }
 
-/** Where a token that stands for a dollar trades against dollars; of those that RATE_SOURCES names. */
+/** Where a dollar token trades against dollars. Only exchanges named in RATE_SOURCES are used. */
 const PEG_SOURCES: readonly RateSource[] = [
   {
     name: 'coinbase',
@@ -96,7 +97,7 @@ const PEG_SOURCES: readonly RateSource[] = [
   },
 ];
 
-/** One exchange alone makes no rate of a dollar token. */
+/** A rate of a dollar token needs more than one exchange. */
 export const PEG_QUORUM_MIN = 2;
 
 export const PEG_SOURCE_NAMES: readonly string[] = PEG_SOURCES.map(({ name }) => name);
@@ -107,7 +108,7 @@ export function pegSources(names: readonly string[]): readonly RateSource[] {
 
 const PRICE = /^(\d{1,9})(?:\.(\d{1,18}))?$/;
 
-/** A price of an exchange: positive decimal text, rounded half up to the eight digits a rate has. */
+/** Parses an exchange's price: positive decimal text, rounded half up to a rate's eight digits. */
 export function readPrice(price: unknown): RateE8 | undefined {
   const match = typeof price === 'string' ? PRICE.exec(price) : null;
   if (match === null) return undefined;
@@ -119,7 +120,7 @@ export function readPrice(price: unknown): RateE8 | undefined {
 
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Asks one source; rejects when it gives no price in time. `url` replaces its public host. */
+/** Reads the price of one source. Rejects without a price in time. `url` replaces its public host. */
 export async function askSource(source: RateSource, url: string | undefined, timeoutMs: number): Promise<RateE8> {
   const response = await fetch(`${url ?? source.baseUrl}${source.path}`, {
     headers: { accept: 'application/json' },
@@ -144,17 +145,17 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Further from the median than this is an outlier, in percent. Our choice: exchanges rarely differ by 1 %. */
+/** A rate further from the median than this, in percent, is an outlier. Exchanges rarely differ by 1 %. */
 const OUTLIER_PERCENT = 5n;
 
-/** How many of the configured sources must agree: more than half, whether or not the others answer. */
+/** Returns how many of the configured sources must agree: more than half, including those that do not answer. */
 export function rateQuorum(configured: number): number {
   return Math.floor(configured / 2) + 1;
 }
 
 /**
- * The median of the rates that agree with the median of all. Undefined when fewer than `quorum` agree: one exchange
- * against another is no rate.
+ * Returns the median of the rates close to the overall median. Undefined when fewer than `quorum` agree: two exchanges
+ * that contradict each other give no rate.
  */
 export function agreedRate(rates: readonly RateE8[], quorum: number): RateE8 | undefined {
   const middle = median(rates);

@@ -1,7 +1,7 @@
 /**
- * The TRX/USD rate that quotes and charges use. Read by one process for all; the last one ever seen stays in Postgres.
- * Never guesses: a rate that is too old, or beside which another one is held back, says so, and the dollar figures are
- * left out (docs/interface.md §5).
+ * The TRX/USD rate for quotes and charges. One process reads it for all, and Postgres keeps the last one. Never
+ * guesses: while the rate is too old, or another one is held back, it is not `fresh`, and dollar figures are omitted
+ * (docs/interface.md §5).
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
@@ -26,24 +26,24 @@ import { RATE_SOURCE_NAMES, agreedRate, askSource, rateQuorum, rateSource, type 
 
 export interface CurrentRate {
   readonly rate: RateE8;
-  /** Young enough to show dollars at. */
+  /** Recent enough to show dollars. */
   readonly fresh: boolean;
 }
 
 const SOURCE_TIMEOUT_MS = 4000;
 const READ_LIMIT_MS = 6000;
-/** How long a process that starts waits for its first rate; without one it serves all the same. */
+/** How long a starting process waits for its first rate. Without one it starts anyway. */
 const START_LIMIT_MS = 3000;
 const STATIC = 'static';
-/** How long a doubtful rate must stand before it is believed without the operator. */
+/** How long a doubtful rate must persist before it is used without the operator. */
 const HELD_SEC_MAX = 3600;
 
-/** A rate was read that is not charged at yet. */
+/** A rate was read that is not used for charges yet. */
 class HeldRateError extends Error {
   override readonly name = 'HeldRateError';
 }
 
-/** The configured sources; throws ConfigError for an unknown name or `static` beside others. */
+/** Returns the configured sources. Throws ConfigError for an unknown name, or `static` together with others. */
 function readSources(names: readonly string[]): readonly RateSource[] {
   const unique = [...new Set(names)];
   if (unique.length === 1 && unique[0] === STATIC) return [];
@@ -81,7 +81,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       run: () => this.refresh(),
       retryMs: this.reading.retryMs,
       onFailure: (err) => {
-        // Logged when it began.
+        // Already logged when the rate was first held back.
         if (err instanceof HeldRateError) return;
         log.warn({ err }, 'the TRX/USD rate could not be refreshed');
       },
@@ -97,7 +97,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     await this.repeater.stop();
   }
 
-  /** The rate to convert at, and whether dollars may be shown; never throws. */
+  /** Returns the rate to convert at, and if dollars may be shown. Never throws. */
   current(): CurrentRate {
     const { fallback, maxAgeSec } = this.config.rates;
     if (this.sources.length === 0) return { rate: fallback, fresh: true };
@@ -106,7 +106,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return { rate: latest.value.rate, fresh: this.held === undefined && latest.ageMs <= maxAgeSec * 1000 };
   }
 
-  /** Whether a rate is held back until the operator confirms it or it has stood for an hour. */
+  /** True while a rate is held back, until the operator confirms it or it has persisted for an hour. */
   get isHeld(): boolean {
     return this.held !== undefined;
   }
@@ -126,7 +126,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return this.reading.refresh();
   }
 
-  /** The rate the exchanges agree on, if it may be charged at. */
+  /** Returns the rate that the exchanges agree on. Throws HeldRateError while it is held back. */
   private async ask(): Promise<StoredRate> {
     const rate = await this.askExchanges();
     const last = this.reading.latest()?.value;
@@ -140,14 +140,14 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return { rate, isVouched: !isInBand(rate, fallback) };
   }
 
-  /** Holds a doubtful rate back; true once it has stood for an hour. */
+  /** Holds a doubtful rate back. Returns true once it has persisted for an hour. */
   private async hasStood(rate: RateE8, doubt: string): Promise<boolean> {
     const before = this.held;
     this.held = { rate, heldSec: 0, seenSec: 0 };
     try {
       this.held = (await this.heldRates.hold(rate)) ?? this.held;
     } catch (error) {
-      // Without the database nobody knows for how long, so it cannot have stood.
+      // Without the database, its age is unknown, so it does not count as persistent.
       if (!isDatabaseAway(error)) throw error;
     }
     if (this.held.heldSec >= HELD_SEC_MAX) {

@@ -1,51 +1,51 @@
-/** What a part of the worker does with the solid blocks that the follower reads. */
+/** Interfaces of the worker's parts that process the solid blocks read by the follower. */
 import type { Transaction } from '../store/database.js';
 import type { WitnessedBlock } from './witnessed-blocks.js';
 
-/** Injects them all, in the order in which they take a block in. */
+/** Injects all consumers, in the order in which they take a block in. */
 export const BLOCK_CONSUMERS = Symbol('what takes something from solid blocks');
 
-/** Injects what searches solid blocks with a cursor of its own. */
+/** Injects the search of solid blocks, which has its own cursor. */
 export const BLOCK_SEARCH = Symbol('what searches solid blocks by itself');
 
-/** Takes from the same reading what must not wait for what others wait for. */
+/** Processes solid blocks from the same reading without waiting for the consumers. */
 export interface BlockSearch {
   /**
-   * Searches the next few blocks, its effects and its cursor in one transaction. `hasTurn`: whether this process reads
-   * blocks for the consumers too; another one searches only while nobody else does. Returns how many blocks are left;
-   * undefined when another worker searches. Throws ChainUnavailableError.
+   * Searches the next few blocks; effects and cursor share one transaction. `hasTurn`: true when this process also
+   * reads blocks for the consumers. Another process searches only while no process with the turn does. Returns the
+   * number of blocks left; undefined when another worker searches. Throws ChainUnavailableError.
    */
   pass(hasTurn: boolean): Promise<number | undefined>;
 }
 
 export interface BlockConsumer {
-  /** Whether enough nodes must say what it takes from blocks; else one node's word is enough. */
+  /** True when enough nodes must agree on the data that it takes; otherwise one node suffices. */
   readonly needsWitnesses: boolean;
 
-  /** Under the turn of `fence`, before it is known how far blocks can be read. */
+  /** Runs under the turn of `fence`, before the readable height is known. */
   prepare(fence: bigint): Promise<void>;
 
-  /** Loads which accounts it watches, once it is known how far blocks can be read. */
+  /** Loads the watched accounts, after the readable height is known. */
   watch(): Promise<void>;
 
-  /** Whether it wants to see what an address was sent, sent and burnt. */
+  /** Returns true when it wants the incoming and outgoing payments and burnt fees of an address. */
   watchesPayments(address: string): boolean;
 
-  /** Whether it wants to see what each transaction of an address burnt. */
+  /** Returns true when it wants the burnt fee of each transaction of an address. */
   watchesCosts(address: string): boolean;
 
-  /** Reads what it must know of a block from the chain, before the block's transaction. Throws ChainUnavailableError. */
+  /** Reads additional chain data for a block, before the block's transaction. Throws ChainUnavailableError. */
   inspect?(block: WitnessedBlock): Promise<void>;
 
   /**
-   * Takes in what it wants of the next block, in the transaction that moves the cursor past it. Returns what there is to
-   * do once that is committed.
+   * Takes in the next block, in the transaction that moves the cursor past it. Returns the action to run after the
+   * commit.
    */
   takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
 
-  /** When another worker reads: whatever is shown of the reading is that one's to show. */
+  /** Called when another worker has the turn. That worker then reports the metrics of the reading. */
   loseTurn(): void;
 
-  /** When nothing is left to read. Throws ChainUnavailableError. */
+  /** Called when no block is left to read. Throws ChainUnavailableError. */
   rest(fence: bigint, solid: number): Promise<void>;
 }

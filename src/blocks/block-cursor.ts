@@ -1,6 +1,6 @@
 /**
- * How far solid blocks are read, and which worker has the turn to read on. One row, named after the deposits that it was
- * made for; the only writer of deposit_cursor.
+ * The block up to which solid blocks are read, and the lease of the worker that reads on. A single row, named after
+ * deposits, its first use. The only writer of deposit_cursor.
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
@@ -8,12 +8,12 @@ import { Database, type Queryable, type Transaction } from '../store/database.js
 import { leaseIsFree } from '../store/lease-sql.js';
 import type { WitnessedBlock } from './witnessed-blocks.js';
 
-/** Where nothing was read yet. */
+/** Only where nothing was read yet. */
 const START = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
 
 /**
- * What one node said of blocks was enough until now: from here on all is by two. Whoever reads just now has lost the turn,
- * and anybody may take it.
+ * Up to now one node sufficed; from here on two nodes must agree. The current reader loses its turn, and any worker may
+ * take it.
  */
 const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3)
   ON CONFLICT (id) DO UPDATE SET block_number = excluded.block_number, block_id = excluded.block_id,
@@ -21,7 +21,7 @@ const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at
 
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$1');
 
-/** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
+/** One reader at a time. $1: seconds, $2: the caller's fence, which may renew its lease before it ends. */
 const CLAIM = {
   name: 'claim_deposit_cursor',
   text: `UPDATE deposit_cursor SET fence = fence + 1, lease_until = clock_timestamp() + $1 * interval '1 second'
@@ -29,7 +29,7 @@ const CLAIM = {
     RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
 };
 
-/** On to the very next block, whose parent is the one before. Who lost the turn moves nothing. */
+/** Moves to the next block, whose parent must be the current one. A worker that lost the turn moves nothing. */
 const MOVE = {
   name: 'move_deposit_cursor',
   text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp(),
@@ -37,7 +37,7 @@ const MOVE = {
     WHERE fence = $4 AND block_number = $1::bigint - 1 AND block_id = $5 RETURNING true AS moved`,
 };
 
-/** Past blocks that nobody needs to have read. */
+/** Moves past blocks that no consumer needs. */
 const SKIP = {
   name: 'skip_deposit_cursor',
   text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp()
@@ -49,7 +49,7 @@ const HOLD = {
   text: `SELECT block_number FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
 };
 
-/** Beside whoever reads on: what is read and decided there waits meanwhile. */
+/** Locks out the regular reader until the transaction ends. */
 const TAKE_TURN = {
   name: 'take_deposit_turn',
   text: `SELECT block_number FROM deposit_cursor FOR NO KEY UPDATE`,
@@ -74,23 +74,23 @@ interface HeightRow {
 export class BlockCursor {
   constructor(private readonly database: Database) {}
 
-  /** Takes the turn to read, or keeps it; undefined while another worker has it, or nothing was begun. */
+  /** Takes or keeps the turn to read. Undefined while another worker has it, or before reading was begun. */
   async claim(fence: bigint): Promise<Turn | undefined> {
     const [turn] = await this.database.query<Turn>(CLAIM, [LEASE_SEC, fence]);
     return turn;
   }
 
-  /** Begins after a block, unless it was begun before. */
+  /** Begins after a block, unless reading was begun before. */
   async start(head: BlockHead): Promise<void> {
     await this.database.query(START, placeOf(head));
   }
 
-  /** Begins after a block, wherever it was before: for whom blocks count only from here on. */
+  /** Begins after a block, regardless of the current position: blocks count only from here on. */
   async startAnew(tx: Queryable, head: BlockHead): Promise<void> {
     await tx.query(START_ANEW, placeOf(head));
   }
 
-  /** Moves on by this block within its transaction. False when the turn was lost: nothing has changed then. */
+  /** Moves past this block within its transaction. Returns false, without any change, when the turn was lost. */
   async move(tx: Transaction, block: WitnessedBlock, fence: bigint): Promise<boolean> {
     const params = [...placeOf(block), fence, Buffer.from(block.parentId, 'hex'), LEASE_SEC, block.hasInternal];
     return (await tx.query(MOVE, params)).length > 0;
@@ -101,17 +101,20 @@ export class BlockCursor {
     await this.database.query(SKIP, [...placeOf(head), fence]);
   }
 
-  /** How far is read, held for the rest of the transaction; undefined when the turn of `fence` is over. */
+  /**
+   * Returns the height read so far and locks it for the rest of the transaction; undefined when the turn of `fence` is
+   * over.
+   */
   async hold(tx: Queryable, fence: bigint): Promise<bigint | undefined> {
     return (await tx.query<HeightRow>(HOLD, [fence]))[0]?.block_number;
   }
 
-  /** How far is read, held for the rest of the transaction, beside whoever reads on. */
+  /** Returns the height read so far and locks it for the rest of the transaction, independently of the turn. */
   async holdBeside(tx: Queryable): Promise<bigint | undefined> {
     return (await tx.query<HeightRow>(TAKE_TURN))[0]?.block_number;
   }
 
-  /** How far is read; undefined before it was begun. */
+  /** Returns the height read so far; undefined before reading was begun. */
   async height(): Promise<bigint | undefined> {
     return (await this.database.query<HeightRow>(READ_TO))[0]?.block_number;
   }

@@ -1,8 +1,8 @@
 /**
- * Reads solid blocks one after the other in the one worker that has the turn, and hands each to its consumers in the
- * transaction that moves the cursor. Blocks are read side by side and taken in in their order; a block that cannot be
- * read whole, or on which nodes differ, is waited for. Beside them the search goes on by the same reading, with a cursor
- * of its own, and waits for none of that.
+ * Reads solid blocks in order, in the one worker that has the turn, and passes each to its consumers in the transaction
+ * that moves the cursor. Blocks are read concurrently and taken in sequentially. It waits for a block that cannot be
+ * read whole or on which nodes differ. The search uses the same reading with its own cursor, and waits for none of
+ * that.
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -17,15 +17,17 @@ import { BLOCK_CONSUMERS, BLOCK_SEARCH, type BlockConsumer, type BlockSearch } f
 import { BlockCursor, type Turn } from './block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 
-/** A solid block comes every three seconds; who waits for a payment waits for no more than one of them. */
+/** A solid block comes every three seconds. This keeps the delay of a payment below one block. */
 const REST_MS = 1000;
 const REST_BY_ONE_MS = 3000;
 const RETRY_MS = 2000;
-/** How long the search, as far behind as the consumers, waits for their turn at the blocks that it has just read. */
+/**
+ * How long the search, when as far behind as the consumers, waits for them to process the blocks that it has just read.
+ */
 const PACE_MS = 2000;
-/** Read at once while it catches up. */
+/** Concurrent reads while catching up. */
 const BLOCKS_AT_ONCE = 8;
-/** So far behind, an hour, blocks that no consumer must have seen are not read any more. */
+/** This far behind (an hour), blocks that no consumer requires are skipped. */
 const BEHIND_MAX = 1200;
 
 @Injectable()
@@ -35,11 +37,11 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   private readonly read: Counter;
   private fence = -1n;
   private behind = 0;
-  /** Whose turn it was in the last pass, if ours, and how far solid blocks are read. */
+  /** Our turn in the last pass and the height read so far; undefined without the turn. */
   private turn: { readonly fence: bigint; readonly solid: number } | undefined;
   private passing: Promise<boolean> | undefined;
 
-  /** `consumers`: in this order within a block's transaction; what locks balances last. */
+  /** `consumers`: in this order within a block's transaction. Consumers that lock balances come last. */
   constructor(
     private readonly cursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
@@ -91,7 +93,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     void this.searching.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops claiming. Nest calls this hook on all modules before it waits for their work. */
   onModuleDestroy(): void {
     this.repeater.end();
     this.searching.end();
@@ -102,8 +104,8 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   }
 
   /**
-   * Takes in the blocks that are solid by now, up to a few at once. True when there are more. Throws
-   * ChainUnavailableError; what was taken in by then stays.
+   * Takes in the next solid blocks, a few per call. Returns true when more are left. Throws ChainUnavailableError;
+   * blocks already taken in stay.
    */
   async pass(): Promise<boolean> {
     const passing = this.readNext().finally(() => {
@@ -114,13 +116,13 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   }
 
   /**
-   * Searches the next solid blocks, a few at once. True when there are more. Throws ChainUnavailableError; what was
-   * searched by then stays.
+   * Searches the next solid blocks, a few per call. Returns true when more are left. Throws ChainUnavailableError;
+   * blocks already searched stay.
    */
   async searchOn(): Promise<boolean> {
     const left = await this.search.pass(this.turn !== undefined);
     if (left === undefined || left === 0) return false;
-    // Who ran ahead of consumers that catch up too would have each block read twice; it waits for no block of theirs.
+    // A search far ahead of catching-up consumers would make every block be read twice. It waits a bounded time only.
     const paced = new AbortController();
     await Promise.race([this.passing?.catch(messageOf), sleep(PACE_MS, paced.signal)]);
     paced.abort();
@@ -134,14 +136,14 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     const height = this.needsWitnesses ? await this.blocks.height() : (await this.blocks.headByOne()).number;
     const from = Number(turn.block_number) + 1;
     this.behind = Math.max(0, height - from + 1);
-    // After the height: whoever was paid in a block that is solid by now was watched before.
+    // Must follow the height: an address paid in a block that is solid by now was already assigned then.
     for (const consumer of this.consumers) await consumer.watch();
     if (this.needsWitnesses) return this.readOn(turn, height);
     if (this.behind <= BEHIND_MAX) {
       try {
         return await this.readOn(turn, height);
       } catch (error) {
-        // Where one node's word was enough, it may have been wrong.
+        // Blocks read from a single node may have been wrong.
         if (!(error instanceof OtherChainError)) throw error;
       }
     }
@@ -149,7 +151,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     return false;
   }
 
-  /** What consumers do while no block is left to read. Throws ChainUnavailableError. */
+  /** Runs the consumers' work between blocks. Throws ChainUnavailableError. */
   async rest(): Promise<void> {
     if (this.turn === undefined || this.behind > 0) return;
     const { fence, solid } = this.turn;
@@ -184,7 +186,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     for (const block of reading) {
       const read = await block;
       if (read instanceof Error) throw read;
-      // A final block is never reverted: the nodes are of another chain than those it was read from.
+      // A final block is never reverted: these nodes follow another chain than those that were read before.
       if (read.parentId !== before) {
         this.blocks.doubt(read.number);
         throw new OtherChainError(read.number, before);
@@ -198,7 +200,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     return to < height;
   }
 
-  /** False when the turn was lost: nothing has changed then. */
+  /** Returns false, without any change, when the turn was lost. */
   private async takeIn(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     for (const consumer of this.consumers) await consumer.inspect?.(block);
     const committed = await this.database.transaction(async (tx) => {
@@ -211,7 +213,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     return committed !== undefined;
   }
 
-  /** Errors as values: those of later blocks may come before anybody waits for them. */
+  /** Returns errors as values: a later block may fail before its result is awaited. */
   private async readBlock(number: number): Promise<WitnessedBlock | Error> {
     const watched = {
       payments: (address: string) => this.consumers.some((consumer) => consumer.watchesPayments(address)),
@@ -232,7 +234,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   }
 }
 
-/** What was read before is no parent of what nodes have now. */
+/** The nodes' current block does not have the last read block as its parent. */
 class OtherChainError extends ChainUnavailableError {
   constructor(number: number, before: string) {
     super(`a solid block ${number.toString()} after ${before}`, []);

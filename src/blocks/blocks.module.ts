@@ -1,4 +1,4 @@
-/** Wires the reading of solid blocks, what enough nodes say of them, and how far they are read. */
+/** Wires the reading of solid blocks, the agreement of nodes on them, and the cursor. */
 import { Module } from '@nestjs/common';
 import { BlockCursor } from './block-cursor.js';
 import { SolidBlocks } from './solid-blocks.js';

@@ -1,7 +1,6 @@
 /**
- * Solid blocks as single nodes have them, each read once by this process, whoever takes something from it: the block for
- * everybody, its receipts when the first one wants them. Kept for a while for who comes later; what is doubted is read
- * anew.
+ * Caches solid blocks of single nodes, so that each is read once per process: the block for all consumers, its receipts
+ * when first needed. Doubtful blocks are read again.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, GivenBlock } from '../chain/block.js';
@@ -9,33 +8,35 @@ import { execute, givenBlockOf, type ExecutedBlock } from '../chain/executed-blo
 import type { TronNode } from '../chain/node.js';
 import { invariant } from '../domain/errors.js';
 
-/** Of a node: the last three minutes of the main network, or what is read at once while a worker catches up. */
+/** Per node: the last three minutes of the main network, or the concurrent reads of a worker that catches up. */
 const KEPT_BLOCKS_MAX = 64;
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
-/** Of a transaction, by an estimate: what it is and moved, beside its bytes. */
+/** Estimated size of a transaction and its transfers, besides its bytes. */
 const TRANSACTION_BYTES = 500;
 
 @Injectable()
 export class SolidBlocks {
   private readonly read = new WeakMap<TronNode, Map<number, Reading>>();
 
-  /** The block at a height of the node's solid chain. Throws NodeError, also where that is not so high. */
+  /**
+   * Returns the block at a height of the node's solid chain. Throws NodeError, also when the chain is not that high.
+   */
   async block(node: TronNode, number: number): Promise<Block> {
     return this.reading(node, number).block;
   }
 
-  /** What moved in it, by its receipts. Throws NodeError, also where one of them is missing. */
+  /** Returns the transfers of the block, by its receipts. Throws NodeError, also when a receipt is missing. */
   async executed(node: TronNode, number: number): Promise<ExecutedBlock> {
     return this.reading(node, number).executed();
   }
 
-  /** What was read of a node from a height on is doubted, or is of another chain than what was read before. */
+  /** Drops a node's blocks from a height on, because they are in doubt or belong to another chain. */
   forgetFrom(node: TronNode, number: number): void {
     const read = this.readOf(node);
     for (const [each, reading] of read) {
       if (each < number) continue;
       read.delete(each);
-      // Of one that failed nothing is kept anywhere.
+      // A failed read left nothing in the node's cache.
       reading.block.then((block) => {
         node.blocks.forget(block);
       }, ignore);
@@ -70,7 +71,7 @@ export class SolidBlocks {
 class Reading {
   readonly block: Promise<Block>;
   bytes = 0;
-  /** With all its bytes, until its receipts are matched with them. */
+  /** The block with all its bytes, until its receipts are matched. */
   private given: GivenBlock | undefined;
   private matched: Promise<ExecutedBlock> | undefined;
 
@@ -86,7 +87,7 @@ class Reading {
     });
   }
 
-  /** Where it failed, whoever asks next has the receipts asked for again; the block is not. */
+  /** After a failure, the next call requests the receipts again, but not the block. */
   async executed(): Promise<ExecutedBlock> {
     this.matched ??= this.match().catch((error: unknown) => {
       this.matched = undefined;
@@ -106,7 +107,7 @@ class Reading {
   }
 }
 
-/** The oldest make way. One that is read just now counts nothing yet, and whoever waits for it has it all the same. */
+/** Evicts the oldest blocks. A block being read counts as zero bytes, and its callers get it even if it is evicted. */
 function trim(read: Map<number, Reading>): void {
   let bytes = [...read.values()].reduce((sum, reading) => sum + reading.bytes, 0);
   for (const [number, oldest] of read) {
@@ -117,5 +118,5 @@ function trim(read: Map<number, Reading>): void {
 }
 
 function ignore(): void {
-  // Whoever asked for it has its error.
+  // The caller that requested it has the error.
 }

@@ -1,7 +1,7 @@
 /**
- * Blocks with the payments in them, by the word of enough nodes. A receipt is vouched for by no block id, so that
- * two nodes must name the same payments where two are configured; with one of two away, nobody reads on. What
- * transactions cost us is one node's word: a wrong one costs nobody money.
+ * Blocks with their payments, as enough nodes report them. A block's id does not cover its receipts, so two nodes must
+ * report the same payments where two are configured. With one of two away, reading stops. Our own transaction costs are
+ * taken from one node: a wrong cost loses nobody money.
  */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -17,22 +17,22 @@ import { SolidBlocks } from './solid-blocks.js';
 
 export interface Payment extends Transfer {
   readonly txid: string;
-  /** Said by two nodes, or by the only one there is. TRX by contracts is seen only by nodes that keep it. */
+  /** Reported by two nodes, or by the only one. Internal transactions are reported only by nodes that keep them. */
   readonly isAgreed: boolean;
 }
 
-/** What a transaction burnt of an address of ours. */
+/** TRX that a transaction burnt from one of our addresses. */
 export interface Fee {
   readonly txid: string;
   readonly address: string;
   readonly amount: bigint;
 }
 
-/** Of whom anything is to be seen in a block. */
+/** The addresses to report on. */
 export interface Watched {
-  /** What an address was sent, sent and burnt. */
+  /** Incoming and outgoing payments and burnt fees of an address. */
   readonly payments: (address: string) => boolean;
-  /** What each transaction of an address burnt, which may be nothing. */
+  /** The burnt fee of each transaction of an address, even if it is zero. */
   readonly costs?: (address: string) => boolean;
 }
 
@@ -41,14 +41,14 @@ export interface WitnessedBlock {
   readonly id: string;
   readonly parentId: string;
   readonly timestampMs: number;
-  /** To an address that is wanted, or from one. */
+  /** Payments to or from a watched address. */
   readonly payments: readonly Payment[];
   readonly fees: readonly Fee[];
-  /** By the word of one node. */
+  /** As reported by one node. */
   readonly costs: readonly Fee[];
-  /** Whoever called a contract, by the word of one node: hex of 21 bytes, each once. */
+  /** Callers of contracts, as reported by one node: hex of 21 bytes, without duplicates. */
   readonly callers: readonly string[];
-  /** Whether enough nodes have kept internal transactions of it, whoever they are of. */
+  /** True if enough nodes kept internal transactions of this block, for any address. */
   readonly hasInternal: boolean;
 }
 
@@ -59,7 +59,7 @@ interface Testimony {
   readonly block: Omit<WitnessedBlock, 'payments' | 'hasInternal'>;
   readonly payments: readonly Seen[];
   readonly hasInternal: boolean;
-  /** Equal where two nodes agree on everything but what contracts sent. */
+  /** Equal where two nodes agree on everything except internal transactions. */
   readonly says: string;
 }
 
@@ -70,7 +70,7 @@ export class WitnessedBlocks {
     private readonly solid: SolidBlocks,
   ) {}
 
-  /** Whether one node's word is all there is. */
+  /** True if only one witness is configured. */
   get isByOneNode(): boolean {
     return this.client.pool.agreement.witnesses.length < 2;
   }
@@ -79,18 +79,21 @@ export class WitnessedBlocks {
     return this.isByOneNode ? 1 : 2;
   }
 
-  /** The highest block of this chain that enough nodes have. Throws ChainUnavailableError. */
+  /** Returns the highest block of this port's chain that enough nodes have. Throws ChainUnavailableError. */
   async height(port: PortName = 'solid'): Promise<number> {
     const heads = await this.each(`the ${port} head`, async (node) => (await node.blocks.head(port)).number);
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
-  /** The solid head of whichever node answers. Throws ChainUnavailableError. */
+  /** Returns the solid head of any node that answers. Throws ChainUnavailableError. */
   async headByOne(): Promise<BlockHead> {
     return this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
   }
 
-  /** The solid block at a height as one node has it; no payment in it is agreed. Throws ChainUnavailableError. */
+  /**
+   * Returns the solid block at a height as one node has it, with no payment marked as agreed. Throws
+   * ChainUnavailableError.
+   */
   async readByOne(number: number, watched: Watched): Promise<WitnessedBlock> {
     const what = `the solid block ${number.toString()}`;
     const testimony = await this.client.pool.ask(what, async (node) =>
@@ -100,7 +103,7 @@ export class WitnessedBlocks {
     return { ...block, payments: payments.map((seen) => ({ ...seen, isAgreed: false })), hasInternal };
   }
 
-  /** The block at a height, and what is `watched` of it. Throws ChainUnavailableError. */
+  /** Returns the block at a height with its `watched` data. Throws ChainUnavailableError. */
   async read(number: number, watched: Watched, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
     const testimonies = await this.each(what, async (node) =>
@@ -122,19 +125,19 @@ export class WitnessedBlocks {
     return { ...one.block, payments: this.paymentsOf(agreeing), hasInternal: keeping.length >= this.needed };
   }
 
-  /** Has what was read of solid blocks from this height on read anew, whoever is right about it. */
+  /** Drops the cached solid blocks of all nodes from this height on, so that they are read again. */
   doubt(number: number): void {
     for (const node of this.client.pool.nodes) this.solid.forgetFrom(node, number);
   }
 
-  /** Blocks that are not solid may be others the next time. */
+  /** Blocks that are not solid are never cached: they may be replaced. */
   private async at(node: TronNode, number: number, port: PortName): Promise<ExecutedBlock> {
     return port === 'solid' ? this.solid.executed(node, number) : executedBlockOf(node, number, port);
   }
 
   /**
-   * Those of all who agree: what contracts sent may be kept by one of them alone, and is then for the operator to judge.
-   * Where they differ on it, the smaller amount is the one that may be meant.
+   * Merges the payments of the agreeing nodes. An internal transaction may be kept by only one of them; it is then not
+   * agreed, and the operator decides. Where amounts differ, the smaller one is used.
    */
   private paymentsOf(agreeing: readonly Testimony[]): readonly Payment[] {
     const payments = new Map<string, { readonly seen: Seen; readonly voices: number }>();
@@ -148,7 +151,9 @@ export class WitnessedBlocks {
     return [...payments.values()].map(({ seen, voices }) => ({ ...seen, isAgreed: voices >= this.needed }));
   }
 
-  /** What enough witnesses answer; others may fail. */
+  /**
+   * Returns the answers of the witnesses. Throws ChainUnavailableError unless enough of them answer; others may fail.
+   */
   private async each<T>(what: string, ask: (node: TronNode) => Promise<T>): Promise<T[]> {
     const outcomes = await Promise.allSettled(this.client.pool.agreement.witnesses.map(ask));
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -189,7 +194,7 @@ function testify(
   };
 }
 
-/** All of a transfer, as text. */
+/** Returns all members of a transfer as text. */
 function keyOf({ txid, kind, position, contract, from, to, amount }: Seen): string {
   return [txid, kind, position, contract ?? '', from, to, amount].join(' ');
 }
