@@ -1,6 +1,6 @@
 /**
- * The newer signature, HMAC-SHA256 v1: the headers of a claim, the string to sign, and the signature (docs/interface.md
- * §2). Pure: knows no project, clock or store.
+ * The newer signature, HMAC-SHA256 v1: the headers of a claim, the string to sign, and the signature
+ * (docs/interface.md §2). Pure: knows no project, clock or store.
  */
 import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { ApiError } from '../domain/errors.js';
