@@ -1,4 +1,4 @@
-// A process of the service that chaos kills, stops and arms, and that comes up again.
+// A supervised service process that chaos kills, stops and arms with crash points.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
@@ -9,7 +9,7 @@ export type Service = Awaited<ReturnType<World['startWorker']>>;
 const KILLED = 137;
 const run = promisify(execFile);
 
-/** A process that is started again whenever it ends. */
+/** Restarts its process whenever the process ends. */
 export class Actor {
   private service: Service | undefined;
   private next: NodeJS.ProcessEnv = {};
@@ -37,7 +37,7 @@ export class Actor {
     return this.service !== undefined;
   }
 
-  /** Whether it stands still after SIGSTOP. */
+  /** Returns true if the process is stopped by SIGSTOP. */
   async isStopped(): Promise<boolean> {
     if (this.service === undefined) return false;
     const asked = run('ps', ['-o', 'state=', '-p', this.service.pid.toString()]);
@@ -47,14 +47,14 @@ export class Actor {
     );
   }
 
-  /** Kills it, and starts it with these settings once. */
+  /** Kills the process and restarts it once with these settings. */
   restart(env: NodeJS.ProcessEnv): void {
     this.next = env;
     this.service?.signal('SIGKILL');
     this.service = undefined;
   }
 
-  /** Ends it as a deployment does; whether another one came up in its place within `limitMs`. */
+  /** Replaces the process as a deployment does. Returns true if another one came up within `limitMs`. */
   async replace(limitMs: number): Promise<boolean> {
     const old = this.service;
     old?.signal('SIGTERM');
@@ -62,7 +62,7 @@ export class Actor {
     return this.service !== old && (await this.comesUp(limitMs));
   }
 
-  /** Ends what was armed or shifted, so that a plain process comes up. */
+  /** Removes armed crash points and clock shifts: a process that has any is killed, so that a plain one starts. */
   heal(): void {
     this.next = {};
     this.mustBePlain = true;
@@ -70,7 +70,7 @@ export class Actor {
     if (this.hasSpecial) this.service?.signal('SIGKILL');
   }
 
-  /** Whether it came up within `limitMs`, with what was laid over its settings. */
+  /** Returns true if the process came up within `limitMs`, with its additional settings. */
   async comesUp(limitMs: number): Promise<boolean> {
     for (let waitedMs = 0; waitedMs < limitMs; waitedMs += 100) {
       if (this.service !== undefined) return true;
@@ -86,7 +86,7 @@ export class Actor {
     await this.loop;
   }
 
-  /** Told to stop, or to be plain again, while it was starting. */
+  /** True if `stop` or `heal` was called while the process was starting. */
   private isUnwanted(): boolean {
     return !this.isWanted || (this.mustBePlain && this.hasSpecial);
   }
@@ -109,7 +109,7 @@ export class Actor {
         this.log(this.name, `ended with code ${code.toString()}`);
         if (code === KILLED && this.hasPoint) this.deathsAtPoint += 1;
       } catch (error) {
-        // It came to its point before it could say that it works, or a server it needs is away.
+        // The process reached its crash point before it was ready, or a server it needs is down.
         const text = String(error);
         if (text.includes(`code ${KILLED.toString()}`) && this.hasPoint) this.deathsAtPoint += 1;
         this.log(this.name, `did not start: ${text.slice(0, 600)}`);

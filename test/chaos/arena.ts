@@ -1,5 +1,5 @@
-// Where the chaos happens: Postgres behind a proxy, Redis, two nodes of one chain, two APIs, workers and senders, each of
-// which is started again when it dies. Does what a plan says and counts what took effect; judges nothing.
+// The environment of a chaos run: Postgres behind a proxy, Redis, two nodes of one chain, and supervised APIs, workers
+// and senders. Applies the planned faults and counts their effects; it judges nothing.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,16 +40,16 @@ import { Supplied } from './supplied.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
 export interface ArenaOptions {
-  /** The folder of the build that is started; a copy of its own, so that a build meanwhile changes nothing. */
+  /** Folder of the build to start. It is a private copy, so that a concurrent build changes nothing. */
   readonly build: string;
   readonly blockMs: number;
-  /** A database that another party keeps, on several hosts: nothing of it is broken by what a plan says. */
+  /** An external database on several hosts. Planned faults never touch it. */
   readonly databaseUrl?: string;
-  /** What each pool wallet stakes; little, so that it runs out, unless said. */
+  /** Stake of each pool wallet, TRX. The default is small, so that the stake runs out. */
   readonly walletsTrx?: readonly number[];
-  /** Laid over the settings of the services. */
+  /** Merged over the services' settings. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Opens the operator's parts, where the schema of `build` is not that of this process. */
+  /** Opens the operator's services if the schema of `build` differs from that of this process. */
   readonly openParts?: typeof openParts;
   readonly log: (who: string, line: string) => void;
 }
@@ -57,14 +57,14 @@ export interface ArenaOptions {
 type Project = Awaited<ReturnType<Projects['create']>>;
 
 const SOLID_LAG = 6;
-/** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
+/** At nine energy per TRX, each wallet has a little under 900 000 energy: the largest order needs two of them. */
 const WALLETS_TRX = [90_000, 90_000, 90_000];
 const CREDITS = 1_000_000_000_000_000n as Credits;
 const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const QUIET_LIMIT_MS = 10_000;
 const DAY_MS = 86_400_000;
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
-/** A service that lets nobody wait long, so that a round of half a minute sees every wait end. */
+/** Short timeouts, so that every wait ends within a round of half a minute. */
 const SETTINGS = {
   LOG_LEVEL: 'info',
   WORKER_LEASE_SEC: '2',
@@ -92,25 +92,25 @@ const SETTINGS = {
 
 export class Arena {
   readonly actors: Readonly<Record<'worker' | 'api' | 'sender', readonly Actor[]>>;
-  /** The same customer at each API: one with more than enough, one who runs out of credits again and again. */
+  /** The same customer at each API: a rich one, and a poor one that runs out of credits repeatedly. */
   readonly rich: readonly Merchant[];
   readonly poor: readonly Merchant[];
-  /** A project that never had a credit, at each API. */
+  /** A project that never had credits, at each API. */
   readonly broke: readonly Merchant[];
-  /** The chain past every fault, for those who act beside the service. */
+  /** Wallet client that bypasses injected node faults. */
   readonly hand: Wallet;
-  /** Customers that use what they rented. */
+  /** Customers that use their rented energy. */
   readonly spenders: Spenders;
-  /** Transactions that owners of our wallets made beside the service. */
+  /** Transactions that wallet owners made outside the service. */
   readonly handTxids = new Set<string>();
-  /** Transactions of orders that a failover lost: nobody can know them any more. */
+  /** Transactions of orders that a failover lost: no record can know them. */
   readonly lostTxids = new Set<string>();
-  /** Called with what a failover lost before anybody can ask the new server. */
+  /** Called with the losses of a failover before the new server accepts connections. */
   onLoss: (loss: Loss) => void = () => undefined;
-  /** Where each process serves its metrics. */
+  /** Metrics port of each process. */
   readonly adminPorts: readonly { readonly role: 'api' | 'worker'; readonly port: number }[];
   private readonly clearRedis: Redis;
-  /** One at a time has the Postgres server. */
+  /** Serialises access to the Postgres server. */
   private serverTurn: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -131,7 +131,7 @@ export class Arena {
     readonly depositors: Depositors,
     readonly supplied: Supplied,
     readonly overlapping: Overlapping,
-    /** The operator's parts of the service, in this process: as built, without a planted bug. */
+    /** The operator's services in this process, as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
   ) {
@@ -185,12 +185,12 @@ export class Arena {
     const proxy = given === undefined ? await openCommitProxy(postgres) : { ...keptByOthers(given), ...NO_PROXY };
     const [exchanges, receivers] = await Promise.all([openExchanges(), ChaosReceivers.open()]);
     const hosts = new DatabaseHosts(postgres.url);
-    // Its types say that a client is made of nothing.
+    // The client's type has a constructor without parameters.
     const Client = HostsClient as unknown as new () => pg.ClientBase;
     const pooled: pg.PoolConfig & { readonly hosts: DatabaseHosts } = { Client, hosts, max: 4 };
     const sql = new pg.Pool({ ...pooled, connectionTimeoutMillis: 30_000 });
     sql.on('error', () => undefined);
-    // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
+    // Commits reach the operating system but do not wait for the disk: a killed server keeps them.
     await sql.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = on`);
     const world = await World.start({
       build: options.build,
@@ -245,7 +245,7 @@ export class Arena {
     return [...this.actors.api, ...this.actors.worker, ...this.actors.sender];
   }
 
-  /** The environment of a service that does not pass through the proxy. */
+  /** Environment of a service that bypasses the proxy. */
   get directEnv(): NodeJS.ProcessEnv {
     return { ...this.world.env, DATABASE_URL: this.postgres.url, TRON_READ_TIMEOUT_MS: '10000' };
   }
@@ -261,18 +261,20 @@ export class Arena {
     return answer;
   }
 
-  /** Addresses that are kept supplied, and customers, use their energy until told to stop. */
+  /** Uses the energy of supplied addresses and of customers until the signal aborts. */
   async keepUsing(signal: AbortSignal): Promise<void> {
     await Promise.all([this.supplied.keepUsing(signal), this.spenders.keepSpending(signal)]);
   }
 
-  /** Lets a day of chain time pass, in which all used energy recovers: the pool has as much for each round. */
+  /**
+   * Advances the chain by a day, in which all used energy recovers, so the pool has the same capacity in each round.
+   */
   async passDay(): Promise<void> {
     const timestamp = (await this.hand.headTime()) + DAY_MS;
     await this.control('mine', { blocks: [{ timestamp }] });
   }
 
-  /** An act of a wallet's owner, in the very next block. */
+  /** Sends a transaction of a wallet's owner and includes it in the very next block. */
   async actByHand(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
     const made = await this.hand.post(`wallet/${path}`, { visible: true, ...body });
     if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
@@ -282,7 +284,7 @@ export class Arena {
     await this.control('mine', { blocks: [{ transactions: [transaction] }] });
   }
 
-  /** A block of the chain, as a healed node answers it. */
+  /** Returns a block as a healed node reports it. */
   async block(num: number): Promise<{ readonly id: string; readonly timestampMs: number }> {
     const response = await fetch(`${this.world.fullUrls[0] ?? ''}/wallet/getblockbynum`, {
       method: 'POST',
@@ -293,12 +295,14 @@ export class Arena {
     return { id, timestampMs };
   }
 
-  /** Preloads a wrong clock into the next process. */
+  /** Returns settings that preload a wrong clock into the next process. */
   shifted(shiftMs: number): NodeJS.ProcessEnv {
     return { CHAOS_CLOCK_SHIFT_MS: shiftMs.toString(), NODE_OPTIONS: `--import=${CLOCK_SHIFT}` };
   }
 
-  /** Sets the database's clock off the server's; whether it could be, while there is time. Without a signal it tries on. */
+  /**
+   * Shifts the database's clock. Returns true on success. Retries until `over` aborts; without a signal, indefinitely.
+   */
   async stepClock(by: string, over?: AbortSignal): Promise<boolean> {
     while (over?.aborted !== true) {
       const isDone = await this.withServer(async () => {
@@ -314,12 +318,15 @@ export class Arena {
     return false;
   }
 
-  /** The rates of the chain's minutes, which are ahead of ours here and go when a worker sees the clock set back. */
+  /**
+   * Restores the rates for the chain's time, which is ahead of this machine's here. They are lost when a worker detects
+   * that the clock was set back.
+   */
   async keepRates(): Promise<void> {
     await this.sql.query(FAR_RATES);
   }
 
-  /** Immediate shutdown, as after a crash; the server recovers from its log. */
+  /** Immediate shutdown, as after a crash; the server recovers from its WAL. */
   async restartPostgres(): Promise<void> {
     await this.withServer(async () => {
       const { port } = this.postgres;
@@ -330,7 +337,7 @@ export class Arena {
     });
   }
 
-  /** Puts a server in its place that lacks the last commits; returns how many orders and transactions were lost. */
+  /** Replaces the server with one that lacks the last commits. Returns the number of lost orders and transactions. */
   async failOver(over: AbortSignal): Promise<number> {
     return this.withServer(async () => {
       const standby = await Standby.copyOf(this.postgres, this.dataDir);
@@ -374,7 +381,7 @@ export class Arena {
     return mine;
   }
 
-  /** Ends every connection of the service; returns how many there were. */
+  /** Ends every connection of the service and returns their number. */
   async killConnections(): Promise<number> {
     const { rows } = await this.sql.query<{ ended: boolean }>(
       `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
@@ -383,7 +390,7 @@ export class Arena {
     return rows.length;
   }
 
-  /** Whatever is answered from here on is known to whoever reads. */
+  /** Waits until nothing writes: from then on, every answer given is visible to readers. */
   private async untilNobodyWrites(): Promise<void> {
     const look = async (): Promise<true | undefined> => {
       await this.killConnections();
@@ -405,13 +412,15 @@ export class Arena {
     this.redis = await startRedis({ port, ...(this.redis.kind === 'js-redis-server' ? { redisUrl: 'embedded' } : {}) });
   }
 
-  /** Gives the poor customer so many credits more; `ref` makes it happen once. */
+  /** Gives credits to the poor customer; idempotent by `ref`. */
   async topUp(credits: number, ref: string): Promise<void> {
     const [poor] = this.poor;
     if (poor !== undefined) await this.parts.get(Ledger).topUp(poor.id, BigInt(credits) as Credits, ref, ACT);
   }
 
-  /** Unfinished: not settled, or with a leg that is not back; a search of the past; what it found and is not back. */
+  /**
+   * Counts unfinished work: unsettled orders, legs not reclaimed, a search of the past, and its unreclaimed findings.
+   */
   async unfinished(): Promise<number> {
     const { rows } = await this.sql.query<{ left: number }>(UNFINISHED);
     return rows[0]?.left ?? 0;
@@ -436,7 +445,7 @@ function newProject(parts: INestApplicationContext, name: string): Promise<Proje
   return parts.get(Projects).create(name, { kind: 'prepaid' }, ACT);
 }
 
-/** Stands for a server that is neither started nor stopped here. */
+/** Stands in for an external server that is neither started nor stopped here. */
 function keptByOthers(url: string): Postgres {
   const nothing = (): void => undefined;
   return { url, port: 0, pid: 0, tail: () => '', signal: nothing, stop: () => Promise.resolve() };

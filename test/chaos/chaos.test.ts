@@ -1,5 +1,5 @@
-// The parts of the chaos programme that need no world: the deck, and the watch over metrics. The rounds themselves are
-// `npm run chaos`; whether planted bugs fit the source, test/unit/planted.test.ts asks.
+// Tests of the chaos programme that need no running service: the plan and the metrics check. `npm run chaos` plays the
+// rounds; test/unit/planted.test.ts checks that planted bugs fit the source.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { lossBetween } from './failover.js';

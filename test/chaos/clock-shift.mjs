@@ -1,5 +1,5 @@
-// Preloaded into one process of a chaos run: its wall clock is wrong by CHAOS_CLOCK_SHIFT_MS. Monotonic clocks and
-// timers go on rightly, as after a jump of the machine's clock.
+// Preloaded into one process of a chaos run: shifts its wall clock by CHAOS_CLOCK_SHIFT_MS. Monotonic clocks and timers
+// stay correct, as after a jump of the machine's clock.
 const shiftMs = Number(process.env.CHAOS_CLOCK_SHIFT_MS ?? '0');
 const RealDate = Date;
 

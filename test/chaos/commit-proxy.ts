@@ -1,19 +1,19 @@
-// A TCP proxy in front of Postgres that, while armed, lets a write pass, waits until the server has answered it, and
-// breaks the connection instead of handing the answer on: the client cannot know that its write is on disk.
+// A TCP proxy in front of Postgres. While armed, it forwards a write, waits for the server's answer, and breaks the
+// connection instead of forwarding that answer: the client cannot know if its write was committed.
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface CommitProxy {
   readonly url: string;
-  /** Answers of writes lost so far. */
+  /** Lost answers to writes so far. */
   readonly cuts: number;
-  /** The chance that a write's answer is lost; 0 heals. */
+  /** Sets the probability that a write's answer is lost; 0 heals. */
   arm(rate: number, random: () => number): void;
-  /** Breaks every connection and lets in none, until told otherwise. */
+  /** Breaks every connection and refuses new ones until called with false. */
   refuse(isRefusing: boolean): void;
   close(): Promise<void>;
 }
 
-/** A commit of its own, or a named statement that writes and is its own transaction. */
+/** A COMMIT, or a named statement that writes as its own transaction. */
 const WRITES = /COMMIT|accept-order|claim_due|claim_ending|release_orders|record_|undo_order|order_unresolved/;
 
 export async function openCommitProxy(target: { readonly url: string }): Promise<CommitProxy> {

@@ -1,5 +1,5 @@
-// Customers who buy while everything breaks. Each purchase has a key and is repeated until it has an answer that
-// settles it; what was answered is held against the records afterwards.
+// Customers that buy during faults. Each purchase has a key and is repeated until it has a final answer. The answers
+// are compared with the records afterwards.
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { Merchant, MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { sleep } from '../../src/base/clock.js';
@@ -9,27 +9,27 @@ export interface Purchase {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly isPoor: boolean;
-  /** The id that the first good answer gave. */
+  /** Order id of the first successful answer. */
   orderId: string | undefined;
-  /** `lost`: accepted by a server that is no more; nobody asks for it again. */
+  /** `lost`: accepted by a server that no longer exists; it is not retried. */
   state: 'open' | 'accepted' | 'refused' | 'lost';
   answers: string[];
-  /** A request had no answer at all: it may still be under way, whatever another one was answered. */
+  /** True if a request had no answer: it may still be in progress, even if another copy was answered. */
   isUnclear: boolean;
 }
 
-/** Refusals after which nothing is left behind and the key is free. */
+/** Refusals that leave nothing behind and free the key. */
 const REFUSED = new Set(['CAPACITY_UNAVAILABLE', 'QUOTE_EXPIRED', 'QUOTE_NOT_FOUND', 'NOT_WORTH_RENTING']);
 const LARGE_ENERGY = 900_000;
-/** Two laps over the same customers' wallets, so that rentals of one receiver overlap. */
+/** Two different rhythms over the same wallets, so that rentals of one receiver overlap. */
 const DURATIONS_SEC = [60, 90, 60, 120];
 
 export interface CustomerOptions {
-  /** One customer with more than enough credits and one with hardly any, each at every API. */
+  /** A customer with ample credits and one with hardly any, each at every API. */
   readonly rich: readonly Merchant[];
   readonly poor: readonly Merchant[];
   readonly receivers: readonly string[];
-  /** Begins every key. */
+  /** Prefix of every key. */
   readonly run: string;
   readonly durationsSec?: readonly number[] | undefined;
 }
@@ -46,7 +46,7 @@ export class Customers {
     return this.purchases.filter((purchase) => purchase.state === 'open').length;
   }
 
-  /** Buys until told to stop; `mayBuy` says whether there is room for more. */
+  /** Buys until the signal aborts, while `mayBuy` allows it. */
   async keepBuying(signal: AbortSignal, mayBuy: () => Promise<boolean>): Promise<void> {
     const running = new Set<Promise<void>>();
     while (!signal.aborted) {
@@ -61,7 +61,7 @@ export class Customers {
     await Promise.all(running);
   }
 
-  /** These orders were lost with their server: what was answered of them counts no more. */
+  /** Marks orders as lost with their server: their answers no longer count. */
   forget(keys: ReadonlySet<string>): void {
     for (const purchase of this.purchases.filter(({ key }) => keys.has(key))) {
       purchase.orderId = undefined;
@@ -69,7 +69,7 @@ export class Customers {
     }
   }
 
-  /** Retries everything that has no answer yet, until it has one. Returns what is left after `limitMs`. */
+  /** Retries unanswered purchases until they have an answer. Returns the number still open after `limitMs`. */
   async settle(limitMs: number): Promise<number> {
     const over = AbortSignal.timeout(limitMs);
     const open = this.purchases.filter((purchase) => purchase.state === 'open');
@@ -84,16 +84,16 @@ export class Customers {
     const duration_sec = durationsSec[n % durationsSec.length];
     const rental = { receive_address, energy: 32_000 + (n % 7) * 1000, duration_sec };
     const list = [this.purchase('/v1/orders', rental)];
-    // Twins: on chain they differ by their salt alone.
+    // Twins: on chain they differ only by their salt.
     if (n % 5 === 2) list.push(this.purchase('/v1/orders', rental));
     if (n % 3 === 0) list.push(this.purchase('/v1/activate', { address: newChainAccount().address }));
     if (n % 4 === 1) list.push(this.purchase('/v1/orders', { ...rental, energy: LARGE_ENERGY }));
-    // More at once than there are credits for.
+    // More concurrent orders than the credits cover.
     if (n % 4 === 2) for (const _ of [1, 2, 3]) list.push(this.purchase('/v1/orders', rental, true));
     if (n % 3 === 1) {
       const quoted = await this.post(n, '/v1/quotes', rental).catch(() => undefined);
       const ref = quoted?.body['quote_ref'] ?? quoted?.body['ref'];
-      // Two keys for one quote: one of them at most becomes an order.
+      // Two keys for one quote: at most one of them becomes an order.
       if (typeof ref === 'string') {
         for (const _ of [1, 2]) list.push(this.purchase('/v1/orders', { quote_ref: ref }));
       }
@@ -124,7 +124,7 @@ export class Customers {
     return api.post(path, { ...body }, by === undefined ? {} : { 'Idempotency-Key': by.key });
   }
 
-  /** Repeats a purchase, at either API, until it is settled; now and then at both at once. */
+  /** Repeats a purchase at alternating APIs until it has a final answer; sometimes at both concurrently. */
   private async insist(purchase: Purchase, signal: AbortSignal): Promise<void> {
     for (let attempt = 0; !signal.aborted && purchase.state === 'open'; attempt += 1) {
       const at = this.purchases.indexOf(purchase) + attempt;
@@ -164,7 +164,7 @@ export class Customers {
       code === 'QUOTE_ALREADY_USED' ||
       (purchase.isPoor && code === 'INSUFFICIENT_CREDITS')
     ) {
-      // A copy of the same request may have been accepted meanwhile, which decides.
+      // A copy of the same request may have been accepted meanwhile; that answer prevails.
       if (purchase.state === 'open') purchase.state = 'refused';
       else if (purchase.state === 'accepted' && code === 'QUOTE_ALREADY_USED') {
         this.wrongs.push(`I11 key ${purchase.key} has an order and was answered ${said}`);

@@ -1,4 +1,4 @@
-// Projects that are paid on chain while everything goes wrong; in the end the ledger has what the chain has, once.
+// Projects that receive on-chain deposits during faults. Afterwards the ledger must contain each deposit on chain once.
 import { sleep } from '../../src/base/clock.js';
 import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
 import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
@@ -16,17 +16,17 @@ const PAY_MS = 700;
 const LOOK_MS = 1000;
 
 export class Depositors {
-  /** Sent so far, reverted ones among them. */
+  /** Payments sent so far, including reverted ones. */
   payments = 0;
 
   private constructor(
     private readonly world: World,
-    /** The chain past every fault. */
+    /** Wallet client that bypasses injected node faults. */
     private readonly hand: Wallet,
     private readonly places: readonly DepositPlace[],
   ) {}
 
-  /** Deposits come into use, and some projects get addresses. */
+  /** Enables deposits and assigns addresses to some projects. */
   static async begin(parts: INestApplicationContext, world: World, hand: Wallet, read: ReadRows): Promise<Depositors> {
     const [node] = parts.get(TronClient, { strict: false }).pool.nodes;
     const addresses = parts.get(DepositAddresses, { strict: false });
@@ -44,7 +44,7 @@ export class Depositors {
     return new Depositors(world, hand, places);
   }
 
-  /** Pays in until told to stop: enough by itself, too little, and tokens. */
+  /** Pays until the signal aborts: amounts above the minimum, amounts below it, and tokens. */
   async keepPaying(signal: AbortSignal): Promise<void> {
     const { world, hand } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
@@ -57,14 +57,14 @@ export class Depositors {
           ? [hand.transferToken(world.token, world.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT)]
           : []),
       ];
-      // A fork may take one of them with it, or leave its reference in no chain.
+      // A fork may drop a transaction, or revert its reference block.
       const outcomes = await Promise.allSettled(sent);
       this.payments += outcomes.filter(({ status }) => status === 'fulfilled').length;
       await sleep(PAY_MS, signal);
     }
   }
 
-  /** What is not in the ledger as it is on chain, `limitMs` after everything was healed. */
+  /** Waits up to `limitMs` after healing for ledger and chain to agree. Returns the remaining differences. */
   async violations(read: ReadRows, limitMs: number): Promise<string[]> {
     const endMs = performance.now() + limitMs;
     const look = () => unlikeChain({ wallet: this.hand, token: this.world.token, places: this.places, read });

@@ -1,8 +1,8 @@
-// Four exchanges that quote the price of TRX, until half of them agree on a wrong one while the others are away.
+// Four exchanges that quote the TRX price. On request, half of them agree on a wrong price while the others are down.
 import { createServer } from 'node:http';
 
 export interface Exchanges {
-  /** As RATE_SOURCE_URLS has them. */
+  /** In the format of RATE_SOURCE_URLS. */
   readonly urls: string;
   /** Wrong prices sent so far. */
   readonly liesSent: number;
@@ -10,7 +10,7 @@ export interface Exchanges {
   close(): Promise<void>;
 }
 
-/** In dollars; near the service's own fallback, which it holds every price against. */
+/** In dollars; close to the service's fallback, with which it compares every price. */
 export const TRUE_PRICE = 0.3;
 const LIE = TRUE_PRICE / 10_000;
 

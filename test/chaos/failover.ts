@@ -1,5 +1,5 @@
-// A failover that loses the last commits: a copy of the running server is recovered to a moment in the past, promoted,
-// and put in the server's place, as an asynchronous standby would be that was a little behind.
+// A failover that loses the last commits, like a promoted asynchronous standby that lagged. A copy of the running
+// server is recovered to an earlier moment, promoted, and put in the server's place.
 import { execFile } from 'node:child_process';
 import { appendFile, chown, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,17 +13,17 @@ import { until } from '../../packages/local/src/wait.js';
 const run = promisify(execFile);
 const COPY_LIMIT_MS = 60_000;
 const PROMOTION_LIMIT_MS = 60_000;
-/** How long a moment is looked for at which bytes are recorded that are not sent yet. */
+/** Search time for a moment at which recorded bytes are not yet sent. */
 const MOMENT_LIMIT_MS = 3_000;
 const LOOK_MS = 20;
-/** How long commits are waited for that can be lost. */
+/** Time to wait for commits that can be lost. */
 const LOSS_LIMIT_MS = 12_000;
 
-/** What a server had recorded; whatever of it the next one lacks is lost. */
+/** The records of a server. Records missing on its successor are lost. */
 export interface Recorded {
   readonly orders: ReadonlySet<string>;
   readonly legs: ReadonlySet<string>;
-  /** By id, whatever was sent. */
+  /** Every sent transaction, by id. */
   readonly sent: ReadonlyMap<string, SentTx>;
 }
 
@@ -31,12 +31,12 @@ interface SentTx {
   readonly txid: string;
   readonly key: string;
   readonly leg: string;
-  /** Equal for acts that the chain cannot tell apart. */
+  /** Equal for transactions that the chain cannot distinguish. */
   readonly act: string;
   readonly attempt: number;
 }
 
-/** What a failover lost: orders the new server never knew, and acts of theirs that no order there can account for. */
+/** The losses of a failover: orders unknown to the new server, and transactions that none of its orders can explain. */
 export interface Loss {
   readonly orders: ReadonlySet<string>;
   readonly txids: ReadonlySet<string>;
@@ -61,9 +61,9 @@ export async function recordedBy(sql: pg.Pool): Promise<Recorded> {
 }
 
 /**
- * What `after` lacks. An act of a leg that is still known has to be recognised by that leg, unless an act of a lost order
- * is the same, or an attempt before it is not known to be dead any more. A leg that was made since, as when an order
- * moved to another wallet, stands for such an attempt too.
+ * Returns the records that `after` lacks. A transaction of a known leg must be attributed to that leg, with two
+ * exceptions. Either a lost order has an identical transaction, or the proof of death of an earlier attempt was lost. A
+ * leg created later, as when an order moves to another wallet, counts as such an attempt too.
  */
 export function lossBetween(before: Recorded, after: Recorded): Loss {
   const orders = new Set([...before.orders].filter((key) => !after.orders.has(key)));
@@ -75,7 +75,7 @@ export function lossBetween(before: Recorded, after: Recorded): Loss {
   return { orders, txids: new Set(unaccounted.map(({ txid }) => txid)) };
 }
 
-/** A copy of a running server that can take its place as of a moment after it was made. */
+/** A copy of a running server that can replace it, as of a moment after the copy. */
 export class Standby {
   private constructor(
     readonly dataDir: string,
@@ -90,7 +90,7 @@ export class Standby {
     try {
       await client.connect();
       await client.query(`SELECT pg_backup_start('standby', true)`);
-      // Files that go while they are copied are made anew from the log.
+      // Files that disappear during the copy are restored from the WAL.
       await run('sh', ['-c', COPY, 'sh', fromDir, dataDir], { timeout: COPY_LIMIT_MS });
       const { rows } = await client.query<{ labelfile: string }>(`SELECT labelfile FROM pg_backup_stop(false)`);
       const label = rows[0]?.labelfile ?? '';
@@ -104,7 +104,7 @@ export class Standby {
     }
   }
 
-  /** Recovers up to `lsn` by the log of the ended server, and serves at its port as another timeline. */
+  /** Recovers to `lsn` from the ended server's WAL, and serves at its port on a new timeline. */
   async promote(lsn: string, port: number): Promise<Postgres> {
     const [from, data] = [join(this.fromDir, 'data', 'pg_wal'), join(this.dataDir, 'data')];
     const logs = (await readdir(from)).filter(
@@ -134,7 +134,7 @@ export class Standby {
   }
 }
 
-/** The server changes and removes such files, so that they are its user's. */
+/** The server modifies and removes these files, so its user must own them. */
 async function writeOwned(dataDir: string, name: string, text: string): Promise<void> {
   const file = join(dataDir, 'data', name);
   await writeFile(file, text, { mode: 0o600 });
@@ -142,7 +142,7 @@ async function writeOwned(dataDir: string, name: string, text: string): Promise<
   await chown(file, uid, gid);
 }
 
-/** All but the log, which is copied up to its end later, and what belongs to the running server alone. */
+/** Copies everything except the WAL, which is copied later up to its end, and files of the running server. */
 const COPY = `chown --reference="$1" "$2" && cp -p "$1/password" "$2" && mkdir -m 700 "$2/data" && cd "$1/data" &&
   for each in * ; do case $each in pg_wal|postmaster.pid|postmaster.opts) ;; *) cp -a "$each" "$2/data" || true;; esac; done
   chown --reference="$1" "$2/data" && mkdir -m 700 "$2/data/pg_wal" && chown --reference="$1" "$2/data/pg_wal"`;
@@ -167,7 +167,10 @@ async function untilPromoted(server: Postgres): Promise<void> {
 const MOMENT = `SELECT pg_current_wal_lsn()::text AS lsn,
     EXISTS (SELECT FROM chain_tx WHERE status IN ('built', 'signed')) AS unsent`;
 
-/** Where the log is to end: best between a record of bytes and the one that they are sent, whose loss is the worst. */
+/**
+ * Returns the LSN at which the WAL shall end. Prefers a moment between recording bytes and recording that they are
+ * sent: losing the latter is the worst case.
+ */
 export async function momentToKeep(sql: pg.Pool, over: AbortSignal): Promise<string> {
   for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
     const { rows } = await sql.query<{ lsn: string; unsent: boolean }>(MOMENT);
@@ -178,7 +181,7 @@ export async function momentToKeep(sql: pg.Pool, over: AbortSignal): Promise<str
   }
 }
 
-/** Waits until something was sent or taken that is to be lost. */
+/** Waits until something was sent and accepted that the failover can lose. */
 export async function untilMoreIsRecorded(sql: pg.Pool, before: Recorded, over: AbortSignal): Promise<void> {
   for (let waitedMs = 0; waitedMs < LOSS_LIMIT_MS && !over.aborted; waitedMs += 100) {
     await sleep(100);

@@ -1,4 +1,4 @@
-// What is done to processes and servers, one function for each fault; each returns how often it took effect.
+// Faults of processes and servers, one function for each. Each returns how often it took effect.
 import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import type { CrashPoint, SenderPoint } from '../../src/base/crash-point.js';
@@ -7,25 +7,25 @@ import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
 const CUT_RATE = 0.2;
-/** Beyond the lease of two seconds. */
+/** Longer than the lease of two seconds. */
 const HELD_MS = 3_500;
 const STOP_LIMIT_MS = 15_000;
-/** How much longer a fault stands that found nothing to do. */
+/** Additional duration of a fault that has had no effect. */
 export const QUIET_MS = 12_000;
-/** A process starts within seconds; on a busy machine with others in tens. */
+/** A process starts within seconds; on a busy machine it takes tens of seconds. */
 export const START_LIMIT_MS = 30_000;
 
-/** By which the clock of the database is off, for a while. */
+/** Temporary offsets of the database clock. */
 const CLOCK_STEPS = ['1 hour', '-1 hour', '1 day', '-1 day', '31 days', '-31 days'] as const;
 
-/** Within this every worker has seen that the clock was set back. */
+/** Time within which every worker detects that the clock was set back. */
 const CLOCK_SEEN_MS = 15_000;
 
 type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 type Role = keyof Arena['actors'];
 
-/** A point that every process of the role passes. */
+/** A crash point that every process of the role passes regularly. */
 const EVERYDAY: Readonly<Record<Role, CrashPoint | SenderPoint>> = {
   api: 'accept.after',
   worker: 'claim.after',
@@ -37,7 +37,7 @@ async function dieAtPoint(arena: Arena, role: Role, fault: PlannedFault, over: A
   if (actor === undefined) return 0;
   const before = actor.deathsAtPoint;
   const own = role === 'sender' ? fault.senderPoint : fault.point;
-  // A point that this process does not come to is followed by one that each of them passes.
+  // If the process does not reach its point, it falls back to one that all processes pass.
   for (const [point, limitMs] of [
     [`${own}:${fault.passing.toString()}`, 12_000],
     [`${EVERYDAY[role]}:1`, 30_000],
@@ -60,7 +60,7 @@ async function freeze(arena: Arena, role: Role, fault: PlannedFault, over: Abort
 
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
-/** Stops a worker in the middle of its work, longer than its lease, and lets it go on from there; three times. */
+/** Stops a worker in the middle of its work for longer than its lease, then resumes it; three times. */
 async function stopAtPoints(arena: Arena, fault: PlannedFault, over: AbortSignal): Promise<number> {
   const actor = arena.actors.worker[fault.which];
   if (actor === undefined) return 0;
@@ -79,7 +79,7 @@ async function stopAtPoints(arena: Arena, fault: PlannedFault, over: AbortSignal
     await sleep(HELD_MS, over);
     actor.signal('SIGCONT');
     times += 1;
-    // Long enough to do what it was about to.
+    // Long enough to complete the interrupted step.
     await sleep(500, over);
   }
   return times;
@@ -120,7 +120,7 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
   'receivers slow': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('slow', lastsMs, over),
   'receivers that lie': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('lying', lastsMs, over),
   'Redis flushed': async (arena, _fault, _ms, over) => {
-    // It may be down just now.
+    // Redis may be down at the moment.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
       const isDone = await arena.flushRedis().then(
         () => true,
@@ -141,7 +141,7 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
   },
   'standby promoted with lost commits': (arena, _fault, _ms, over) => arena.failOver(over),
   'Postgres connections killed': async (arena, _fault, _ms, over) => {
-    // A server that is starting again just now has none.
+    // A server that is just restarting has no connections.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
       const ended = await arena.killConnections().catch(() => 0);
       if (ended > 0) return ended;
@@ -154,7 +154,7 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
     const by = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? '1 hour';
     if (!(await arena.stepClock(by, over))) return 0;
     await sleep(lastsMs, over);
-    // A clock that stays wrong would be judged with the round.
+    // The clock must be correct when the round is judged.
     await arena.stepClock('0');
     await sleep(CLOCK_SEEN_MS);
     await arena.keepRates().catch(() => undefined);

@@ -1,5 +1,6 @@
-// What is logged of orders when a round has found something.
-/** Of orders that are not over, or of the newest when all are: $1 of them, whole. */
+/**
+ * Logged for a round with findings: full histories of $1 unfinished orders, or of the newest ones if all are finished.
+ */
 export const HISTORIES = `SELECT json_build_object('order', to_jsonb(o) - 'request_hash',
       'legs', (SELECT json_agg(l) FROM leg l WHERE l.order_id = o.id),
       'transactions', (SELECT json_agg(to_jsonb(t) - 'raw_data' - 'signature') FROM chain_tx t WHERE t.order_id = o.id),

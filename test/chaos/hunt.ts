@@ -1,6 +1,6 @@
-// Plants bugs, one at a time, in a copy of the build, and plays rounds until the records or the customers show it, or runs
-// the test that must show it. What is not patched is hunted as well, and must show nothing: a hunt that catches a correct
-// build is worth nothing.
+// Plants one bug at a time in a copy of the build and plays rounds until records or customers show it, or runs the test
+// that must show it. The unpatched build is hunted too and must show nothing: a hunt that flags a correct build is
+// worthless.
 import { rm } from 'node:fs/promises';
 import { Arena } from './arena.js';
 import { planRound, type FaultName, type PlannedFault } from './plan.js';
@@ -12,13 +12,13 @@ import { playRound } from './round.js';
 import { bindBuild, copyOfBuild, logFor, type Settings } from './workshop.js';
 
 /**
- * An order that is not over by then is stuck: healthy ones take some ten seconds, on a machine so busy that transactions
- * expire before they are sent a minute.
+ * An order still unfinished by then is stuck. Healthy orders take some ten seconds, and a minute on a machine so busy
+ * that transactions expire before they are sent.
  */
 const HEAL_LIMIT_MS = 120_000;
-/** Wallets of a still pool are read once, before anybody buys. */
+/** With a still pool, wallets are read once, before the first purchase. */
 const STILL_POOL = { POOL_SYNC_SEC: '600' };
-/** On a still pool nothing comes back from rentals while it is judged: they outlast the round, which is longer. */
+/** On a still pool no rental may return capacity before the judgement: rentals outlast the round, which is longer. */
 const LONG_SEC = [400];
 const STILL_LENGTH_MS = 22_000;
 
@@ -28,7 +28,7 @@ interface Hunt {
   readonly caught: string | undefined;
   readonly seconds: number;
   readonly by: string;
-  /** The service did not even start: nothing is shown. */
+  /** The service did not start, so the hunt shows nothing. */
   readonly isUnplayed?: boolean;
 }
 
@@ -38,15 +38,15 @@ interface Task {
   readonly hunt: () => Promise<Hunt>;
 }
 
-/** Which of all hunts are made. */
+/** Selects the hunts to run. */
 export interface Choice {
   readonly only: readonly string[] | undefined;
-  /** Counted from 1, and how many from there on. */
+  /** The first hunt, from 1, and the number of hunts. */
   readonly from: number;
   readonly count: number;
 }
 
-/** Hunts the bugs that were chosen; 0 when all are caught and the build without one is not. Keeps what was shown. */
+/** Hunts the selected bugs and stores the results. Returns 0 if all are caught and the unpatched build is not. */
 export async function huntAll(settings: Settings, choice: Choice): Promise<number> {
   const all = allTasks(settings);
   const todo = chosen(all, choice);
@@ -55,7 +55,7 @@ export async function huntAll(settings: Settings, choice: Choice): Promise<numbe
   const hunts: Hunt[] = [];
   const huntInTurn = async (): Promise<void> => {
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
-      // A machine that is too busy to start the service is asked once more.
+      // If the machine was too busy to start the service, tries once more.
       let found = await next.hunt();
       if (found.isUnplayed === true) found = await next.hunt();
       hunts.push(found);
@@ -91,7 +91,7 @@ function allTasks(settings: Settings): readonly Task[] {
   ];
 }
 
-/** Throws for a name that is none. */
+/** Throws for an unknown name. */
 function chosen(all: readonly Task[], { only, from, count }: Choice): Task[] {
   const isNamed = (task: Task, name: string): boolean => task.name === name || (task.isControl && name === CONTROL);
   const unknown = only?.filter((name) => !all.some((task) => isNamed(task, name))) ?? [];
@@ -100,10 +100,10 @@ function chosen(all: readonly Task[], { only, from, count }: Choice): Task[] {
   return named.slice(from - 1, from - 1 + count);
 }
 
-/** Orders that are not over in time say the least of what is wrong: reported when nothing else is. */
+/** Late orders are the least specific violation: reported only without other ones. */
 const isLate = (violation: string): boolean => violation.startsWith('I5');
 
-/** The name under which the build is hunted as it is. */
+/** The name of hunts on the unpatched build. */
 const CONTROL = 'nothing planted';
 const CONDITIONS: readonly Conditions[] = ['plain', 'alone', 'still pool'];
 
@@ -125,7 +125,7 @@ async function huntByTest(bug: PlantedBug, test: NamedTest): Promise<Hunt> {
   return { bug: bug.name, seconds: (performance.now() - startedAt) / 1000, ...outcome };
 }
 
-/** Every way in which a bug is hunted under these conditions, once. */
+/** Hunts the unpatched build once with each combination of faults used under these conditions. */
 async function huntNothing(settings: Settings, conditions: Conditions): Promise<Hunt> {
   const firsts = new Map<string, readonly FaultName[] | undefined>();
   const inRounds = PLANTED.filter(({ test }) => test === undefined);

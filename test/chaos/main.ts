@@ -1,5 +1,5 @@
-// `npm run chaos`: rounds of everything going wrong at once, each judged when all is healed; or planted bugs, each of
-// which the same rounds must catch. Exit code 1 on any violation, on a fault that never fired, on a bug not caught.
+// `npm run chaos`: rounds of combined faults, each judged after healing; or planted bugs that the same rounds must
+// catch. Exit code 1 after a violation, a fault that never fired, or an uncaught bug.
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.js';
@@ -27,11 +27,11 @@ npm run chaos -- --planted [--count N] [--only a,b] [--from K]
   --keep-logs      keeps the log of every round, not only of failing ones
 `;
 
-/** Rounds that may follow for faults which found nothing to happen to. */
+/** Additional rounds for faults that have had no effect. */
 const ENCORES_MAX = 2;
-/** Failed rounds that the end of the output names again. */
+/** Failed rounds repeated at the end of the output. */
 const REPEATED = 4;
-/** Every order must be over so soon after everything is healed. */
+/** Time after healing within which every order must be finished. */
 const HEAL_LIMIT_MS = 300_000;
 
 function wholeFrom(name: string, text: string, max: number): number {
@@ -115,7 +115,8 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         count(totals, round, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
         const hasFailed = outcome.violations.length > 0;
-        // What is wrong with the records stays wrong, and a service that sees it stops selling: the next round begins anew.
+        // Wrong records stay wrong, and the service stops selling when it detects them: the next round needs a new
+        // environment.
         if (hasFailed) {
           await arena.close();
           arena = undefined;
@@ -133,13 +134,13 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
     await build.remove();
   }
   const quiet = writeTotals(totals);
-  // An owner who takes a rental back ends it early.
+  // A wallet owner's undelegation ends a rental early.
   const excused = (totals.fired.get('an owner’s hand') ?? 0) > 0 ? ['early_reclaims_total'] : [];
   const unseen = writeMetrics(metrics.verdict(totals.failed.length === 0, new Set(excused)));
   const compared = writeComparisons(totals.comparisons);
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.length.toString()} with violations`);
-  // Once more at the end, where the tail of a long output still has them.
+  // Repeated at the end, where a truncated output still shows them.
   for (const { round, violations } of totals.failed.slice(0, REPEATED)) {
     console.log(`round ${round.toString()}: ${violations[0]?.slice(0, 300) ?? ''}`);
   }
@@ -151,7 +152,7 @@ interface Planned {
   readonly plan: readonly PlannedFault[];
 }
 
-/** The rounds asked for; then, while a planned fault never fired, a few with those alone, all along. */
+/** Yields the requested rounds, then a few with only the faults that never fired, for the whole round. */
 function* programme(
   { seed, from, rounds }: Settings,
   totals: Totals,
@@ -169,12 +170,12 @@ function* programme(
   }
 }
 
-/** Planned faults that found nothing to happen to so far. */
+/** Returns the planned faults without effect so far. */
 function silentOf(totals: Totals): FaultName[] {
   return [...totals.planned.keys()].filter((name) => (totals.fired.get(name) ?? 0) === 0);
 }
 
-/** A round that broke down is a failed one; the next one may still show something. */
+/** A round that broke down counts as failed; the next one may still find something. */
 function unplayed(error: unknown): RoundOutcome {
   const violations = [`the round could not be played: ${String(error)}`];
   return { violations, fired: new Map(), byKind: new Map(), orders: {}, answers: new Map(), healedMs: 0 };
@@ -186,7 +187,7 @@ interface Totals {
   readonly byKind: Map<string, number>;
   readonly answers: Map<string, number>;
   readonly failed: { readonly round: number; readonly violations: readonly string[] }[];
-  /** How often usable energy was compared, for each round in which it was judged. */
+  /** Prints the fired faults and returns the number of planned faults that never fired. */
   readonly comparisons: number[];
 }
 
@@ -213,7 +214,7 @@ function printRound(round: number, outcome: RoundOutcome, tookMs: number): void 
   for (const violation of outcome.violations) console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
 }
 
-/** Prints what fired; returns how many planned faults never did. */
+/** Prints the observed metrics of the table and returns the number of problems. */
 function writeTotals(totals: Totals): number {
   console.log('\nfault                            planned    fired');
   for (const [name, planned] of [...totals.planned].sort()) {

@@ -1,5 +1,5 @@
-// The metrics of the processes while everything breaks, held against the table in docs/metrics.md: every metric
-// there is seen on every process that should have it, of the right kind, with sensible values, and none that is not there.
+// Checks the processes' metrics during chaos against the table in docs/metrics.md. Every documented metric must appear
+// on every process of its role, with the right kind and plausible values; undocumented metrics must not appear.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -9,21 +9,21 @@ interface Documented {
   readonly name: string;
   readonly kind: string;
   readonly roles: readonly Role[];
-  /** The text says that it must be 0. */
+  /** The description requires the value 0. */
   readonly mustBeZero: boolean;
 }
 
 interface Seen {
   readonly kinds: Set<string>;
-  /** How many values of it were read, of all series. */
+  /** Number of values read, over all series. */
   values: number;
 }
 
-/** What is odd about one process just now. */
+/** Anomalies of one process in its last reading. */
 interface Reading {
   readonly role: Role;
   readonly notZero: Set<string>;
-  /** Not a number, or infinite: not known yet. */
+  /** Metrics that were NaN or infinite: no value yet. */
   readonly unknown: Set<string>;
 }
 
@@ -31,13 +31,13 @@ export interface MetricsVerdict {
   readonly documented: number;
   readonly seen: number;
   readonly faults: readonly string[];
-  /** On a process, but without a value, since nothing of their kind happened. */
+  /** Exposed by a process, but without a value, because no such event occurred. */
   readonly silent: readonly string[];
 }
 
 const TABLE = fileURLToPath(new URL('../../docs/metrics.md', import.meta.url));
 const ROW = /^\| `([a-z_]+)` \| (api|worker|both) \| (counter|gauge|histogram) \| (.*) \|$/gm;
-/** prom-client's own. */
+/** prom-client's own metrics. */
 const BUILT_IN = /^(nodejs|process)_/;
 const READ_LIMIT_MS = 2_000;
 const TYPE_LINE = /^# TYPE (\S+) (\S+)$/;
@@ -46,7 +46,7 @@ const VALUE_LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/;
 export class MetricsWatch {
   private readonly seen: Readonly<Record<Role, Map<string, Seen>>> = { api: new Map(), worker: new Map() };
   private readonly faults = new Set<string>();
-  /** The last reading of each process, by its port. */
+  /** The last reading of each process, by port. */
   private readonly lastReadings = new Map<number, Reading>();
 
   private constructor(private readonly table: readonly Documented[]) {}
@@ -63,7 +63,7 @@ export class MetricsWatch {
     return new MetricsWatch(table);
   }
 
-  /** Reads one process; one that is down, stopped or starting just now is left out. */
+  /** Reads one process; skips it while it is down, stopped or starting. */
   async look(role: Role, port: number): Promise<void> {
     const text = await fetch(`http://127.0.0.1:${port.toString()}/metrics`, {
       signal: AbortSignal.timeout(READ_LIMIT_MS),
@@ -76,14 +76,14 @@ export class MetricsWatch {
     this.lastReadings.set(port, reading);
   }
 
-  /** Of an arena that is gone nothing is asked any more. */
+  /** Discards the readings of a closed environment. */
   forgetProcesses(): void {
     this.lastReadings.clear();
   }
 
   /**
-   * What the whole run showed. `settled`: the last readings were taken after everything was healed and over; `excused`:
-   * what counts something that was done on purpose.
+   * Returns the verdict on the whole run. `settled`: the last readings were taken after all was healed and finished.
+   * `excused`: metrics that count deliberate actions.
    */
   verdict(settled: boolean, excused: ReadonlySet<string> = new Set()): MetricsVerdict {
     const faults = new Set(this.faults);
@@ -108,13 +108,13 @@ export class MetricsWatch {
     return { documented: this.table.length, seen: whole, faults: [...faults], silent };
   }
 
-  /** What is odd in the last reading of each process; what a `settled` verdict counts as faults. */
+  /** Returns the anomalies in the last reading of each process, which a `settled` verdict counts as faults. */
   faultsInTheEnd(excused: ReadonlySet<string>): readonly string[] {
     const readings = [...this.lastReadings.values()];
     const nonZero = [...new Set(readings.flatMap(({ notZero }) => [...notZero]))]
       .filter((name) => !excused.has(name))
       .map((name) => `${name} is not 0 in the end`);
-    // A process that has just begun, or whose turn it never was, knows no age; one of its kind must know it.
+    // A process that has just started, or never had the turn, exposes no age; one process of its role must.
     const unknown = readings.flatMap(({ role, unknown: names }) =>
       [...names]
         .filter((name) => readings.every((other) => other.role !== role || other.unknown.has(name)))
@@ -140,7 +140,7 @@ export class MetricsWatch {
       unknown.add(name);
       return;
     }
-    // Nothing here can be below nothing, but for credits that differ in either direction.
+    // Values must not be negative, except credit differences, which have either sign.
     if (value < 0 && !row.mustBeZero) this.faults.add(`${series} was ${text} on the ${role}`);
     if (row.mustBeZero && value !== 0) notZero.add(name);
   }

@@ -1,4 +1,4 @@
-// Runs one named test of the ordinary suite against a source with a planted bug in it.
+// Runs one named test of the ordinary suite against a source with a planted bug.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ interface Results {
   }[];
 }
 
-/** What failed with the bug, in a line; undefined when the test passes all the same. Throws when it did not run. */
+/** Returns a one-line failure; undefined if the test passes despite the bug. Throws if the test did not run. */
 export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): Promise<string | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-planted-'));
   try {
@@ -33,7 +33,7 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
     const ran = testResults
       .flatMap(({ assertionResults }) => assertionResults)
       .filter(({ status }) => status !== 'pending');
-    // A suite that cannot even be loaded shows nothing about the bug.
+    // A suite that fails to load says nothing about the bug.
     if (ran.length === 0) throw new Error(testResults[0]?.message ?? 'no test of that title');
     const failed = ran.find(({ status }) => status === 'failed');
     if (failed === undefined) return undefined;
@@ -45,7 +45,7 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
   }
 }
 
-/** Ends when Jest does, whatever it found. */
+/** Resolves when Jest ends, with any result. */
 async function runJest(file: string, title: string, sources: string, results: string): Promise<void> {
   const config = join(ROOT, 'test/chaos/planted-jest.config.mjs');
   const pattern = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);

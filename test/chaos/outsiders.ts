@@ -1,6 +1,5 @@
-// What is done to the service from outside: by owners of wallets, other accounts on the chain, callers without money, a
-// database client, exchanges. One function for each fault; each returns how often it took effect, and puts back
-// what it took.
+// External faults: wallet owners, other accounts on the chain, callers without credits, a database client, exchanges.
+// One function for each fault; each returns how often it took effect, and restores what it changed.
 import { sleep } from '../../src/base/clock.js';
 import { addressToHex } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
@@ -17,17 +16,17 @@ import type { PlannedFault } from './plan.js';
 type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 const SUN = 1_000_000;
-/** Of the chain as it begins. */
+/** The chain's initial value. */
 const ENERGY_LIMIT = 180_000_000_000;
-/** How much longer a fault stands that found nothing to do. */
+/** Additional duration of a fault that has had no effect. */
 const QUIET_MS = 12_000;
-/** TRON asks 100 TRX for a change of permissions; there are two, and bandwidth. */
+/** TRON charges 100 TRX for a change of permissions. This covers two changes and bandwidth. */
 const PERMISSION_FEES_SUN = 210 * SUN;
 const FLOOD_AT_ONCE = 12;
-/** Some blocks: an act that a fork drops is in the next one again. */
+/** Some blocks: a transaction dropped by a fork is included in the next block. */
 const TIME_LEFT_MS = 30_000;
 const FOREIGN_EVERY_MS = 400;
-/** As java-tron prints a contract's name and a parameter's type: digits that a pattern would take for a number. */
+/** Contract name and parameter type whose digits a pattern in java-tron's JSON could mistake for a number. */
 const POISON = ':1234567890123456,';
 
 const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
@@ -37,7 +36,7 @@ const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
   return wallet;
 };
 
-/** As the operator does who knows why their transactions died: all wallets sell again. */
+/** Re-enables all wallets, as the operator does after learning why their transactions died. */
 export async function resumeWallets(arena: Arena): Promise<void> {
   const { rows } = await arena.sql.query<{ address: string }>(
     `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
@@ -46,7 +45,7 @@ export async function resumeWallets(arena: Arena): Promise<void> {
   for (const { address } of rows) await arena.parts.get(PoolWallets).setStatus(address, 'active', act);
 }
 
-/** Waits for something to be there, as long as a fault waits for its prey. */
+/** Polls `look` for as long as a fault may wait for a target. */
 async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): Promise<T | undefined> {
   for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 300) {
     const prey = await look().catch(() => undefined);
@@ -60,7 +59,7 @@ async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): 
 async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const rows = await found(async () => {
     const client = await arena.sql.connect();
-    // The server may go meanwhile; the pool listens to idle connections alone.
+    // The server may go down meanwhile; the pool handles errors of idle connections only.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     try {
@@ -81,10 +80,10 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
   return rows ?? 0;
 }
 
-/** By address: what the owner of a wallet does last. */
+/** The latest pending action of each wallet owner, by address. */
 const inHand = new Map<string, Promise<unknown>>();
 
-/** An owner does one thing after the other: a wallet without TRX cannot pay for a change of its keys. */
+/** Serialises a wallet owner's actions: a wallet without TRX cannot pay for a change of its keys. */
 async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Promise<T> {
   const turn = (inHand.get(address) ?? Promise.resolve()).then(act, act);
   inHand.set(address, turn);
@@ -92,12 +91,13 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
 }
 
 /**
- * Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. Not one that
- * is about to end by the chain's clock, which the records may be behind: where the service takes it back in the same block,
- * what the act took is a part of another rental's, which is the operator's to judge. Nor one whose usable energy is judged.
+ * Undelegates a running rental with the wallet's own key; the service ends the rental with that transaction. Rentals
+ * close to their end by the chain's clock, which may be ahead of the records, are skipped. If the service reclaimed in
+ * the same block, the owner's transaction would take stake of another rental, and only the operator could judge that.
+ * Rentals whose usable energy is judged are skipped too.
  */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
-  // A rental may end before it is its owner's turn: then another one is found.
+  // A rental may end before the owner's turn; another one is selected then.
   const taken = await found(async () => {
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
@@ -122,12 +122,12 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
   return taken === undefined ? 0 : 1;
 }
 
-/** By the chain's clock: deeper than any fork that is made. */
+/** In chain time: deeper than any fork that chaos makes. */
 const FORKED_MS_MAX = 75_000;
 const FINAL_LIMIT_MS = 60_000;
 const PERMITS_MAX = 5;
 
-/** The key that the service signs with may no longer, and may again later. */
+/** Revokes the permission of the service's signing key, and restores it later. */
 async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
   const wallet = walletOf(arena, fault);
   const permit = async (key: string): Promise<void> => {
@@ -145,7 +145,7 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
     await arena.hand.sendUntilIncluded('createtransaction', fees, bank);
     await permit(newChainAccount().address);
     await sleep(lastsMs, over);
-    // A fork may undo it, and lose it: without it nothing of the wallet would ever be reclaimed.
+    // A fork may revert the restored permission. Without it, no delegation of the wallet would ever be reclaimed.
     const isBack = async (): Promise<boolean> => {
       const account = await arena.hand.post('wallet/getaccount', { address: wallet.address, visible: true });
       return JSON.stringify(account['active_permission'] ?? '').includes(wallet.hotKey.address);
@@ -161,7 +161,7 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
   });
 }
 
-/** The wallet's stake for bandwidth and all its TRX are gone, and are there again later. */
+/** Removes the wallet's bandwidth stake and nearly all its TRX, and restores both later. */
 async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
   const { hand, world } = arena;
   const wallet = walletOf(arena, fault);
@@ -169,7 +169,7 @@ async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number,
   const accountOf = async (): Promise<{ balance: number; staked: number }> => {
     const account = await hand.post('wallet/getaccount', { address: owner_address, visible: true });
     const frozen = (account['frozenV2'] ?? []) as { type?: string; amount?: number }[];
-    // TRON prints no type for bandwidth, the first of its resources.
+    // TRON prints no type for bandwidth, the first resource.
     const staked = frozen.find(({ type }) => type === undefined)?.amount ?? 0;
     return { balance: Number(account['balance'] ?? 0), staked };
   };
@@ -185,14 +185,14 @@ async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number,
     await sleep(lastsMs, over);
     await send('createtransaction', { to_address: owner_address, amount }, world.bank);
     await send('cancelallunfreezev2', {}, wallet).catch(async (error: unknown) => {
-      // A fork took the unstaking back.
+      // A fork reverted the unstaking.
       if ((await accountOf()).staked === 0) throw error;
     });
     return 1;
   });
 }
 
-/** Every TRX of stake yields half the energy, as when the network's stake doubles. */
+/** Halves the energy per staked TRX, as when the network's stake doubles. */
 async function doubleStake(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   await arena.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT / 2 });
   await sleep(lastsMs, over);
@@ -217,7 +217,7 @@ async function flood(arena: Arena, lastsMs: number, over: AbortSignal): Promise<
   return refused;
 }
 
-/** Does something on the chain again and again while the fault lasts; counts what the chain took. */
+/** Repeats an on-chain action during the fault; counts accepted ones. */
 async function again(lastsMs: number, over: AbortSignal, work: (n: number) => Promise<void>): Promise<number> {
   const endsAt = performance.now() + lastsMs;
   let times = 0;
@@ -234,10 +234,10 @@ interface Head {
   readonly block_header: { readonly raw_data: { readonly number: number; readonly timestamp: number } };
 }
 
-/** A fork may take the block that a transaction refers to before it is sent. */
+/** Attempts in case a fork reverts the reference block before the transaction is sent. */
 const REFERENCES_MAX = 3;
 
-/** Signs and sends a contract whose bytes were written by hand. Throws with the node's words. */
+/** Signs and sends a contract with hand-written bytes. Throws with the node's message. */
 async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const said = await arena.hand.post('wallet/broadcasthex', {
@@ -271,7 +271,7 @@ const addressBytes = (address: string): Buffer => Buffer.from(addressToHex(addre
 const TRANSFER = 1;
 const DELEGATE = 57;
 
-/** Contracts named, and transfers typed, as what a pattern takes for a number. */
+/** Contract names and typed transfers that a pattern could mistake for a number. */
 async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const [alice, bob] = arena.world.accounts;
   if (alice === undefined || bob === undefined) return 0;
@@ -297,13 +297,15 @@ async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise
   });
 }
 
-/** An outsider's delegations whose bytes name one of our wallets as owner first, in all the ways that readers differ. */
+/**
+ * An outsider's delegations whose bytes name a pool wallet as the first owner, in every way in which parsers differ.
+ */
 async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
   const { accounts, bank } = arena.world;
   const [, bob] = accounts;
   if (bob === undefined) return 0;
   const ours = walletOf(arena, fault);
-  // Of its own: what an account's contracts used of its energy cannot be delegated.
+  // A new account: energy used by an account's contracts cannot be delegated.
   const outsider = newChainAccount();
   const stake = async (): Promise<void> => {
     const gift = { owner_address: bank.address, to_address: outsider.address, amount: 300 * SUN };
@@ -326,14 +328,14 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
       sendBytes(arena, outsider, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
     await send().catch(async (error: unknown) => {
       if (!/FreezeEnergyV2|does not exist/.test(messageOf(error))) throw error;
-      // The block of the stake was on the other side of a fork.
+      // A fork reverted the block with the stake.
       await stake();
       await send();
     });
   });
 }
 
-/** Half of the exchanges quote a ten-thousandth of the price, the others are away. */
+/** Half of the exchanges quote a ten-thousandth of the price; the others are down. */
 async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const before = arena.exchanges.liesSent;
   arena.exchanges.collude(true);

@@ -1,5 +1,5 @@
-// Customers with two rentals for one receiver: a long one, and short ones that end beside it after their energy was used.
-// Once a round is healed, their usable energy is compared with the energy they bought, block by block.
+// Customers with overlapping rentals for one receiver: a long one, and short ones that end after their energy was used.
+// After healing, each receiver's usable energy is compared with the purchased energy, block by block.
 import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { Merchant } from '../../packages/local/src/merchant.js';
@@ -13,11 +13,11 @@ const CUSTOMERS = 2;
 const LONG = { energy: 60_000, duration_sec: 7_200 };
 /** More than a transfer to a holder uses. */
 const SHORT = { energy: 70_000, duration_sec: 120 };
-/** By the chain's clock, a rental gets no further leg in its last minute. */
+/** In chain time: a rental gets no further leg in its last minute. */
 const TOP_UP_TIME_LEFT_MS = 60_000;
-/** The network's growth is made up for from 1 % on. */
+/** The service compensates for growth of the network's stake from 1 % on. */
 const DRIFT = 0.01;
-/** Without room in the pool, a top-up is tried again every 30 s; a process that was killed takes as long to return. */
+/** Without pool capacity, a top-up is retried every 30 s; a killed process needs as long to recover. */
 const GRACE_MS = 90_000;
 const LOOK_MS = 500;
 const ANSWERS_MAX = 60;
@@ -49,7 +49,7 @@ interface RentalRow {
 interface Play {
   /** One project at each API. */
   readonly merchants: readonly Merchant[];
-  /** Begins every key. */
+  /** Prefix of every key. */
   readonly run: string;
   readonly read: ReadRows;
 }
@@ -64,12 +64,12 @@ export class Overlapping {
   private uses: UsesOnChain;
   private judged = 0;
   private unread = 0;
-  /** A failover lost reclaims that were made: what they left behind is not made up for. */
+  /** True after a failover lost reclaims: the service cannot compensate for usage that those left behind. */
   private isExcused = false;
 
   private constructor(
     private readonly world: World,
-    /** The chain past every fault. */
+    /** Wallet client that bypasses injected node faults. */
     private readonly hand: Wallet,
     private readonly customers: readonly Customer[],
   ) {
@@ -94,7 +94,7 @@ export class Overlapping {
     return this.customers.map(({ account }) => account.address);
   }
 
-  /** How often usable energy was compared in this round; undefined when it was not judged. */
+  /** Rents and uses energy repeatedly until the signal aborts. */
   get comparisons(): number | undefined {
     return this.isExcused ? undefined : this.judged;
   }
@@ -111,7 +111,11 @@ export class Overlapping {
     this.isExcused = true;
   }
 
-  /** Rents and uses, again and again, until told to stop. */
+  /**
+   * Lets one more short rental of each customer end. Returns each receiver that had less than sold minus used energy
+   * for longer than the grace period. Ends the long rentals by advancing the chain's clock. `limitMs` bounds the short
+   * rentals.
+   */
   async keepRenting(play: Play, signal: AbortSignal): Promise<void> {
     this.isExcused = false;
     [this.judged, this.unread] = [0, 0];
@@ -128,8 +132,8 @@ export class Overlapping {
   }
 
   /**
-   * Lets one more short rental of each customer end, and returns each receiver that had less than was sold minus used for
-   * longer than the grace. Ends the long rentals by the chain's clock. `limitMs` bounds what must be over by then.
+   * Rents for a short time during the long rental, which it buys first if none is running. Uses the energy and waits
+   * for the end.
    */
   async violations(play: Play, limitMs: number): Promise<string[]> {
     const over = AbortSignal.timeout(limitMs);
@@ -142,14 +146,14 @@ export class Overlapping {
     return this.isExcused ? [] : found;
   }
 
-  /** Rents for a while beside the long rental, which is bought first where there is none, uses it and sees it end. */
+  /** A fork may drop the transaction, or revert its reference block. */
   private async useOne(customer: Customer, play: Play, signal: AbortSignal): Promise<void> {
     const nowMs = await this.hand.headTime();
     const rentals = (await this.rentals(play)).get(customer.account.address) ?? [];
     if (!rentals.some((rental) => this.isLong(rental, nowMs))) await this.rent(customer, play, LONG, signal);
     const key = await this.rent(customer, play, SHORT, signal);
     if (key === undefined || signal.aborted) return;
-    // A fork may drop the transaction, or leave its reference in no chain.
+    // Returns the key once the rental is settled; undefined if it is refused or fails.
     await this.hand
       .transferToken(this.world.token, customer.account, this.world.bank.address, 1n, FEE_LIMIT_SUN)
       .catch(() => undefined);
@@ -160,7 +164,10 @@ export class Overlapping {
     return Number(row.energy) === LONG.energy && Number(row.ends) - nowMs > (LONG.duration_sec * 1000) / 4;
   }
 
-  /** Returns the key once the rental is settled; undefined where it is refused or comes to nothing. */
+  /**
+   * Checks every receiver until `last` aborts and none is short. Returns those that were short for longer than the
+   * grace period.
+   */
   private async rent(
     customer: Customer,
     play: Play,
@@ -185,7 +192,7 @@ export class Overlapping {
     return isSettled ? key : undefined;
   }
 
-  /** Checks every receiver until told to stop and nothing is short, and returns those short for longer than the grace. */
+  /** Describes each receiver with less usable energy than expected now. */
   private async watch(play: Play, last: AbortSignal): Promise<string[]> {
     const shortSince = new Map<string, number>();
     for (;;) {
@@ -203,7 +210,7 @@ export class Overlapping {
     }
   }
 
-  /** Describes each receiver whose usable energy is less than expected now. */
+  /** Reads the usable energy at one block; undefined if each attempt was interrupted by a new block. */
   private async short(play: Play): Promise<ReadonlyMap<string, string>> {
     const short = new Map<string, string>();
     const rentals = await this.rentals(play);
@@ -230,7 +237,7 @@ export class Overlapping {
     return short;
   }
 
-  /** Of one block; undefined where a new block came between each time. */
+  /** Returns the delivered rentals of each receiver. */
   private async usableOf(receiver: string): Promise<{ atMs: number; usable: number } | undefined> {
     for (let asked = 0; asked < READS_MAX; asked += 1) {
       const atMs = await this.hand.headTime();
@@ -248,7 +255,7 @@ export class Overlapping {
     await fetch(`${this.world.controlUrl}/mine`, { method: 'POST', body, signal: AbortSignal.timeout(10_000) });
   }
 
-  /** The delivered rentals of each receiver. */
+  /** Returns true if a top-up is due: a long rental runs, none is in its last minute, and no reclaim is pending. */
   private async rentals({ run, read }: Play): Promise<ReadonlyMap<string, readonly RentalRow[]>> {
     const rows = await read<RentalRow>(RENTALS, [`${run}-overlap-%`]);
     return new Map(this.addresses.map((address) => [address, rows.filter(({ receiver }) => receiver === address)]));

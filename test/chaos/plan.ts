@@ -1,20 +1,19 @@
-// What goes wrong in which round: every fault there is, dealt from a shuffled deck by the seed, so that each comes up
-// again and again whatever the seed is. Pure; does nothing.
+// The faults of each round, dealt from a deck that the seed shuffles: every fault recurs regularly with any seed. Pure.
 import { CRASH_POINTS, SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 
-/** A rule for the nodes, as their control port takes it. */
+/** A rule for the nodes, in the format of their control port. */
 export type NodeRule = Readonly<Record<string, unknown>> & { readonly kind: string };
 type Random = () => number;
 
 const BROADCAST = 'wallet/broadcast*';
 const RECEIPTS = 'wallet/gettransactioninfobyid';
 const SOLID_RECEIPTS = 'walletsolidity/gettransactioninfobyid';
-/** How often a call that is meant goes wrong. */
+/** Probability that a matching call fails. */
 const RATE = 0.3;
-/** Blocks are noticed so late that a transaction is looked up by its receipt. */
+/** Blocks are seen so late that a transaction is looked up by its receipt. */
 const LATE = { kind: 'slow', ms: 1_200, path: 'wallet/getblock', rate: 1 } as const;
-/** Longer than the service waits for a node here. */
+/** Longer than the service's node timeout here. */
 const HOLD_MS = 3_000;
 const CODES = [
   'SIGERROR',
@@ -32,7 +31,7 @@ const CODES = [
   'OTHER_ERROR',
 ] as const;
 
-/** What a node says whose CPU is busy. */
+/** Answer of a node with a busy CPU. */
 const OUT_OF_TIME = {
   code: 'OTHER_ERROR',
   message: Buffer.from(
@@ -49,17 +48,17 @@ const PARAMETERS = [
 const upTo = (random: Random, max: number): number => 1 + Math.floor(random() * max);
 const oneOf = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 /**
- * One operator's node alone: a proof of death asks two, and two that give the same lie cannot be told from the truth.
- * All that is one operator's falls on the same one in a round: while one lies about the time, the other is there.
+ * The node of a single operator: a proof of death needs two, and two nodes with the same lie cannot be detected. All
+ * faults of one operator affect the same node in a round: while it reports wrong times, the other one works.
  */
 const oneNode = (random: Random): number => Math.floor(random() * 2);
 
-/** Up to ten minutes off, in some of the answers or in all of them. */
+/** Up to ten minutes off, in some or all answers. */
 const wrongTime = (random: Random, wrong: string, node: number): readonly NodeRule[] => [
   { kind: 'wrong', wrong, ms: upTo(random, 200) * 3000, node, rate: oneOf(random, [RATE, 1]) },
 ];
 
-/** Each kind of misbehaviour as rules, with what is left to chance; `node`: whose, where it is one operator's. */
+/** Each kind of node fault as rules with random parameters. `node`: the affected node for faults of one operator. */
 const NODE_FAULTS = {
   'drop before': () => [{ kind: 'drop-before', rate: RATE }],
   'cut after': () => [{ kind: 'cut-after', rate: RATE }],
@@ -101,7 +100,7 @@ const NODE_FAULTS = {
     ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: 1 })),
     LATE,
   ],
-  // The other operator is away: whoever lies in this round must not be the only one there.
+  // The other operator's node is down: a lying node must not be the only one available.
   'a lone node that drops answers': (_r, node) => [
     { kind: 'cut-after', node: 1 - node, rate: 0.2 },
     { kind: 'drop-before', node, rate: 1 },
@@ -131,7 +130,7 @@ const NODE_FAULTS = {
 } as const satisfies Readonly<Record<string, (random: Random, node: number) => readonly NodeRule[]>>;
 export type NodeFault = keyof typeof NODE_FAULTS;
 
-/** What is done to processes and servers. */
+/** Faults of processes and servers. */
 export const OTHER_FAULTS = [
   'worker killed at a point',
   'API killed at a point',
@@ -170,34 +169,34 @@ export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) a
 
 export interface PlannedFault {
   readonly name: FaultName;
-  /** When it begins and ends, as parts of the round's length. */
+  /** Start and end as fractions of the round. */
   readonly from: number;
   readonly to: number;
-  /** For the nodes, empty otherwise; those of the first one's kind are the fault, others help it along. */
+  /** Node rules; empty for other faults. Rules of the first one's kind are the fault itself; others support it. */
   readonly rules: readonly NodeRule[];
-  /** Which of the two processes. */
+  /** Index of the affected process. */
   readonly which: 0 | 1;
   readonly point: CrashPoint;
   readonly senderPoint: SenderPoint;
-  /** Which passing of the point kills. */
+  /** Pass of the crash point that kills. */
   readonly passing: number;
   readonly shiftMs: number;
   readonly stopMs: number;
-  /** For choices that are made while it lasts. */
+  /** Seed for choices made during the fault. */
   readonly seed: string;
 }
 
-/** Faults of one round. Four rounds deal every fault there is. */
+/** Faults per round. Four rounds deal every fault. */
 const PER_ROUND = 17;
 const HOUR_MS = 3_600_000;
-/** Long enough for the leases to run out; a few are much longer. */
+/** Long enough for leases to expire; a few are much longer. */
 const STOP_MS = [
   4_000, 4_000, 4_000, 5_000, 5_000, 5_000, 6_000, 6_000, 6_000, 8_000, 8_000, 8_000, 20_000, 20_000, 90_000,
 ];
 const API_POINTS = ['accept.before', 'accept.after', 'wake.before', 'wake.after', 'answer.before'] as const;
 const WORKER_POINTS = CRASH_POINTS.filter((point) => !(API_POINTS as readonly string[]).includes(point));
 
-/** Where a worker that stands still has orders in its hands that another one takes over. */
+/** Crash points at which a stopped worker holds orders that another worker takes over. */
 export const HOLDING_POINTS = [
   'load.after',
   'build.after',
@@ -210,7 +209,7 @@ export const HOLDING_POINTS = [
 
 export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_FAULTS;
 
-/** The fault of this name. Throws for a name that is none. */
+/** Returns the fault of this name. Throws for an unknown one. */
 export function faultNamed(name: string): FaultName {
   const known = FAULT_NAMES.find((one) => one === name);
   if (known === undefined) throw new Error(`${name} is no fault`);
@@ -218,8 +217,8 @@ export function faultNamed(name: string): FaultName {
 }
 
 /**
- * The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own, or alone,
- * then in every round and for most of it.
+ * Returns the faults of round `round` (from 1) for this seed. `first` are dealt before the deck. If `isAlone`, only
+ * they are dealt: in every round, and for most of it.
  */
 export function planRound(
   seed: string,
@@ -234,12 +233,12 @@ export function planRound(
   return isAlone ? plan.map(allAlong) : plan;
 }
 
-/** A fault that is alone lasts, and what happens a few times otherwise goes on happening. */
+/** Extends a fault over most of the round and removes its limit of firings. */
 function allAlong(fault: PlannedFault): PlannedFault {
   return { ...fault, from: 0, to: 0.85, rules: fault.rules.map((rule) => ({ ...rule, times: undefined })) };
 }
 
-/** Walks the decks of the run up to the round's own cards; a name that came twice in one round is there once. */
+/** Deals the run's decks up to this round's cards; a duplicate within a round appears once. */
 function dealt(seed: string, round: number, first: readonly FaultName[]): readonly FaultName[] {
   const cards: FaultName[] = [...first];
   for (let deck = 0; cards.length < round * PER_ROUND; deck += 1) {

@@ -1,4 +1,4 @@
-// Planted bugs of the settings of auto-delegations, each with the test that must catch it.
+// Planted bugs in the settings of auto-delegations, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const SERVICE = 'auto-delegations/auto-delegations.service.ts';

@@ -1,4 +1,4 @@
-// Bugs in how solid blocks are read once for all who take something from them, and in how far each of them is.
+// Planted bugs in the shared reading of solid blocks and in its cursors.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const SEARCH = 'reconciliation/unrecorded-search.ts';

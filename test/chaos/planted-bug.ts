@@ -1,14 +1,14 @@
-// What a planted bug is, and the source files that most of them change.
+// The shape of a planted bug, and the source files that most of them change.
 import type { FaultName } from './plan.js';
 
 export interface Change {
-  /** Below src; of a package `../packages/…`, where a named test alone can catch it. */
+  /** Path below src; for a package `../packages/…`, which only a named test can catch. */
   readonly file: string;
   readonly find: string;
   readonly put: string;
 }
 
-/** A test of the ordinary suite, by its file below test/ and by words of its title. */
+/** A test of the ordinary suite: its file below test/ and words of its title. */
 export interface NamedTest {
   readonly file: string;
   readonly title: string;
@@ -17,17 +17,16 @@ export interface NamedTest {
 export interface PlantedBug {
   readonly name: string;
   readonly changes: readonly Change[];
-  /** The test that must fail with it; without one, the rounds of chaos must catch it. */
+  /** The test that must fail with the bug. Without one, the chaos rounds must catch it. */
   readonly test?: NamedTest;
-  /** Dealt first, where the bug shows only when these go wrong; without it the first round is of the plain deck. */
+  /** Faults dealt first, if the bug shows only with them. By default the first round uses the plain deck. */
   readonly first?: readonly FaultName[];
   readonly conditions?: Conditions;
 }
 
 /**
- * What surrounds a bug while it is hunted. `alone`: nothing goes wrong but what is dealt first, in every round and for
- * most of it. `still pool`: alone too, rentals are long, and wallets are read from the chain so rarely that nothing
- * covers up for the records of capacity.
+ * Conditions of a hunt. `alone`: only the faults dealt first occur, in every round and for most of it. `still pool`:
+ * also alone, with long rentals, and with chain reads of wallets so rare that they cannot hide wrong capacity records.
  */
 export type Conditions = 'plain' | 'alone' | 'still pool';
 
@@ -44,17 +43,17 @@ export const ACCEPTANCE = 'orders/acceptance.ts';
 export const TURNS = 'orders/purchase-turns.ts';
 export const POOL_SYNC = 'pool/pool-sync.ts';
 export const SQL = 'billing/ledger-sql.ts';
-/** Every migration, and the functions that the code compares the database with, wherever the text lies. */
+/** Every migration, and the functions with which the code compares the database: all files that contain the text. */
 export const SCHEMA = 'store/migrations and store/functions';
 
-/** Takes an index off the list of those that must be there: whoever forgets it forgets it there too. */
+/** Removes an index from the list of required ones: a developer who forgets an index would forget it there too. */
 export const unguarded = (index: string): Change => ({
   file: 'store/functions/wanted.ts',
   find: `\n  ${index}: `,
   put: `\n  //${index}: `,
 });
 
-/** What legs hold may be sold by a node's word: a bound that would cover up for what else is counted wrong. */
+/** Lets held capacity be sold by a node's report. The removed bound would hide other wrong counts. */
 export const SELLS_HELD: Change = {
   file: POOL_SYNC,
   find: `turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left`,

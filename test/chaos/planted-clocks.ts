@@ -1,4 +1,4 @@
-// Bugs in what a wrong clock of the database may do: hold, delete, disable, close or price.
+// Planted bugs in the effects of a wrong database clock: on leases, deletions, disabling, closing and prices.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LEASE_SQL = 'store/lease-sql.ts';
@@ -13,7 +13,7 @@ const EARLY = jumps('destroys nothing in a process that ran before');
 const TOGETHER = jumps('destroys nothing where the machine’s own clock jumped with it');
 const BACK = jumps('what was put off by a clock an hour ahead is due when it is set back');
 
-/** Takes the time of the database as it is. */
+/** Trusts the database's time without confirmation. */
 const trusting = (file: string, database: string): PlantedBug['changes'] =>
   one(file, `const now = await confirmedNow(${database});`, 'const now = new Date(Date.now() + 32 * 86_400_000);');
 

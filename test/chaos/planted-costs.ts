@@ -1,4 +1,4 @@
-// Bugs in what transactions of ours are said to have burnt.
+// Planted bugs in the recorded chain costs.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const costs = (title: string): NamedTest => ({ file: 'long/chain-costs.test.ts', title });

@@ -1,5 +1,5 @@
-// Bugs that take out a defence: against outsiders on the chain, nodes that are wrong, exchanges, wallets that cannot
-// deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
+// Planted bugs that remove a defence: against outsiders on the chain, faulty nodes, exchanges, wallets that cannot
+// deliver, foreign acts, or foreign locks. The test that motivated each defence must fail without it.
 import { one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =

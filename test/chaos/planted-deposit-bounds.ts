@@ -1,4 +1,5 @@
-// Bugs in what keeps one project's deposits from delaying others, and our own money from being taken for a deposit.
+// Planted bugs in the bounds that keep one project's deposits from delaying others, and in the check that our own money
+// is not taken for a deposit.
 import { SCHEMA, one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const bounded = (title: string): NamedTest => ({ file: 'integration/deposits-bounded.test.ts', title });

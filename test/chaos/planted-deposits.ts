@@ -1,4 +1,4 @@
-// Bugs in what is believed of payments on chain, and in how they come to the ledger once.
+// Planted bugs in the verification of payments on chain, and in crediting each exactly once.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const BOOK = 'deposits/deposit-book.ts';

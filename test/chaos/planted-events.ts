@@ -1,4 +1,4 @@
-// Bugs in what is reported of a change: its position, its content, its delivery, its signature, and where it is sent.
+// Planted bugs in events: position, content, delivery, signature and destination.
 import { DEATHS, one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const NUMBERER = 'events/numberer.ts';

@@ -1,4 +1,4 @@
-// Planted bugs of extensions, each with the test that must catch it.
+// Planted bugs in extensions, each with the test that must catch it.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const extensions = (title: string): NamedTest => ({ file: 'integration/extensions.test.ts', title });

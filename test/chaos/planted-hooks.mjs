@@ -1,4 +1,4 @@
-// Loads the files that a planted bug changes with its text; every other one as the ordinary set-up does.
+// Module hooks that load the text of a planted bug for the files it changes, and every other file unchanged.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';

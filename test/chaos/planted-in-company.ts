@@ -1,5 +1,5 @@
-// Bugs by which one is made to wait, or to pay, for another: an order for those before it, a project for the waits of all,
-// a batch for a held row, everybody for one node's word.
+// Planted bugs through which one party delays or charges another: earlier orders, other projects, a held row in a
+// batch, or a single node's answer.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });

@@ -1,5 +1,5 @@
-// Bugs by which what is doubtful is taken for certain: one node's word, a block that cannot be read, an answer that is
-// none, the records of a server that may have lost commits, a turn or a session that is over.
+// Planted bugs that treat uncertain facts as certain: one node's answer, an unreadable block, an invalid answer,
+// records of a server that may have lost commits, an expired turn or session.
 import { ENDING, LOG, one, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });

@@ -1,4 +1,4 @@
-// Bugs in what is written down: charges, keys, capacity, the queue of record, what is final.
+// Planted bugs in records: charges, keys, capacity, the queue of record, finality.
 import {
   LOG,
   WORK,
@@ -18,7 +18,7 @@ import {
   type PlantedBug,
 } from './planted-bug.js';
 
-/** What stands between a claim's conditions and its order. */
+/** The text between a claim's conditions and its order. */
 const KNOWN = '\n       AND ${PAST_IS_KNOWN}\n     ';
 
 export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [

@@ -1,4 +1,4 @@
-// Bugs that a test of the ordinary suite must catch: too rare, or too slow to show, for rounds of chaos.
+// Planted bugs for tests of the ordinary suite: too rare or too slow to show in chaos rounds.
 import {
   FOLLOWER,
   ADVANCER,

@@ -1,4 +1,4 @@
-// Any test against a source with a planted bug in it: see planted-transform.mjs.
+// Runs any test against a source with a planted bug: see planted-transform.mjs.
 import base from '../../jest.config.js';
 
 const [, swc] = base.transform['^.+\\.ts$'];

@@ -1,4 +1,4 @@
-// Bugs in what is sent to the chain and what is believed of it.
+// Planted bugs in transactions sent to the chain, and in conclusions drawn from it.
 import {
   SENDER,
   WORK,
@@ -22,7 +22,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       'const { marked, failed } = await this.log.recordSending(',
       'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const { marked, failed } = await this.log.recordSending(',
     ),
-    // Whatever a kill leaves behind is found on chain by its bytes, so rounds see no harm of it.
+    // After a kill, the transaction is found on chain by its bytes, so rounds show no harm.
     test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },
   },
   {
@@ -36,7 +36,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         }
         const ids = await this.log.recordBuilt(built.map(({ record }) => record));`,
     ),
-    // What a death at that moment leaves behind is searched for on chain, so rounds see no harm of it.
+    // After a death at that moment, the transaction is searched for on chain, so rounds show no harm.
     test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },
   },
   {

@@ -1,4 +1,4 @@
-// Bugs in how processes start, stop and meet their database, each with the test that must catch it.
+// Planted bugs in start, stop and database connection of processes, each with the test that must catch it.
 import { one, type PlantedBug } from './planted-bug.js';
 
 const CLAIMING_STOPS = {

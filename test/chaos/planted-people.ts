@@ -1,4 +1,4 @@
-// Bugs in what people see and type: invitations, sign-in, mails, amounts, files for spreadsheets.
+// Planted bugs in consoles and forms: invitations, sign-in, mails, amounts, spreadsheet files.
 import { one, type PlantedBug } from './planted-bug.js';
 
 const integration = (file: string) => (title: string) => ({ file: `integration/${file}.test.ts`, title });

@@ -1,4 +1,5 @@
-// Bugs at the edges of rules of money, auth and retention, and in what `verify` compares: each is caught by a named test.
+// Planted bugs at the boundaries of rules for money, auth and retention, and in the comparisons of `verify`. A named
+// test catches each.
 import { one, SCHEMA, type PlantedBug } from './planted-bug.js';
 
 const EDGES: readonly PlantedBug[] = [

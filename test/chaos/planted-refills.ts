@@ -1,4 +1,4 @@
-// Planted bugs of what is bought for addresses that are kept supplied, each with the test that must catch it.
+// Planted bugs in refills of auto-delegated addresses, each with the test that must catch it.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const PLAN = 'auto-delegations/refill-plan.ts';

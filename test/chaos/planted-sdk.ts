@@ -1,4 +1,4 @@
-// Planted bugs of the SDK, each with the test that must catch it.
+// Planted bugs in the SDK, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const SDK = '../packages/sdk/src';

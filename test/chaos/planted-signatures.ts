@@ -1,4 +1,4 @@
-// Bugs in how a request is known to be its caller's, once and here: nonces, time, path, route, cap of a key.
+// Planted bugs in request authentication: nonces, time, path, route, cap of a key.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const HMAC = 'auth/hmac-signature.ts';

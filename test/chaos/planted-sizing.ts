@@ -1,4 +1,4 @@
-// Planted bugs of sizes and simulations, each with the test that must catch it.
+// Planted bugs in sizing and simulation, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const DYNAMICS = 'chain/dynamic-energy.ts';

@@ -1,4 +1,4 @@
-// Bugs in how a process or command meets a database that does not let it in, each with the test that must catch it.
+// Planted bugs in the handling of a database that refuses connections, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const busy = (title: string): NamedTest => ({ file: 'integration/database-busy.test.ts', title });

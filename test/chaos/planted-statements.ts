@@ -1,4 +1,4 @@
-// Bugs in how the ledger is read and how its months are closed.
+// Planted bugs in reading the ledger and closing its months.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const CLOSING = 'statements/statement-closing.ts';

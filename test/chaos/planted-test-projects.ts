@@ -1,4 +1,4 @@
-// Bugs in what keeps test projects apart from what is sold.
+// Planted bugs in the separation of test projects from sales.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const apart = (title: string): NamedTest => ({ file: 'long/test-projects-apart.test.ts', title });

@@ -1,4 +1,4 @@
-// Bugs in which token deposits are paid in, and in what its owner does.
+// Planted bugs in the token of deposits, and in the effects of its owner's transactions.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const TOKENS = 'deposits/deposit-tokens.ts';

@@ -1,5 +1,5 @@
-// A Jest transformer that hands on other text for the files that a planted bug changes. PLANTED_SOURCES names a JSON
-// file of texts by absolute path.
+// A Jest transformer that substitutes the text of files changed by a planted bug. PLANTED_SOURCES names a JSON file
+// with texts by absolute path.
 import { readFileSync } from 'node:fs';
 import swc from '@swc/jest';
 

@@ -1,4 +1,4 @@
-// Bugs in what keeps a rental's energy usable when another rental of its receiver ends.
+// Planted bugs in keeping a rental's energy usable when another rental of its receiver ends.
 import { one, ENDING, LOG, SCHEMA, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LOSSES = 'fulfilment/plan/usage-losses.ts';

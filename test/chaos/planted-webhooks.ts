@@ -1,4 +1,4 @@
-// Bugs in what is sent to webhooks: how an answer is judged, which event is tried when, and what a project may cause.
+// Planted bugs in webhooks: judging answers, order of attempts, and limits on a project's requests.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const attempt = (title: string): NamedTest => ({ file: 'integration/webhooks-attempt.test.ts', title });

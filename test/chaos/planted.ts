@@ -1,7 +1,7 @@
-// Bugs as patches of the source, each of which the rounds or a named test must catch: every one is a mistake that is
-// easily made. Of a copy of the build, only the patched files are compiled again. Each text must stand exactly once in
-// the file that is named; where that is the schema, it lies in migrations, also for the way back, and, of a function,
-// also in the code that compares: all are changed.
+// Planted bugs as patches of the source. The rounds or a named test must catch each of them; each is a mistake that is
+// easily made. In a copy of the build, only patched files are compiled again. Each text must occur exactly once in the
+// named file. For the schema, it may occur in several migrations, including their reverse direction, and for a function
+// also in the code that compares; all occurrences are changed.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -67,7 +67,7 @@ export const PLANTED: readonly PlantedBug[] = [
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The source files that a bug changes, by their paths below src, as they are with it. */
+/** Returns the patched source files of a bug, by path below src. */
 export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<string, string>> {
   const patched = new Map<string, string>();
   for (const { file, find, put } of bug.changes) {
@@ -76,7 +76,7 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
     for (const name of file === SCHEMA ? await schemaFiles() : [file]) {
       const text = patched.get(name) ?? (await readFile(join(ROOT, 'src', name), 'utf8'));
       const times = text.split(find).length - 1;
-      // A migration may hold the text it replaces, too, for the way back.
+      // A migration may also contain the replaced text for its reverse direction.
       if (times > 1 && !name.startsWith('store/migrations/'))
         throw new Error(`${bug.name}: ${name} has the text ${times.toString()} times: ${find}`);
       if (times === 0) continue;
@@ -89,13 +89,13 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
       );
     }
     if (found === 0) throw new Error(`${bug.name}: ${file} has not the text: ${find}`);
-    // A function is made anew by later migrations; what the code compares with is the newest.
+    // Later migrations replace a function; the code compares with the newest one.
     if (inMigrations && !inFunctions) throw new Error(`${bug.name}: only functions of the past have the text: ${find}`);
   }
   return patched;
 }
 
-/** Whether the text stands, anywhere, in a statement of a migration that makes a function. */
+/** Returns true if the text occurs in a migration's statement that creates a function. */
 function isOfFunction(source: string, find: string): boolean {
   return source
     .split(find)
@@ -106,11 +106,11 @@ function isOfFunction(source: string, find: string): boolean {
     });
 }
 
-/** Compiles one file as the build does, without looking at types. Throws on what is no TypeScript. */
+/** Compiles one file as the build does, without type checks. Throws if it is not valid TypeScript. */
 export function compiled(file: string, text: string): string {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { compilerOptions } = config as { readonly compilerOptions: object };
-  // Every file of ours is an ES module, which a file compiled by itself cannot know from package.json.
+  // Every file is an ES module, but a file compiled alone cannot know that from package.json.
   const modules = { module: 'esnext', moduleResolution: 'bundler', noEmit: false };
   const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, ...modules }, ROOT);
   const { outputText, diagnostics = [] } = ts.transpileModule(text, {
@@ -123,14 +123,14 @@ export function compiled(file: string, text: string): string {
   return outputText;
 }
 
-/** Puts a bug into the build at `dist`, which was made from the source as it is. */
+/** Plants a bug into the build at `dist`, which was made from the unpatched source. */
 export async function plant(dist: string, bug: PlantedBug): Promise<void> {
   for (const [file, text] of await patchedSources(bug)) {
     await writeFile(join(dist, file.replace(/\.ts$/, '.js')), compiled(file, text));
   }
 }
 
-/** Every source file that says what the schema is. */
+/** Returns every source file that defines the schema. */
 async function schemaFiles(): Promise<string[]> {
   const names = await Promise.all(
     ['store/migrations', 'store/functions'].map(async (dir) =>

@@ -1,5 +1,5 @@
-// Receivers of every project's webhooks: one is away for a while, one slow, one lies; in the end each must have every event
-// of its project, signed, and nothing else.
+// Webhook receivers of every project: one is down for a while, one is slow, one misbehaves. Afterwards each must have
+// received every event of its project, signed, and nothing else.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,14 +9,17 @@ import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { Webhooks } from '../../src/webhooks/webhooks.js';
 import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../webhook-judge.js';
 
-/** How a receiver behaves while its fault lasts; otherwise it takes whatever comes. */
+/** A receiver's behaviour during its fault; otherwise it accepts everything. */
 export type Manner = 'away' | 'slow' | 'lying';
 
 interface Place extends JudgedEndpoint {
   readonly manner: Manner | 'steady';
 }
 
-/** What a liar does with the first attempt at an event, in turn; the second is taken, so that nothing waits for minutes. */
+/**
+ * The misbehaving receiver's answers to first attempts, in rotation. It accepts the second attempt, so that no event
+ * waits for minutes.
+ */
 const LIES: readonly ((response: ServerResponse, receivers: ChaosReceivers) => void)[] = [
   (response) => response.writeHead(500).end('a fault'),
   (response, { elsewhere }) => response.writeHead(302, { Location: elsewhere }).end(),
@@ -36,7 +39,7 @@ const HEADER_BYTES = 60_000;
 const SLOW_MS = 1_500;
 const SLOW_STEPS = 10;
 const QUIET_MS = 12_000;
-/** What the sender had read before commits were lost may still arrive within an attempt's time. */
+/** Events read by the sender before commits were lost may still arrive within the duration of an attempt. */
 const ATTEMPT_MS = 16_000;
 const LEFT = `SELECT (SELECT count(*) FROM event WHERE position IS NULL AND type IS NOT NULL)::int
     + (SELECT count(*) FROM webhook_delivery WHERE status = 'pending')::int AS left`;
@@ -45,7 +48,7 @@ const RESTING = `SELECT d.id::text AS id, d.endpoint_id AS endpoint, e.project_i
    WHERE d.status = 'pending' AND d.next_at > now() + interval '1 second' ORDER BY d.id LIMIT 200`;
 
 export class ChaosReceivers {
-  /** Answers that come too late, or never. */
+  /** Answers held back until too late, or for ever. */
   readonly held = new Set<ServerResponse>();
   private readonly judge = new WebhookJudge();
   private readonly places = new Map<string, Place>();
@@ -80,7 +83,7 @@ export class ChaosReceivers {
     return receivers;
   }
 
-  /** For whoever judges URLs, and the sender. */
+  /** Settings of the URL validation and of the sender. */
   get env(): NodeJS.ProcessEnv {
     return {
       WEBHOOK_PORTS: this.ports.join(','),
@@ -91,12 +94,15 @@ export class ChaosReceivers {
     };
   }
 
-  /** Where a redirect leads: nobody may come there. */
+  /** Target of a redirect, which must never be followed. */
   get elsewhere(): string {
     return `http://127.0.79.99:${(this.ports[0] ?? 0).toString()}/elsewhere`;
   }
 
-  /** One for each manner; each has a host of its own, since no host gets more than twenty requests a second. */
+  /**
+   * Subscribes one endpoint for each behaviour. Each has its own host, since a host receives at most twenty requests a
+   * second.
+   */
   async subscribe(
     parts: INestApplicationContext,
     projectId: string,
@@ -113,7 +119,7 @@ export class ChaosReceivers {
     }
   }
 
-  /** Misbehaves for so long, and longer while no request met it; how many did. */
+  /** Misbehaves for this time, and longer until a request was affected. Returns the number of affected requests. */
   async misbehave(manner: Manner, lastsMs: number, over: AbortSignal): Promise<number> {
     const before = this.times[manner];
     this.misbehaving.add(manner);
@@ -123,19 +129,19 @@ export class ChaosReceivers {
     return this.times[manner] - before;
   }
 
-  /** From now on every answer is prompt and true. */
+  /** From now on every answer is prompt and correct. */
   heal(): void {
     this.misbehaving.clear();
     for (const response of this.held) response.destroy();
     this.held.clear();
   }
 
-  /** Some commits are lost, with events that were sent. */
+  /** Excuses a loss of commits that includes sent events. */
   excuseLoss(): void {
     this.judge.excuseUntil(performance.now() + ATTEMPT_MS);
   }
 
-  /** Sends again what waits for its next attempt, as its owner would; returns how much is still to be sent. */
+  /** Resends deliveries that wait for their next attempt, as an owner would. Returns the number of unsent ones. */
   async hurry(parts: INestApplicationContext, read: ReadRows): Promise<number> {
     const deliveries = parts.get(WebhookDeliveries, { strict: false });
     for (const { id, endpoint, project } of await read<{ id: string; endpoint: string; project: string }>(
@@ -148,12 +154,12 @@ export class ChaosReceivers {
     return row?.left ?? -1;
   }
 
-  /** How many events have come, all endpoints together. */
+  /** Events received by all endpoints together. */
   get count(): number {
     return this.judge.count;
   }
 
-  /** What is wrong with what came; empty when every event of every order has arrived, signed, where it belongs. */
+  /** Returns violations; empty if every event of every order arrived, signed, at its endpoint. */
   async violations(read: ReadRows): Promise<string[]> {
     const found = this.judge.wrongs.splice(0);
     for (const place of this.places.values()) found.push(...(await this.judge.holdAgainst(place, read)));
@@ -191,7 +197,7 @@ export class ChaosReceivers {
     this.lies += 1;
   }
 
-  /** Byte by byte. */
+  /** Answers byte by byte. */
   private answerSlowly(response: ServerResponse): void {
     this.times.slow += 1;
     response.writeHead(200);

@@ -1,9 +1,9 @@
-// Rules of a round that the records alone show, or the records and the chain. Each returns what is wrong.
+// Rules of a round that can be checked from the records, or from records and chain. Each returns its violations.
 import type { ReadRows } from '../webhook-judge.js';
 import type { Arena } from './arena.js';
 import { TRUE_PRICE } from './exchanges.js';
 
-/** Terms never change in a round and nothing is charged back, so a balance below the floor was charged beyond it. */
+/** Terms never change in a round, and nothing is charged back. So a balance below the floor was overcharged. */
 export async function balancesBelowFloor(read: ReadRows): Promise<string[]> {
   const rows = await read<{ project: string; balance: string }>(
     `SELECT project_id AS project, balance_credits::text AS balance FROM credit_account WHERE balance_credits < floor_credits`,
@@ -12,7 +12,7 @@ export async function balancesBelowFloor(read: ReadRows): Promise<string[]> {
   return rows.map(({ project, balance }) => `I8 project ${project} stands at ${balance} credits`);
 }
 
-/** Compares where and when the records say something happened with the chain's own blocks: by them nothing ended early. */
+/** Compares recorded blocks and times with the chain's own blocks: nothing may have ended early by them. */
 export async function blocksUnlikeTheChain(arena: Arena, run: string, read: ReadRows): Promise<string[]> {
   const rows = await read<{ number: number; id: string; ms: string }>(
     `SELECT DISTINCT t.block_number::int AS number, encode(t.block_id, 'hex') AS id,
@@ -31,7 +31,7 @@ export async function blocksUnlikeTheChain(arena: Arena, run: string, read: Read
   return wrong;
 }
 
-/** Nothing may be sold at a price that no honest exchange quoted. */
+/** No order may have a rate that no honest exchange quoted. */
 export async function ratesNotQuoted(run: string, read: ReadRows): Promise<string[]> {
   const rows = await read<{ key: string; rate: string }>(
     `SELECT key, trx_usd_e8::text AS rate FROM orders WHERE key LIKE $1 AND abs(trx_usd_e8 - $2::bigint) * 5 > $2::bigint`,

@@ -1,5 +1,5 @@
-// What hunts for planted bugs have shown, kept in the repository: a run may take them piece by piece, each piece adds
-// what it found. A line says which commit it was shown on.
+// Stored results of hunts for planted bugs. A run may cover a part; each part adds its results. Each line names the
+// tested commit.
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ export interface HuntResult {
 
 const FILE = fileURLToPath(new URL('planted-results.json', import.meta.url));
 
-/** The commit that is checked out; with a `+` when files differ from it. */
+/** Returns the checked-out commit, with a `+` if source files differ from it. */
 export async function commitNow(): Promise<string> {
   const git = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)('git', args, { cwd: fileURLToPath(new URL('.', import.meta.url)) })).stdout.trim();
@@ -24,7 +24,7 @@ export async function commitNow(): Promise<string> {
   return `${await git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
-/** Lays these results over what the file has; what is no name of `known` any more is left out. */
+/** Merges these results into the file. Drops results of names that are no longer in `known`. */
 export async function keepResults(results: readonly HuntResult[], known: readonly string[]): Promise<void> {
   const text = await readFile(FILE, 'utf8').catch(() => '[]');
   const kept = new Map((JSON.parse(text) as HuntResult[]).map((result) => [result.name, result]));

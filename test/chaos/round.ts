@@ -1,5 +1,5 @@
-// One round: what the plan says is done while customers buy, then everything is healed, and the records are judged by
-// the same rules as in production, with the chain as witness.
+// One round: applies the plan's faults while customers buy, heals everything, and judges the records by the production
+// rules, with the chain as witness.
 import { setMaxListeners } from 'node:events';
 import { sleep } from '../../src/base/clock.js';
 import { TronClient } from '../../src/chain/tron.client.js';
@@ -22,61 +22,61 @@ import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
 export interface RoundOptions {
   readonly name: string;
   readonly plan: readonly PlannedFault[];
-  /** How long things go wrong. */
+  /** Duration of the faults. */
   readonly lengthMs: number;
-  /** How long after healing every order must be over. */
+  /** Time after healing within which every order must be finished. */
   readonly healLimitMs: number;
-  /** Checks the records while things go wrong too, and ends with the first violation. */
+  /** Also checks the records during the faults, and ends at the first violation. */
   readonly hunt?: { readonly judgesCapacity: boolean };
-  /** What is done besides, until it is done; returns what is wrong. */
+  /** An additional concurrent check, awaited before the judgement; returns its violations. */
   readonly beside?: (over: AbortSignal) => Promise<readonly string[]>;
-  /** Reads the metrics of every process, again and again. */
+  /** Polls the metrics of every process. */
   readonly metrics?: MetricsWatch;
-  /** What customers rent for; short laps unless said. */
+  /** Durations that customers rent for; short by default. */
   readonly durationsSec?: readonly number[];
-  /** Whether customers rent twice for one receiver, and what they can use is judged. */
+  /** True if customers rent twice for one receiver and their usable energy is judged. */
   readonly hasOverlaps?: boolean;
   readonly log: (who: string, line: string) => void;
 }
 
 export interface RoundOutcome {
   readonly violations: readonly string[];
-  /** How often each planned fault took effect. */
+  /** Effects of each planned fault. */
   readonly fired: ReadonlyMap<FaultName, number>;
   /** Node faults by kind, and refusals by code. */
   readonly byKind: ReadonlyMap<string, number>;
   readonly orders: Readonly<Record<string, number>>;
   readonly answers: ReadonlyMap<string, number>;
   readonly healedMs: number;
-  /** How often usable energy was compared; undefined when it was not judged. */
+  /** Each host receives twenty a second, and failed deliveries are retried. */
   readonly comparisons?: number | undefined;
 }
 
 const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
 const HISTORIES_MAX = 5;
-/** Twenty a second go to each host, and what failed before is tried again. */
+/** Wallets that could not deliver are retried after a while, and a throttled node must recover. */
 const SENT_LIMIT_MS = 120_000;
-/** Wallets that could not deliver are tried once more after a while, and a node that was throttled wants its rest. */
+/** A dead reader keeps its turn for 20 s. */
 const SUPPLIED_LIMIT_MS = 90_000;
-/** A reader that died keeps its turn for 20 s. */
+/** Passes of the reconciler that must have seen the end of all findings, independent of their duration. */
 const DEPOSITED_LIMIT_MS = 90_000;
 const VERIFY_TRIES = 4;
-/** What passes of the reconciler must have seen to be over, however long those take here. */
+/** The finding for an on-chain act without a record. */
 const GAUGES_PASSES = 6;
 const GAUGES_LIMIT_MS = 240_000;
-/** The finding that an act on chain is recorded nowhere. */
+/** More blocks than the chain has, so that every outsider's transaction is scanned. */
 const ORPHANS = 'orphan-transactions';
-/** Beyond every block since the chain began, so that no outsider's transaction hides. */
+/** Credits of the poor customer per round, in orders of the smallest size. */
 const SCAN_BLOCKS = 5_000;
-/** What the poor customer gets each round, in orders of the smallest size. */
+/** A rule of the nodes' control port with its effects. */
 const POOR_ORDERS = 2.5;
 
 export async function playRound(arena: Arena, options: RoundOptions): Promise<RoundOutcome> {
   return new Round(arena, options).play();
 }
 
-/** A rule of the nodes' control port with what became of it. */
+/** Every waiting task listens for the end. */
 interface StandingRule {
   readonly id: number;
   readonly kind: string;
@@ -105,7 +105,7 @@ class Round {
 
   async play(): Promise<RoundOutcome> {
     const { arena, options } = this;
-    // Everybody who waits listens for the end.
+    // Resumes sales that were stopped for these findings.
     setMaxListeners(0, this.over.signal);
     options.log('plan', JSON.stringify(options.plan));
     arena.onLoss = ({ orders, txids }) => {
@@ -178,7 +178,7 @@ class Round {
   private async watchMetrics(): Promise<void> {
     while (!this.over.signal.aborted) {
       await this.lookAtMetrics();
-      // So that sales which were stopped for it go on.
+      // Checks the records every two seconds until a violation or the end of the round.
       await this.explainKnown().catch(() => undefined);
       await sleep(METRICS_EVERY_MS, this.over.signal);
     }
@@ -190,7 +190,7 @@ class Round {
     await Promise.all(this.arena.adminPorts.map(({ role, port }) => metrics.look(role, port)));
   }
 
-  /** Checks the records every other second until something is wrong with them, or the time is up. */
+  /** Ends the round with violations found during the faults; heals nothing. */
   private async watch(judgesCapacity: boolean): Promise<void> {
     const endsAt = performance.now() + this.options.lengthMs;
     const database = this.arena.parts.get(Database);
@@ -203,7 +203,7 @@ class Round {
     }
   }
 
-  /** What was found while things went wrong is enough: nothing is healed any more. */
+  /** A planted bug may also lack its guard; its effect must be visible, not the missing guard. */
   private async found(buying: Promise<unknown>, doing: Promise<unknown>): Promise<RoundOutcome> {
     this.violations.push(...this.customers.wrongs);
     this.over.abort();
@@ -213,14 +213,14 @@ class Round {
   }
 
   private add(found: readonly Finding[]): void {
-    // A planted bug may come without its guard; it must be seen by what it does.
+    // Waits until the APIs quote a price: nothing can be bought before an API has read the market.
     const counted = this.options.hunt === undefined ? found : found.filter(({ check }) => !check.startsWith('guard'));
     for (const { rule, check, subject, facts } of counted.slice(0, 20)) {
       this.violations.push(`${rule} ${check}: ${subject} ${JSON.stringify(facts)}`);
     }
   }
 
-  /** Nothing can be bought before an API has measured the market. */
+  /** Only a hunt that has found its bug ends before its faults do. */
   private async waitForService(): Promise<void> {
     for (const actor of this.arena.all) {
       if (!(await actor.comesUp(2 * START_LIMIT_MS))) throw new Error(`${actor.name} does not come up`);
@@ -247,7 +247,7 @@ class Round {
   private async perform(fault: PlannedFault): Promise<void> {
     const { lengthMs, log } = this.options;
     await sleep(fault.from * lengthMs, this.over.signal);
-    // Only a hunt that has found its bug ends before its faults do.
+    // A fault without a matching call waits for one: a fault without effect proves nothing.
     if (this.over.signal.aborted) return;
     const lastsMs = (fault.to - fault.from) * lengthMs;
     log('chaos', `${fault.name} for ${Math.round(lastsMs).toString()} ms`);
@@ -271,7 +271,7 @@ class Round {
     await sleep(lastsMs, this.over.signal);
     const main = fault.rules[0]?.kind;
     let rulesThen = await this.standing(ids);
-    // A fault that found no call of its kind waits for one: a quiet round proves nothing.
+    // Resends failed deliveries immediately, as their owner would, instead of minutes later.
     for (
       let waitedMs = 0;
       waitedMs < QUIET_MS &&
@@ -318,7 +318,7 @@ class Round {
     for (const history of await this.histories()) this.options.log('history', history);
   }
 
-  /** What failed is sent again at once, as its owner would, instead of minutes later by the schedule. */
+  /** The pool reads a wallet once a second, and a throttled node must recover. */
   private async waitUntilSent(): Promise<void> {
     let left = -1;
     const endsAt = performance.now() + SENT_LIMIT_MS;
@@ -362,7 +362,8 @@ class Round {
         );
         const found = await this.explain(findingsOf(report));
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
-        // The pool reads a wallet once a second; a node that was throttled wants its rest.
+        // Checks that sales continue, that zero metrics are zero, and that workers know every gauge, once the
+        // reconciler has processed all explanations.
         if (attempt < VERIFY_TRIES && (unmade.length > 0 || found.some(({ check }) => check === 'capacity'))) {
           await sleep(3_000);
           continue;
@@ -377,7 +378,7 @@ class Round {
     if (this.violations.length > 0) for (const history of await this.histories()) this.options.log('history', history);
   }
 
-  /** Sales go on, what must be 0 is, and every gauge of a worker is known, as soon as the reconciler has seen that all is explained and over. */
+  /** Returns the end of the reconciler's newest pass, by the database's clock. */
   private async judgeGauges(): Promise<void> {
     const { metrics } = this.options;
     const hold = this.arena.parts.get(SalesHold);
@@ -399,18 +400,18 @@ class Round {
     for (const each of odd) this.violations.push(`${each}, ${passes.size.toString()} passes after all was over`);
   }
 
-  /** When the newest pass of the reconciler ended, by the database's clock. */
+  /** Metrics that count the wallet owners' transactions made here. */
   private async lastPass(): Promise<string> {
     const { rows } = await this.arena.sql.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return rows[0]?.at ?? '';
   }
 
-  /** What counts acts of wallets' owners, which were made here. */
+  /** Compares the customers' answers with the orders. */
   private get excused(): ReadonlySet<string> {
     return new Set(this.arena.handTxids.size > 0 ? ['early_reclaims_total'] : []);
   }
 
-  /** What customers were answered against what there is. */
+  /** Explains known findings in the records, as the operator would. */
   private async checkAnswers(): Promise<void> {
     const { purchases } = this.customers;
     const { rows } = await this.arena.sql.query<{ key: string; id: string }>(
@@ -426,7 +427,7 @@ class Round {
     }
   }
 
-  /** Explains what is known of the records as they are, as the operator would. */
+  /** Returns the unexplained findings: neither an owner's transaction made here, nor of an order lost in a failover. */
   private async explainKnown(): Promise<void> {
     const { handTxids, lostTxids, parts } = this.arena;
     if (handTxids.size + lostTxids.size === 0) return;
@@ -436,7 +437,7 @@ class Round {
     await this.explain(findingsOf(await verifyRecords(parts.get(Database))));
   }
 
-  /** Returns what is left of what was found: not by an owner's hand here, nor of an order that a failover lost. */
+  /** Returns the full histories of unfinished orders, or of the newest ones if all are finished. */
   private async explain(found: readonly Finding[]): Promise<Finding[]> {
     const { handTxids, lostTxids, parts } = this.arena;
     const names = (txids: ReadonlySet<string>, { subject, facts }: Finding): boolean =>

@@ -1,4 +1,4 @@
-// Customers whose wallets send tokens while rentals of theirs overlap and end, so that rented energy is really used.
+// Customers whose wallets send tokens while their rentals overlap and end, so that rented energy is really used.
 import { sleep } from '../../src/base/clock.js';
 import type { ChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import type { World } from '../../packages/local/src/world.js';
@@ -8,14 +8,14 @@ const SPEND_MS = 3000;
 const FEE_LIMIT_SUN = 20_000_000;
 
 export class Spenders {
-  /** Transfers that are in a block. */
+  /** Transfers in a block. */
   private transfers = 0;
-  /** What they used of rented energy, in all. */
+  /** Rented energy that they used in total. */
   private rentedEnergy = 0;
 
   constructor(
     private readonly world: World,
-    /** The chain past every fault. */
+    /** Wallet client that bypasses injected node faults. */
     private readonly hand: Wallet,
   ) {}
 
@@ -23,7 +23,7 @@ export class Spenders {
     return `${this.transfers.toString()} transfers of customers used ${this.rentedEnergy.toString()} rented energy`;
   }
 
-  /** Each wallet that customers rent for sends to the next one, again and again, until told to stop. */
+  /** Each rented wallet sends to the next one repeatedly until the signal aborts. */
   async keepSpending(signal: AbortSignal): Promise<void> {
     const { accounts } = this.world;
     await Promise.all(
@@ -33,7 +33,7 @@ export class Spenders {
 
   private async spend(from: ChainAccount, to: ChainAccount, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // A fork may drop the transaction, or leave its reference in no chain.
+      // A fork may drop the transaction, or revert its reference block.
       const sent = await this.hand
         .transferToken(this.world.token, from, to.address, 1n, FEE_LIMIT_SUN)
         .catch(() => undefined);

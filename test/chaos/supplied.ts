@@ -1,5 +1,5 @@
-// Addresses that are kept supplied while everything goes wrong: their owners use what they have, and in the end each has
-// what it was promised. That nothing was bought twice is a rule of the records (auto-delegation-purchases).
+// Auto-delegated addresses during faults: their owners use energy, and afterwards each has the promised amount. The
+// rule auto-delegation-purchases checks that nothing was bought twice.
 import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { World } from '../../packages/local/src/world.js';
@@ -25,7 +25,7 @@ const STATES = `SELECT a.address, a.pause_reason, a.spent_credits::text AS spent
 
 const OWN = `SELECT id::text FROM auto_delegation WHERE project_id = $1`;
 
-/** What may be lacking in the end without a fault: all is sold. */
+/** Reasons to lack energy without a fault: the pool is sold out. */
 const LACKING = new Set(['CAPACITY_UNAVAILABLE']);
 
 interface State {
@@ -35,18 +35,18 @@ interface State {
 }
 
 export class Supplied {
-  /** Calls that were sent so far, reverted ones among them. */
+  /** Calls sent so far, including reverted ones. */
   uses = 0;
 
   private constructor(
     private readonly world: World,
-    /** The chain past every fault. */
+    /** Wallet client that bypasses injected node faults. */
     private readonly hand: Wallet,
     private readonly projectId: string,
     private readonly users: readonly ChainAccount[],
   ) {}
 
-  /** The users come onto the chain, with TRX to burn and a token to send. */
+  /** Creates the users on chain, with TRX to burn and a token to send. */
   static async begin(world: World, hand: Wallet, projectId: string): Promise<Supplied> {
     const users = Array.from({ length: USERS }, (_, n) => namedChainAccount(`supplied-${n.toString()}`));
     for (const { address } of users) {
@@ -57,18 +57,18 @@ export class Supplied {
     return new Supplied(world, hand, projectId, users);
   }
 
-  /** For one round. */
+  /** Sets the auto-delegations for one round. */
   async keep(read: ReadRows): Promise<void> {
     const addresses = this.users.map(({ address }) => address);
     await read(SET, [this.projectId, addresses, KEEP, BELOW, DURATION_SEC, DAILY_CAP_CREDITS]);
   }
 
-  /** Each in turn sends a token, until told to stop. */
+  /** The users send a token in turn until the signal aborts. */
   async keepUsing(signal: AbortSignal): Promise<void> {
     const { world, hand } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
       const user = this.users[turn % this.users.length]!;
-      // A fork may take it with it, or leave its reference in no chain.
+      // A fork may drop it, or revert its reference block.
       const [outcome] = await Promise.allSettled([
         hand.transferToken(world.token, user, world.bank.address, 1n, FEE_LIMIT),
       ]);
@@ -77,10 +77,13 @@ export class Supplied {
     }
   }
 
-  /** Who has not what it was promised, `limitMs` after everything was healed; nothing is kept supplied from then on. */
+  /**
+   * Waits up to `limitMs` after healing. Returns the addresses without the promised energy, then deletes all
+   * auto-delegations.
+   */
   async violations(read: ReadRows, limitMs: number): Promise<string[]> {
-    // As their owner would: what could not be bought while all went wrong is tried at once. Each by itself: a
-    // statement of many rows holds one while it waits for the next, and may be the victim of a deadlock.
+    // Retries failed purchases immediately, as an owner would. One row per statement: a statement over many rows holds
+    // one while it waits for the next, and may become a deadlock victim.
     for (const { id } of await read<{ id: string }>(OWN, [this.projectId])) {
       await read(
         `UPDATE auto_delegation SET due_at = clock_timestamp(), failures = 0, fence = fence + 1 WHERE id = $1`,

@@ -1,5 +1,5 @@
-// The energy that rentals of one receiver promise together. Pure; computed from orders and receipts alone, so that it
-// shares no code with the service.
+// The usable energy that all rentals of one receiver promise together. Pure; computed from orders and receipts alone,
+// so that it shares no code with the service.
 
 /** A delivered rental. Times are block times, in ms. */
 export interface Rental {
@@ -18,9 +18,9 @@ export interface Use {
 }
 
 /**
- * Returns the energy that the receiver must be able to use at `atMs`: the sum of the running rentals, minus what was used
- * while they ran. Usage counts first against the rental that ends, up to the energy it sold. Recovery of used energy is
- * left out, since it only adds to what is usable.
+ * Returns the energy that the receiver must be able to use at `atMs`: the sum of the running rentals, minus the energy
+ * used while they ran. Usage counts first against the rental that ends, up to its sold energy. Recovery of used energy
+ * is ignored, since it only adds usable energy.
  */
 export function expectedUsable(rentals: readonly Rental[], uses: readonly Use[], atMs: number): number {
   const known = rentals.filter(({ deliveredAtMs }) => deliveredAtMs <= atMs);

@@ -1,4 +1,4 @@
-// The rented energy that accounts used, as the chain's own blocks show it.
+// Rented energy that accounts used, according to the chain's blocks.
 import type { Wallet } from '../../packages/local/src/chain-account.js';
 import type { Use } from './usable-judge.js';
 
@@ -14,7 +14,7 @@ interface ChainBlock {
   }[];
 }
 
-/** Reads each block once, so it must not begin to read before the last fork. */
+/** Reads each block once, so reading must start after the last fork. */
 export class UsesOnChain {
   private readonly uses: ReadonlyMap<string, Use[]>;
   private next = 0;
@@ -26,13 +26,13 @@ export class UsesOnChain {
     this.uses = new Map(accounts.map((address) => [address, []]));
   }
 
-  /** Leaves out all blocks up to now. */
+  /** Skips all blocks up to now. */
   async begin(): Promise<void> {
     const { block_header: head } = (await this.chain.post('wallet/getnowblock', {})) as unknown as ChainBlock;
     this.next = (head.raw_data.number ?? 0) + 1;
   }
 
-  /** The uses of each account in the blocks up to this block time. */
+  /** Returns the uses of each account in blocks up to this block time. */
   async upTo(atMs: number): Promise<ReadonlyMap<string, readonly Use[]>> {
     for (;;) {
       const asked = { startNum: this.next, endNum: this.next + BLOCKS_PER_READ, visible: true };

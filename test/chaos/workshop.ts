@@ -1,4 +1,4 @@
-// What a run of chaos works with: its settings, its own copy of the build, and the logs of its rounds.
+// Settings of a chaos run, its private copy of the build, and the logs of its rounds.
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -16,11 +16,11 @@ export interface Settings {
   readonly lengthMs: number;
   readonly blockMs: number;
   readonly keepLogs: boolean;
-  /** Hunts at one time. */
+  /** Concurrent hunts. */
   readonly atOnce: number;
 }
 
-/** A log that can be read beside others: when, who, what. */
+/** A log with time, source and text of each line. */
 export class RoundLog {
   private readonly stream;
   private readonly startedAt = performance.now();
@@ -40,13 +40,16 @@ export class RoundLog {
 }
 
 export interface Build {
-  /** With `dist/` and `packages/devnet/dist/` in it. */
+  /** Contains `dist/` and `packages/devnet/dist/`. */
   readonly root: string;
   readonly dist: string;
   readonly remove: () => Promise<void>;
 }
 
-/** A copy of the build, so that nothing changes under the run; it lies where it finds its packages. */
+/**
+ * Copies the build, so that nothing changes during the run. The copy is inside the repository, where it resolves its
+ * packages.
+ */
 export async function copyOfBuild(): Promise<Build> {
   await mkdir(CACHE, { recursive: true });
   const root = await mkdtemp(join(CACHE, 'build-'));
@@ -56,7 +59,7 @@ export async function copyOfBuild(): Promise<Build> {
   return { root, dist: join(root, 'dist'), remove: () => rm(root, { recursive: true, force: true }) };
 }
 
-/** Binds a changed copy of the build again: what is started are its bundles. */
+/** Rebundles a changed copy of the build: the started programs are its bundles. */
 export async function bindBuild(dist: string): Promise<void> {
   await promisify(execFile)(process.execPath, [join(ROOT, 'bundle.mjs'), dist], { timeout: 120_000 });
 }
