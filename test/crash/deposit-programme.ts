@@ -1,5 +1,5 @@
-// Kills a worker at every point of reading deposits while payments come in, blocks are reverted and rates are missing;
-// at the end everything that is on chain is in the ledger, once.
+// Kills a worker at every point of reading deposits, while payments arrive, blocks are reverted and rates are missing.
+// Afterwards the ledger must contain everything on chain exactly once.
 import { DEPOSIT_POINTS, type DepositPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { DepositsOnChain } from './deposits-on-chain.js';
@@ -30,7 +30,10 @@ export async function depositProgramme(options: TaskOptions<DepositPoint>): Prom
   }
 }
 
-/** The turn of whoever died before is over; what waits for a rate gets one only while that is to be seen. */
+/**
+ * Frees the turn of the previous dead worker first. Deposits that wait for a rate get one only once they are seen
+ * waiting.
+ */
 async function killAt(stage: Stage, deposits: DepositsOnChain, point: DepositPoint, n: number): Promise<Death> {
   await deposits.freeTurn();
   if (!point.startsWith('deposit-decide')) return stage.killWorkerAt(point, n, DEATH_LIMIT_MS);

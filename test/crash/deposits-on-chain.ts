@@ -1,5 +1,5 @@
-// Projects that are paid on a local chain, and whether the ledger has what the chain has. Judged by balances on chain, of
-// which nothing is swept here, and by the amounts of the rows: never by what a process says.
+// Projects that receive payments on a local chain, and a comparison of ledger and chain. It uses on-chain balances, of
+// which nothing is swept here, and the amounts of rows; never the output of a process.
 import { sleep } from '../../src/base/clock.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -18,7 +18,7 @@ const NO_RATES = [
 
 export class DepositsOnChain {
   static readonly settings = { DEPOSIT_XPUB: XPUB, DEPOSIT_AUTO_MAX_USD: '100000000' };
-  /** Sent so far, reverted ones among them. */
+  /** Payments sent so far, including reverted ones. */
   payments = 0;
   private readonly read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
     this.stage.database.query<Row>(text, params);
@@ -28,7 +28,7 @@ export class DepositsOnChain {
     private readonly places: readonly DepositPlace[],
   ) {}
 
-  /** Deposits come into use, and some projects get addresses. */
+  /** Enables deposits and assigns addresses to some projects. */
   static async begin(stage: Stage): Promise<DepositsOnChain> {
     await stage.world.cli('deposits', 'use-account');
     for (let made = 0; made < PROJECTS; made += 1) await stage.world.cli('project', 'create', '--name', 'paid');
@@ -45,7 +45,7 @@ export class DepositsOnChain {
     await this.stage.database.query(FAR_RATES);
   }
 
-  /** None is kept either. */
+  /** Also prevents new rates. */
   async withoutRates(): Promise<void> {
     for (const statement of NO_RATES) await this.stage.database.query(statement);
   }
@@ -55,12 +55,15 @@ export class DepositsOnChain {
     return found.length > 0;
   }
 
-  /** As the end of the lease of a worker that died. */
+  /** Ends the lease of a dead worker. */
   async freeTurn(): Promise<void> {
     await this.stage.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
   }
 
-  /** Pays in until told to stop: enough by itself, too little, tokens, and now and then the newest blocks are reverted. */
+  /**
+   * Pays until the signal aborts: amounts above the minimum, amounts below it, and tokens. Sometimes reverts the newest
+   * blocks.
+   */
   async keepPaying(signal: AbortSignal): Promise<void> {
     const { world } = this.stage;
     const trx = (place: DepositPlace, amount: number) =>
@@ -83,13 +86,13 @@ export class DepositsOnChain {
     }
   }
 
-  /** Balances, entries and deposits agree at any moment. */
+  /** Checks that balances, entries and deposits agree; they must at any moment. */
   async check(when: string): Promise<void> {
     const wrong = await this.stage.database.query(WRONG_IN_LEDGER);
     if (wrong.length > 0) this.stage.violations.push(`${when}: ${JSON.stringify(wrong, textOf)}`);
   }
 
-  /** Lets a worker that nobody kills read to the end, and adds up the chain. */
+  /** Lets an unharmed worker read to the end, then compares with the chain. */
   async finish(limitMs: number): Promise<void> {
     const { world } = this.stage;
     await this.freeTurn();

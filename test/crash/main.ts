@@ -1,4 +1,4 @@
-// `npm run crash`: kill -9 at every named point, a table of how often each was hit, exit code 1 on any violation.
+// `npm run crash`: SIGKILL at every named point. Prints a table of hits; exit code 1 on any violation.
 import { parseArgs } from 'node:util';
 import { DEPOSIT_TASK } from './deposit-programme.js';
 import { STATEMENT_TASK } from './statement-programme.js';
@@ -46,7 +46,8 @@ export async function main(args: readonly string[]): Promise<number> {
     times,
     finishLimitMs: FINISH_LIMIT_MS,
     onLine: (name, line) => {
-      // What the workers' own look at the records finds in mid-flight, on a chain twenty times too fast, is judged here.
+      // Findings of the workers' own checks in mid-flight are ignored: the chain runs at twenty times the speed, and
+      // the programme judges the records itself.
       if (/"level":"(error|fatal)"/.test(line) && !line.includes('"rule":'))
         console.log(`${name}: ${line.slice(0, 2000)}`);
     },

@@ -1,5 +1,5 @@
-// Kills a process at every named point and holds the records to their rules after each death; at the end every order
-// is over and the chain agrees.
+// Kills a process at every named point and checks the records' rules after each death. Afterwards every order must be
+// finished and agree with the chain.
 import {
   CRASH_POINTS,
   DEPOSIT_POINTS,
@@ -20,7 +20,7 @@ export interface ProgrammeOptions extends StageOptions {
 }
 
 export interface Outcome {
-  /** How often a process died at each point. */
+  /** Deaths at each point. */
   readonly hits: ReadonlyMap<Point, number>;
   readonly violations: readonly string[];
   readonly orders: readonly {
@@ -31,12 +31,12 @@ export interface Outcome {
   }[];
 }
 
-/** Workers that live, and die, at the same time. */
+/** Workers that run, and die, concurrently. */
 const WORKERS_AT_ONCE = 3;
-/** Which passing of an everyday point kills: not always the first. */
+/** Pass of an everyday point that kills: not always the first. */
 const PASSINGS = [1, 2, 1, 3, 5];
 const TRIES_MAX = 3;
-/** In a scene one worker dies after the other, each when the leases of the one before have run out. */
+/** In a scene workers die one after another, each after the previous leases expired. */
 const SCENE_LIMIT_MS = 25_000;
 
 export async function crashProgramme(options: ProgrammeOptions): Promise<Outcome> {
@@ -65,14 +65,14 @@ class Programme {
     const customers = stage.keepBuying(selling.signal);
     try {
       const everyday = rounds.flatMap(({ point, round }) => (isEveryday(point) ? [{ point, round }] : []));
-      // Beside workers that die: what is numbered meanwhile, and what waited, is there to be sent.
+      // Runs next to dying workers: they produce the events and deliveries to send.
       const sending = this.killSenders(rounds);
       sending.catch(() => undefined);
       await forEachConcurrently([...everyday.entries()], WORKERS_AT_ONCE, async ([index, { point, round }]) => {
         if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
         await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
       });
-      // Nothing is sold while no worker reads the wallets.
+      // Without a worker that reads the wallets, nothing is sold.
       const worker = await stage.world.startWorker();
       for (const { point, round } of rounds) {
         if (isApiPoint(point)) await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
@@ -92,7 +92,7 @@ class Programme {
     return { hits: this.hits, violations: stage.violations, orders: await this.orders() };
   }
 
-  /** One after the other, each with what the one before left. */
+  /** Kills senders sequentially; each continues with the leftovers of the previous one. */
   private async killSenders(rounds: readonly { readonly point: Point; readonly round: number }[]): Promise<void> {
     for (const { point, round } of rounds) {
       if (isSenderPoint(point)) {
@@ -102,7 +102,7 @@ class Programme {
     await this.stage.startSending();
   }
 
-  /** One worker for each point of the scene, all at once: what the first to die leaves behind the next ones find. */
+  /** Starts one worker for each point of the scene, concurrently: later ones find the leftovers of the first to die. */
   private async play(scene: Scene): Promise<void> {
     let missing = scene.points.filter((point) => this.options.points.includes(point));
     for (let attempt = 0; attempt < TRIES_MAX && missing.length > 0; attempt += 1) {
@@ -124,7 +124,7 @@ class Programme {
     }
   }
 
-  /** Tries until a process has died there; what is due at the moment decides whether the first one does. */
+  /** Retries until a process has died at the point: a process reaches it only if suitable work is due. */
   private async insist(point: Point, round: number, kill: (n: number) => Promise<Death>): Promise<void> {
     for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
       const n = attempt === 0 ? (PASSINGS[round % PASSINGS.length] ?? 1) : 1;
@@ -148,7 +148,7 @@ class Programme {
   }
 }
 
-/** The points of this list, or all of them. Throws for a name that is none. */
+/** Returns the points of this list, or all of them. Throws for an unknown name. */
 export function pointsNamed(list: string | undefined): readonly Point[] {
   const all: readonly Point[] = [...CRASH_POINTS, ...SENDER_POINTS];
   if (list === undefined) return all;

@@ -1,5 +1,5 @@
-// Kills a worker at every point of keeping addresses supplied while they are used and their rentals end; at the end each
-// has what it needs, and nothing was charged without its purchase.
+// Kills a worker at every point of refilling auto-delegated addresses, while they are used and their rentals end.
+// Afterwards each must have its energy, and every charge a purchase.
 import { REFILL_POINTS, type RefillPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { Stage, type Death } from './stage.js';
@@ -11,16 +11,16 @@ const BELOW = 104_000;
 const RENTED_SEC = 90;
 const USE_MS = 1500;
 
-/** Rentals so short that they are extended and replaced all the time. */
+/** Rentals are so short that they are extended and replaced continuously. */
 const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
     daily_cap_credits, idle_after_sec, due_at)
   SELECT $1, a, $1, ${KEEP.toString()}, ${BELOW.toString()}, ${RENTED_SEC.toString()}, 1000000000000000, 86400, clock_timestamp()
     FROM unnest($2::text[]) a`;
 
-/** What a dead worker holds under its lease is free at once, as if it had been dead for longer. */
+/** Releases a dead worker's claims immediately, as if their lease had expired. */
 const FREE = `UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`;
 
-/** Two orders of one auto-delegation at once. */
+/** Finds two concurrent orders of one auto-delegation. */
 const TWICE = `SELECT split_part(key, '_', 2) AS auto, count(*)::integer AS open FROM orders
   WHERE key LIKE 'auto\\_%' AND status IN ('reserved', 'placed') GROUP BY 1 HAVING count(*) > 1`;
 
@@ -56,7 +56,7 @@ export async function refillProgramme(options: TaskOptions<RefillPoint>): Promis
   }
 }
 
-/** Every address calls the token now and then. */
+/** Every address calls the token periodically. */
 async function keepUsing(stage: Stage, signal: AbortSignal): Promise<void> {
   const { wallet, token, accounts } = stage.world;
   while (!signal.aborted) {
@@ -80,7 +80,7 @@ async function check(stage: Stage, when: string): Promise<void> {
   if (twice.length > 0) stage.violations.push(`${when}: two open orders ${JSON.stringify(twice)}`);
 }
 
-/** A worker that nobody kills brings every address to what it is kept at. */
+/** Lets an unharmed worker refill every address. */
 async function allSupplied(stage: Stage, limitMs: number): Promise<void> {
   const { wallet, accounts } = stage.world;
   const worker = await stage.world.startWorker();

@@ -1,14 +1,14 @@
-// How a worker is brought to each point: most are passed by everyday work, some only after something went wrong.
+// Ways to bring a worker to each point: everyday work passes most of them, some are passed only after a failure.
 import { sleep } from '../../src/base/clock.js';
 import { SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { Stage } from './stage.js';
 
-/** Something that must happen before, or meanwhile, for a worker to come to these points. */
+/** Preparation or concurrent provocation that a worker needs to reach these points. */
 export interface Scene {
   readonly points: readonly CrashPoint[];
   readonly prepare?: (stage: Stage) => Promise<void>;
-  /** Ends with `over`. */
+  /** Runs until `over` aborts. */
   readonly provoke?: (stage: Stage, over: AbortSignal) => Promise<void>;
   readonly env?: NodeJS.ProcessEnv;
   readonly restore?: (stage: Stage) => Promise<void>;
@@ -24,10 +24,10 @@ const API_POINTS: readonly CrashPoint[] = [
 const PREPARE_LIMIT_MS = 12_000;
 const IMPATIENT = { UNRESOLVED_AFTER_SEC: '1' };
 const ENERGY_LIMIT = 180_000_000_000;
-/** Blocks that carry the chain past the validity of a transaction (60 s of it), and on to solid blocks beyond. */
+/** Blocks that move the chain past a transaction's validity (60 s of chain time), and on to later solid blocks. */
 const BLOCKS_PAST_VALIDITY = 30;
 
-/** Replaces the newest blocks whenever something of ours stands in them and is not solid. */
+/** Reverts the newest blocks whenever they include a transaction that is not solid. */
 async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(100, over);
@@ -39,7 +39,7 @@ async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
   }
 }
 
-/** Whoever died keeps the turn to read blocks until its lease is over, which is longer than a scene. */
+/** A dead worker keeps the turn to read blocks until its lease expires, which takes longer than a scene. */
 async function keepFreeingTheTurn(stage: Stage, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await stage.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
@@ -51,7 +51,10 @@ const UNSENT_DELIVERIES = `SELECT 1 FROM chain_tx t JOIN orders o ON o.id = t.or
   WHERE t.status = 'sending' AND t.purpose <> 'reclaim' AND o.status = 'placed' LIMIT 1`;
 const PREPARATIONS_MAX = 4;
 
-/** A worker dies with deliveries marked as sent that no node has ever seen; the first one's may have been reclaims. */
+/**
+ * Lets a worker die with deliveries marked as sent that no node has seen. Retries, because the first one may have sent
+ * reclaims only.
+ */
 async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<void> {
   for (let attempt = 0; attempt < PREPARATIONS_MAX; attempt += 1) {
     await stage.volley();
@@ -60,7 +63,7 @@ async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<v
   }
 }
 
-/** An activation that another party is faster with. */
+/** An activation for which another party is faster. */
 async function loseActivation(stage: Stage): Promise<void> {
   const { address } = newChainAccount();
   await stage.buy(stage.merchant, '/v1/activate', { address });
@@ -69,7 +72,7 @@ async function loseActivation(stage: Stage): Promise<void> {
   await wallet.receipt(txid);
 }
 
-/** A worker that gives up at once what could not be sent while nobody worked. */
+/** A worker that immediately gives up orders that could not be sent while no worker ran. */
 function impatient(point: CrashPoint): Scene {
   return {
     points: [point],
@@ -84,7 +87,7 @@ function impatient(point: CrashPoint): Scene {
 function unresolved(point: CrashPoint): Scene {
   return {
     points: [point],
-    // Valid for so long that nothing can be proven before it has been waited for too long.
+    // Long validity: nothing can be proven dead before the order has waited too long.
     prepare: async (stage) => {
       await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
       await sleep(1100);
@@ -96,7 +99,7 @@ function unresolved(point: CrashPoint): Scene {
 export const SCENES: readonly Scene[] = [
   {
     points: ['lookup.before', 'lookup.after'],
-    // What no node has seen is asked after for certain; what stands in a block may be read there first.
+    // A transaction that no node has seen is always looked up; one in a block may be read there first.
     prepare: async (stage) => {
       await leaveUnsent(stage);
       await stage.volley();
@@ -130,7 +133,7 @@ export const SCENES: readonly Scene[] = [
       ...(['usage-read.before', 'usage-read.after', 'record-usage.before', 'record-usage.after'] as const),
       ...(['weigh.before', 'weigh.after'] as const),
     ],
-    // Rentals end, used, beside one of their receiver that goes on.
+    // Used rentals end while another rental of their receiver continues.
     prepare: async (stage) => {
       await stage.rentLong();
       await stage.volley();
@@ -138,7 +141,7 @@ export const SCENES: readonly Scene[] = [
   },
   {
     points: ['top-up.before', 'top-up.after'],
-    // Everybody's stake yields less than when the order was taken.
+    // The energy per stake falls below its value at purchase.
     prepare: async (stage) => {
       await stage.volley();
       await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
@@ -148,11 +151,11 @@ export const SCENES: readonly Scene[] = [
       await sleep(1500);
     },
   },
-  // Each on its own: whoever undoes an order goes on to its refund, and leaves the others nothing.
+  // Separate scenes: the worker that undoes an order continues to its refund, and leaves nothing for the others.
   ...(['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'] as const).map(
     impatient,
   ),
-  // Apart, since the first one's second sending ends the wait of the other.
+  // Separate scenes: the first worker's second broadcast ends the wait of the other.
   unresolved('unresolved.before'),
   unresolved('unresolved.after'),
 ];
@@ -162,9 +165,9 @@ const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
 export type Point = CrashPoint | SenderPoint;
 
 export const isSenderPoint = (point: Point): point is SenderPoint => SENDER_POINTS.some((each) => each === point);
-/** Passed once by a sender that is busy: it holds what it has for as long as there is something to send. */
+/** Passed once by a busy sender: it holds its endpoint while there are deliveries to send. */
 export const isRare = (point: SenderPoint): boolean => point.startsWith('webhook-release.');
 export const isApiPoint = (point: Point): point is CrashPoint => API_POINTS.some((each) => each === point);
-/** Passed by any worker that has orders to work on. */
+/** Passed by any worker that has orders to process. */
 export const isEveryday = (point: Point): point is CrashPoint =>
   !isSenderPoint(point) && !isApiPoint(point) && !STAGED.has(point);

@@ -1,6 +1,6 @@
-// The merchant's receivers in the crash programme: some that always take what comes, and one, under TLS, that fails now
-// and then at the first attempt. What they got is held against the log when all is over. Together they want every type;
-// each has a host of its own, since no host gets more than twenty requests a second.
+// The merchant's webhook receivers in the crash programme: steady ones that accept everything, and one with TLS that
+// sometimes fails the first attempt. Their deliveries are compared with the event log at the end. Together they
+// subscribe to every type. Each has its own host, since a host receives at most twenty requests a second.
 import { until } from '../../packages/local/src/wait.js';
 import type { World } from '../../packages/local/src/world.js';
 import { EVENT_TYPES, type EventType } from '../../src/events/payload.js';
@@ -9,9 +9,9 @@ import type { Webhooks } from '../../src/webhooks/webhooks.js';
 import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../webhook-judge.js';
 import { openReceivers, type Receivers } from '../webhook-receivers.js';
 
-/** Of so many events one fails at its first attempt. */
+/** One in so many events fails at its first attempt. */
 const FAILS_OF = 7;
-/** What one sender has under way to one endpoint, and so the most that its death can leave unrecorded. */
+/** Concurrent deliveries of one sender to one endpoint: the most that its death can leave unrecorded. */
 const AT_ONCE_MAX = 10;
 const OFTEN: readonly EventType[] = ['order.created', 'order.delivered', 'order.settled'];
 const STEADY: readonly (readonly EventType[])[] = [
@@ -19,7 +19,7 @@ const STEADY: readonly (readonly EventType[])[] = [
   EVENT_TYPES.filter((type) => !OFTEN.includes(type)),
 ];
 const FLAKY: readonly EventType[] = ['order.settled', 'order.refunded'];
-/** Of an endpoint that has nothing to wait for but when it is asked to. */
+/** Type of the endpoint that has deliveries only on request. */
 const CALM: readonly EventType[] = ['webhook.changed'];
 
 const WAITING = `SELECT (SELECT count(*) FROM event WHERE position IS NULL AND type IS NOT NULL)::int
@@ -29,7 +29,7 @@ const WAITING = `SELECT (SELECT count(*) FROM event WHERE position IS NULL AND t
 const ATTEMPTS = `SELECT max(attempts) AS most, bool_and(status = 'delivered') AS "areDelivered" FROM webhook_delivery
   WHERE endpoint_id = $1`;
 
-/** Nulls where there is no delivery. */
+/** Null if there is no delivery. */
 interface Attempted {
   readonly most: number | null;
   readonly areDelivered: boolean | null;
@@ -50,7 +50,7 @@ export class Shop {
     return new Shop(await openReceivers());
   }
 
-  /** For the API, which judges URLs, and the sender. */
+  /** Settings of the API, which validates URLs, and of the sender. */
   get env(): NodeJS.ProcessEnv {
     const { port, tlsPort, env } = this.receivers;
     return {
@@ -62,7 +62,7 @@ export class Shop {
     };
   }
 
-  /** Makes the webhooks of the project. */
+  /** Creates the project's webhooks. */
   async subscribe(world: World, projectId: string): Promise<void> {
     const { port, tlsPort } = this.receivers;
     for (const [index, types] of [...STEADY, CALM].entries()) {
@@ -97,7 +97,10 @@ export class Shop {
     return endpoint;
   }
 
-  /** An event for the calm endpoint, which a sender takes, serves and gives back; others it holds while they are busy. */
+  /**
+   * Creates an event for the calm endpoint. A sender claims that endpoint, serves it and releases it; it keeps busy
+   * ones.
+   */
   async stir(webhooks: Webhooks): Promise<void> {
     this.changes += 1;
     const calm = this.endpoints.find(({ types }) => types === CALM);
@@ -106,7 +109,7 @@ export class Shop {
     await webhooks.change(calm.projectId, calm.id, { description }, () => Promise.resolve());
   }
 
-  /** Waits until every event has its position and nothing waits for a sender. */
+  /** Waits until every event has its position and no delivery is pending. */
   async untilSent(database: Database, limitMs: number): Promise<void> {
     const isSent = async (): Promise<true | undefined> => {
       const [row] = await database.query<{ left: number }>(WAITING);
@@ -115,7 +118,7 @@ export class Shop {
     await until(isSent, limitMs, 'every delivery', 200);
   }
 
-  /** What is wrong with what came, when so many senders died. */
+  /** Returns the violations, given the number of senders that died. */
   async violations(database: Database, deaths: number): Promise<string[]> {
     const read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
       database.query<Row>(text, params);
@@ -127,7 +130,7 @@ export class Shop {
         found.push(`webhook ${endpoint.id} got ${repeats.toString()} repetitions by ${deaths.toString()} deaths`);
       }
       const [row] = await database.query<Attempted>(ATTEMPTS, [endpoint.id]);
-      // That every event has a delivery is judged above: of some types none may have happened.
+      // Missing deliveries are detected above; some event types may not have occurred.
       if (row?.areDelivered === false || (row?.most ?? 0) > endpoint.attemptsMax) {
         found.push(
           `webhook ${endpoint.id}: ${JSON.stringify(row)}, at most ${endpoint.attemptsMax.toString()} attempts`,

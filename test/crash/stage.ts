@@ -1,5 +1,6 @@
-// Where workers, APIs and senders are killed: a world of several small wallets, customers who keep buying, and processes that
-// die at a named point. Everything is judged from the database and the chain, never from what a process says.
+// The environment in which workers, APIs and senders are killed: a service with several small wallets, customers that
+// keep buying, and processes that die at a named point. Judged by database and chain only, never by the output of a
+// process.
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
@@ -29,17 +30,17 @@ export interface StageOptions {
 }
 
 const SOLID_LAG = 6;
-/** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
+/** At nine energy per TRX, each wallet has a little under 900 000 energy: the largest order needs two of them. */
 const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
 const LARGE_ENERGY = 900_000;
-/** Of the chain's time, which passes twenty times as fast as ours. */
+/** In chain time, which runs at twenty times the speed. */
 const LONG_SEC = 600;
 const FEE_LIMIT_SUN = 100_000_000;
 const CREDITS = 1_000_000_000_000_000;
 const KILLED = 137;
-/** Of a whole service that starts on a busy machine. */
+/** For a whole service that starts on a busy machine. */
 const PRICES_LIMIT_MS = 150_000;
-/** A worker that does not come to its point by then has nothing to do there just now. */
+/** A worker that does not reach its point within this time has no suitable work. */
 const DEATH_LIMIT_MS = 12_000;
 const UNFINISHED_MAX = 60;
 
@@ -58,18 +59,23 @@ const SETTINGS = {
 const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
     o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;
 
-/** Reclaims that failed again and again are tried ever more rarely, by the database's clock; this chain's is twenty times as fast. */
+/**
+ * Reclaims that failed repeatedly. Their retry interval grows by the database's clock, while this chain runs at twenty
+ * times the speed.
+ */
 const RESTING = `SELECT o.key FROM orders o WHERE o.next_run_at > clock_timestamp() + interval '1 minute'
   AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming')`;
 
 const RUNNING = `SELECT key FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
   ORDER BY ends_at DESC LIMIT 1`;
 
-/** Read when they were added; before the first worker nobody reads them again, however slowly all else begins. */
+/**
+ * Extends the reading of the wallets made when they were added. Until the first worker starts, nothing refreshes it.
+ */
 const SELL_WITHOUT_WORKER = `UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 minute'
   WHERE sells_until < clock_timestamp() + interval '1 minute'`;
 
-/** Rules that hold of unfinished orders at any moment: a worker will claim them again. */
+/** Unfinished orders that no worker would claim again: there must be none at any moment. */
 const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL AND (NOT o.settled OR EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
@@ -77,12 +83,12 @@ const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.pla
 export type Death = 'killed' | 'lived';
 
 export class Stage {
-  /** Keys whose order or extension was answered with success: each must exist, once, for ever. */
+  /** Keys with a successful answer for an order or extension: each must exist exactly once, permanently. */
   readonly accepted = new Set<string>();
   readonly violations: string[] = [];
   private orders = 0;
   private senderDeaths = 0;
-  /** That nobody kills. */
+  /** Senders that are not killed. */
   private readonly senders: World['processes'][number][] = [];
 
   private constructor(
@@ -133,7 +139,7 @@ export class Stage {
     await this.shop.close();
   }
 
-  /** What the chain is made to do from outside. */
+  /** Sends a request to the chain's control port. */
   async control(action: string, body: object = {}): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.world.controlUrl}/${action}`, {
       method: 'POST',
@@ -145,7 +151,7 @@ export class Stage {
     return answer;
   }
 
-  /** Buys one of everything: rentals to shared receivers, one of several legs, an activation. */
+  /** Buys one of everything: rentals for shared receivers, one with several legs, an activation. */
   async volley(at: Merchant = this.merchant): Promise<void> {
     const receivers = this.world.accounts.map((account) => account.address);
     const rental = (energy: number, durationSec: number) =>
@@ -163,20 +169,21 @@ export class Stage {
     ]);
   }
 
-  /** A rental for each receiver that outlasts those of the volleys, and some use of what they have. */
+  /** Rents energy for each receiver for longer than the volleys do, and uses some of it. */
   async rentLong(): Promise<void> {
     const { accounts, bank, token, wallet } = this.world;
     await Promise.all(
       accounts.map(async (account) => {
         const body = { receive_address: account.address, energy: 40_000, duration_sec: LONG_SEC };
         await this.buy(this.merchant, '/v1/orders', body);
-        // One that has no token, or is cut off by a fork, has used energy or none: both are tried often.
+        // A receiver without tokens, or with a transaction dropped by a fork, may not use energy. Repetition covers
+        // both cases.
         await wallet.transferToken(token, account, bank.address, 1n, FEE_LIMIT_SUN).catch(() => undefined);
       }),
     );
   }
 
-  /** More time for a rental that runs, if there is one: refused only where its end came first. */
+  /** Extends a running rental, if there is one. A refusal is valid only after its end, or without capacity. */
   private async extend({ baseUrl, id, apiKey }: Merchant): Promise<void> {
     const [running] = await this.database.query<{ key: string }>(RUNNING);
     if (running === undefined) return;
@@ -195,7 +202,7 @@ export class Stage {
     }
   }
 
-  /** One purchase under a key of its own; an answer that never came is asked for again at the living API. */
+  /** Makes one purchase under a new key. After a lost answer it retries at the unharmed API. */
   async buy(at: Merchant, path: string, body: Readonly<Record<string, unknown>>): Promise<string> {
     this.orders += 1;
     const key = `crash-${this.orders.toString()}`;
@@ -208,7 +215,7 @@ export class Stage {
     return key;
   }
 
-  /** Buys until told to stop, never more than a few dozen unfinished orders at once. */
+  /** Buys until the signal aborts, with at most a few dozen unfinished orders at a time. */
   async keepBuying(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const [row] = await this.database.query<{ left: number }>(UNFINISHED);
@@ -217,7 +224,7 @@ export class Stage {
     }
   }
 
-  /** Starts a worker that dies when it passes `point` the n-th time, and says whether it did. */
+  /** Starts a worker that dies at the n-th pass of `point`. Returns `killed` if it did. */
   async killWorkerAt(
     point: CrashPoint | WorkerTaskPoint,
     n: number,
@@ -227,7 +234,7 @@ export class Stage {
     return this.killAt(() => this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env }), limitMs);
   }
 
-  /** The same of a sender. */
+  /** Same for a sender. */
   async killSenderAt(point: SenderPoint, n: number): Promise<Death> {
     const env = { CRASH_AT: `${point}:${n.toString()}` };
     await this.shop.stir(this.parts.get(Webhooks, { strict: false }));
@@ -236,7 +243,7 @@ export class Stage {
     return death;
   }
 
-  /** From now on events arrive. */
+  /** Starts a sender that is not killed: from now on events arrive. */
   async startSending(): Promise<void> {
     this.senders.push(await this.world.startSender());
   }
@@ -247,7 +254,7 @@ export class Stage {
     try {
       process = await start();
     } catch (error) {
-      // It came to its point before it could say that it works.
+      // The process reached its point before it reported that it was ready.
       if (String(error).includes(`code ${KILLED.toString()}`)) return 'killed';
       throw error;
     }
@@ -259,7 +266,7 @@ export class Stage {
     return code === KILLED ? 'killed' : 'lived';
   }
 
-  /** Buys at an API that dies at `point`; what got no answer is asked for again at the living one. */
+  /** Buys at an API that dies at `point`; retries lost answers at the unharmed one. */
   async killApiAt(point: CrashPoint, n: number): Promise<Death> {
     const { process, baseUrl } = await this.world.startApi(await freePort(), { CRASH_AT: `${point}:${n.toString()}` });
     const merchant = new Merchant(baseUrl, this.merchant.id, this.merchant.apiKey);
@@ -270,12 +277,12 @@ export class Stage {
     return code === KILLED ? 'killed' : 'lived';
   }
 
-  /** Holds the records to their rules; `settled` also demands that every order is over and asks the chain. */
+  /** Checks the records' rules. With `settled`, every order must also be finished, and the chain is compared. */
   async check(when: string, settled = false): Promise<void> {
     await this.resumeWallets();
     const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
     const report = await verifyRecords(this.database, chain);
-    // Slots follow the chain by the workers' next pass over the pool, which a dead one does not make.
+    // Slots follow the chain at the workers' next pool pass, which a dead worker does not make.
     const found = findingsOf(report).filter((finding) => settled || finding.check !== 'capacity');
     if (found.length > 0) {
       this.violations.push(
@@ -297,7 +304,7 @@ export class Stage {
     return findingsOf(await verifyRecords(this.database, {})).some(({ check }) => check === 'capacity');
   }
 
-  /** Waits until nothing is left to do, with workers that nobody kills. */
+  /** Waits, with unharmed workers, until all work is done. */
   async finish(limitMs: number): Promise<void> {
     const workers = [await this.world.startWorker(), await this.world.startWorker()];
     const deadline = performance.now() + limitMs;
@@ -305,19 +312,19 @@ export class Stage {
     while (performance.now() < deadline) {
       left = (await this.database.query<{ left: number }>(UNFINISHED))[0]?.left ?? -1;
       if (left === 0) break;
-      // What died with its process may be proven dead only now, and hold its wallet.
+      // A transaction that died with its process may be proven dead only now, and block its wallet.
       await this.resumeWallets();
       await this.reclaimAgain();
       await sleep(200);
     }
     if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
-    // What the pool sells is what the chain has as soon as it has read every wallet once more.
+    // The pool's capacity equals the chain's once it has read every wallet again.
     while (performance.now() < deadline && (await this.isCapacityBehind())) await sleep(500);
     await this.shop.untilSent(this.database, limitMs).catch((error: unknown) => this.violations.push(String(error)));
     await Promise.all([...workers, ...this.senders.splice(0)].map((process) => this.stopAndForget(process)));
     this.violations.push(...(await this.shop.violations(this.database, this.senderDeaths)));
     await this.check('at the end', true);
-    // What the operator would see: the command's own exit code.
+    // The operator's view: the command's own exit code.
     await this.world.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {
       const { stdout } = error as { stdout?: string };
       this.violations.push(`cli verify: ${(stdout ?? String(error)).slice(0, 4000)}`);
@@ -350,14 +357,14 @@ export class Stage {
       .join('\n');
   }
 
-  /** Ends a process and forgets it. */
+  /** Stops a process and removes it from the list. */
   async stopAndForget(process: World['processes'][number]): Promise<void> {
     await process.stop();
     const at = this.world.processes.indexOf(process);
     if (at >= 0) this.world.processes.splice(at, 1);
   }
 
-  /** As the operator does who knows why their transactions died: all wallets sell again. */
+  /** Re-enables all wallets, as the operator does after learning why their transactions died. */
   private async resumeWallets(): Promise<void> {
     const rows = await this.database.query<{ address: string }>(
       `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
@@ -367,7 +374,7 @@ export class Stage {
     for (const { address } of rows) await wallets.setStatus(address, 'active', act);
   }
 
-  /** As the operator does then: what rests is tried again, unless it was over by itself meanwhile. */
+  /** Requeues resting reclaims as the operator would. Ignores those that finished meanwhile. */
   private async reclaimAgain(): Promise<void> {
     for (const { key } of await this.database.query<{ key: string }>(RESTING)) {
       await this.world.cli('orders', 'requeue', key).catch((error: unknown) => {
@@ -376,7 +383,7 @@ export class Stage {
     }
   }
 
-  /** A fresh API measures the market before it sells. */
+  /** Waits until a new API quotes a price: it first reads the market. */
   private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
     const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
     const deadline = performance.now() + PRICES_LIMIT_MS;

@@ -1,5 +1,5 @@
-// Kills a worker at every point of closing months; at the end every month of every project is closed once, with all its
-// entries, and its event is there once.
+// Kills a worker at every point of closing months. Afterwards every month of every project must be closed once, with
+// all its entries and one event.
 import { STATEMENT_POINTS, type StatementPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { findingsOf } from '../../src/verify/finding.js';
@@ -12,14 +12,14 @@ const FIRST_MONTH = '2006-01-01';
 const MONTHS = 220;
 const DEATH_LIMIT_MS = 15_000;
 
-/** The first entry there is, which is of now, comes before all of those. */
+/** Dates the existing first entry, which is from now, before all others. */
 const MOVE_FIRST = [
   `ALTER TABLE credit_entry DISABLE TRIGGER credit_entry_append_only`,
   `UPDATE credit_entry SET created_at = '${FIRST_MONTH}Z' WHERE id = (SELECT min(id) FROM credit_entry)`,
   `ALTER TABLE credit_entry ENABLE TRIGGER credit_entry_append_only`,
 ];
 
-/** Two entries of each project in each month, whose ids are not in the order of time. */
+/** Two entries of each project in each month, with ids out of time order. */
 const ENTER = `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
   SELECT 'topup:crash-' || p.id || '-' || n, p.id, 'funding', 'topup', 1 + n, 'crash', 'a month',
          (timestamp '${FIRST_MONTH}' + (n / 2) * interval '1 month' + (n % 2) * interval '20 days') AT TIME ZONE 'UTC'
@@ -50,13 +50,13 @@ export async function statementProgramme(options: TaskOptions<StatementPoint>): 
   }
 }
 
-/** What is closed is right at any moment. */
+/** Checks that closed months are correct; they must be at any moment. */
 async function check(stage: Stage, when: string): Promise<void> {
   const found = findingsOf(await verifyRecords(stage.database)).filter(({ rule }) => ['I1', 'I16'].includes(rule));
   stage.violations.push(...found.slice(0, 5).map((finding) => `${when}: ${JSON.stringify(finding, textOf)}`));
 }
 
-/** Lets a worker that nobody kills close what is left. */
+/** Lets an unharmed worker close the remaining months. */
 async function finish(stage: Stage, limitMs: number): Promise<void> {
   const worker = await stage.world.startWorker();
   const deadline = performance.now() + limitMs;

@@ -1,4 +1,4 @@
-// What the programmes have in common that kill a worker at its tasks beside fulfilment: how one is asked for, and what it says.
+// The common parts of programmes that kill a worker in tasks other than fulfilment: options, report and loop.
 import type { WorkerTaskPoint } from '../../src/base/crash-point.js';
 import type { Death, Stage, StageOptions } from './stage.js';
 
@@ -13,7 +13,7 @@ export interface TaskOptions<Point extends WorkerTaskPoint> extends StageOptions
 export interface TaskOutcome<Point extends WorkerTaskPoint> {
   readonly hits: ReadonlyMap<Point, number>;
   readonly violations: readonly string[];
-  /** How much of its task was done. */
+  /** Completed units of the task. */
   readonly made: number;
 }
 
@@ -21,13 +21,13 @@ export interface TaskProgramme<Point extends WorkerTaskPoint> {
   /** In the plural. */
   readonly name: string;
   readonly points: readonly Point[];
-  /** What is counted as made, in the plural. */
+  /** Name of the counted units, in the plural. */
   readonly made: string;
   readonly run: (options: TaskOptions<Point>) => Promise<TaskOutcome<Point>>;
 }
 
 export interface Asked {
-  /** Points by name, of any programme; undefined: all. */
+  /** Point names of any programme; undefined: all. */
   readonly named: readonly string[] | undefined;
   readonly times: number;
   readonly isVerbose: boolean;
@@ -35,7 +35,7 @@ export interface Asked {
 
 const FINISH_LIMIT_MS = 300_000;
 
-/** Runs it at those of its points that are asked for, with a table of the deaths. False when anything was wrong. */
+/** Runs a programme at the requested points and prints the table of deaths. Returns false after any violation. */
 export async function runTask<Point extends WorkerTaskPoint>(
   { name, points: all, made: counted, run }: TaskProgramme<Point>,
   { named, times, isVerbose }: Asked,
@@ -57,12 +57,14 @@ export async function runTask<Point extends WorkerTaskPoint>(
   return violations.length === 0;
 }
 
-/** Which passing of a point kills: not always the first. */
+/** Pass of a point that kills: not always the first. */
 const PASSINGS = [1, 2, 1, 3, 2];
-/** What is due at the moment decides whether a worker comes to its point. */
+/** A worker reaches its point only if suitable work is due. */
 const TRIES_MAX = 4;
 
-/** Kills at each point as often as asked for, and has the records checked after each death; returns how often it died there. */
+/**
+ * Kills at each point as often as requested, and has the records checked after each death. Returns the deaths by point.
+ */
 export async function killAtEach<Point extends WorkerTaskPoint>(
   { points, times, onDeath }: TaskOptions<Point>,
   kill: (point: Point, n: number) => Promise<Death>,
@@ -84,7 +86,7 @@ export async function killAtEach<Point extends WorkerTaskPoint>(
   return hits;
 }
 
-/** A point where nobody died is a violation too: nothing was shown there. */
+/** A point without deaths is a violation too: it was not tested. */
 export function noteMissing<Point extends WorkerTaskPoint>(
   { violations }: Stage,
   { points, times }: TaskOptions<Point>,

@@ -1,5 +1,5 @@
-// Kills a worker at every point of playing test orders; at the end each has become what its address says, with each of its
-// events once, and every charge that was to come back has come back once.
+// Kills a worker at every point of playing test orders. Afterwards each order must have the outcome of its address,
+// each event once, and each due refund once.
 import { TEST_ORDER_POINTS, type TestOrderPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
@@ -7,12 +7,12 @@ import { Merchant } from '../../packages/local/src/merchant.js';
 import { Stage, type Death } from './stage.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
-/** Each may ask for sixty purchases in a minute. */
+/** Each project may make sixty purchases a minute. */
 const PROJECTS = 4;
 const CREDITS = 1_000_000_000_000;
 const DEATH_LIMIT_MS = 15_000;
 
-/** What an order to each address becomes: its last status, and its events in the order in which they happen. */
+/** Outcome of an order by address: final status, and events in order. */
 const ENDS = {
   [TEST_ADDRESSES.delivered]: 'delivered order.created order.delivered order.settled order.ended',
   [TEST_ADDRESSES.refunded]: 'refunded order.created order.refunded',
@@ -22,7 +22,7 @@ const ENDS = {
 } as const;
 const RECEIVERS = [...Object.keys(ENDS), TEST_ADDRESSES.refunded];
 
-/** As if time had passed, and whoever died had been dead for longer. */
+/** Lets time pass: orders are due, and the leases of dead workers have expired. */
 const DUE = `UPDATE orders SET play_at = clock_timestamp() - interval '1 ms', lease_until = NULL WHERE play_at IS NOT NULL`;
 const LEFT = `SELECT count(*)::integer AS left FROM orders WHERE play_at IS NOT NULL`;
 
@@ -61,7 +61,7 @@ async function testMerchant({ world, merchant }: Stage): Promise<Merchant> {
   return new Merchant(merchant.baseUrl, String(made['merchant']), String(made['api_key']));
 }
 
-/** A worker that nobody kills plays all there is to its end. */
+/** Lets an unharmed worker play all orders to their end. */
 async function playOut(stage: Stage, limitMs: number): Promise<void> {
   const worker = await stage.world.startWorker();
   const deadline = performance.now() + limitMs;

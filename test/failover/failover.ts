@@ -1,5 +1,5 @@
-// One failover while customers buy: the primary is killed, its standby promoted, the service must sell again by itself,
-// and the old primary, back and willing, must take no write. What it takes is measured; what is wrong is said.
+// One failover while customers buy. The primary is killed and its standby promoted; the service must resume sales by
+// itself. The old primary returns and accepts writes, but must receive none. Measures durations and returns violations.
 import type pg from 'pg';
 import type { Arena } from '../chaos/arena.js';
 import { lossBetween, recordedBy, untilMoreIsRecorded, type Recorded } from '../chaos/failover.js';
@@ -10,18 +10,18 @@ import type { PatroniServers } from './patroni.js';
 import { Server } from './server.js';
 import { Servers } from './servers.js';
 
-/** How soon after a promotion orders must be taken again. */
+/** Time after a promotion within which orders must be accepted again. */
 const SELLS_LIMIT_MS = 15_000;
-/** What a round may be that is too late on a busy machine alone; all other violations end the run. */
+/** Prefix of the one violation that may result from a busy machine; all others end the run. */
 export const LATE = 'sold again only';
-/** How long is waited before it is called lost for good. */
+/** Time after which the service counts as lost for good. */
 const WAIT_MS = 120_000;
 const LOAD_MS = 5_000;
-/** How long an old primary stands there beside the new one. */
+/** Time that an old primary runs next to the new one. */
 const BACK_MS = 8_000;
 
 export interface Kept {
-  /** Of orders that were taken after the promotion, which must be there in the end. */
+  /** Keys of orders accepted after the promotion, which must exist in the end. */
   readonly keys: string[];
   readonly lines: string[];
 }
@@ -48,7 +48,7 @@ export async function failOver(
     say(`api ${n.toString()} took an order ${ms(tookMs)} after the promotion`);
     if (tookMs > SELLS_LIMIT_MS) wrong.push(`api ${n.toString()} ${LATE} ${ms(tookMs)} after the promotion`);
   }
-  // Under Patroni no old primary comes back as one.
+  // Under Patroni an old primary never returns as a primary.
   if (old instanceof Server) wrong.push(...(await comeBack(arena, old, say)));
   const rejoinAt = performance.now();
   const way = await servers.rejoin();
@@ -59,13 +59,13 @@ export async function failOver(
   return wrong;
 }
 
-/** An asynchronous standby that was cut off a little before: what the primary took since is lost. */
+/** An asynchronous standby that was cut off shortly before: the primary's later commits are lost. */
 async function loseWithIt(arena: Arena, servers: Servers, over: AbortSignal, say: Say): Promise<void> {
   const { primary: old, standby } = servers;
   await servers.cut();
   await untilMoreIsRecorded(arena.sql, await recordedBy(arena.sql), over);
   await old.kill();
-  // Read where nobody finds it: it has all that was ever confirmed.
+  // Started at a port that no client knows, to read everything that was ever confirmed.
   const aside = await freePort();
   await old.start({ synchronous_standby_names: '' }, aside);
   const before = await recordedOn(old, aside);
@@ -86,7 +86,7 @@ async function recordedOn(server: Server, port: number): Promise<Recorded> {
   return recordedBy(rows as pg.Pool);
 }
 
-/** How long after the promotion each API took an order, by new keys until one is taken. */
+/** Returns the time from the promotion until each API accepted an order. Tries new keys until one succeeds. */
 async function sellsAgain(arena: Arena, name: string, promotedAt: number, kept: Kept): Promise<number[]> {
   const receive_address = arena.world.accounts[0]?.address;
   const sell = async (api: (typeof arena.rich)[number], n: number): Promise<number> => {
@@ -105,9 +105,9 @@ async function sellsAgain(arena: Arena, name: string, promotedAt: number, kept: 
   return Promise.all(arena.rich.map(sell));
 }
 
-/** The old primary stands at its address again and takes writes; the service must leave it alone. */
+/** The old primary is back at its address and accepts writes; the service must not use it. */
 async function comeBack(arena: Arena, old: Server, say: Say): Promise<string[]> {
-  // Without an autovacuum every transaction that writes is a client's.
+  // Without autovacuum, every writing transaction is a client's.
   await old.start({ synchronous_standby_names: '', autovacuum: 'off' });
   const [first] = await old.ask<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
   const seen = await seenAsOld(arena, old.name);
@@ -123,7 +123,7 @@ async function comeBack(arena: Arena, old: Server, say: Say): Promise<string[]> 
   return wrong;
 }
 
-/** How many processes say of it that it is old, once all do or the time is up. */
+/** Returns the number of processes that report the host as old, once all do or after the time limit. */
 async function seenAsOld(arena: Arena, host: string): Promise<number> {
   const line = `pg_host_state{host="${host}",state="old"} 1`;
   let seen = 0;

@@ -1,5 +1,5 @@
-// `npm run failover`: the primary is lost under load, again and again, and each round is judged when all orders are over:
-// by the records, by what clients were answered and by the chain. Exit code 1 on any violation.
+// `npm run failover`: repeatedly kills the primary under load. Each round is judged after all orders are finished, by
+// the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Arena } from '../chaos/arena.js';
@@ -22,7 +22,7 @@ Patroni and etcd must be installed for --patroni.
 `;
 
 const LENGTH_MS = 30_000;
-/** More than is bought in a round: whether orders are taken again must say something of the database alone. */
+/** More than a round sells, so that refusals can only result from the database. */
 const WALLETS_TRX = [2_000_000, 2_000_000, 2_000_000];
 const HEAL_LIMIT_MS = 600_000;
 

@@ -1,4 +1,4 @@
-// Two Postgres servers under Patroni, which decides in etcd who is the primary, and promotes: nobody else does.
+// Two Postgres servers under Patroni. Patroni alone elects the primary in etcd and promotes it.
 import { randomBytes } from 'node:crypto';
 import { chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { Server, urlOfBoth } from './server.js';
 import { binaries, killWithChildren } from './tools.js';
 
-/** Seconds. How long a dead primary keeps its leadership is `ttl`; Patroni takes no shorter one. */
+/** Seconds. A dead primary keeps its leadership for `ttl`; Patroni accepts no shorter one. */
 const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 5 };
 const LIMIT_MS = 120_000;
 const ENV = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8', TZ: 'UTC' };
@@ -27,7 +27,7 @@ class Member {
   private readonly server: Server;
 
   constructor(
-    /** Patroni writes it into synchronous_standby_names without quotes, where `first` and `any` are no names. */
+    /** Patroni writes the label into synchronous_standby_names without quotes, where `first` and `any` are keywords. */
     private readonly label: string,
     private readonly cluster: Cluster,
     readonly port: number,
@@ -52,7 +52,7 @@ class Member {
     return this.server.ask<Row>(text);
   }
 
-  /** Starts Patroni; what it makes of Postgres, and when, is its own affair. */
+  /** Starts Patroni, which decides when and how Postgres runs. */
   async start(): Promise<void> {
     const { dir, user } = this.cluster;
     const file = join(dir, `${this.label}.yml`);
@@ -68,7 +68,7 @@ class Member {
     });
   }
 
-  /** Patroni and Postgres, as by the loss of their machine. */
+  /** Kills Patroni and Postgres, as the loss of their machine does. */
   async kill(): Promise<void> {
     const pid = Number((await readFile(join(this.dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
     this.process?.signal('SIGKILL');
@@ -77,12 +77,12 @@ class Member {
     this.process = undefined;
   }
 
-  /** What the last of it printed, for an error. */
+  /** Returns the last lines of output, for error messages. */
   tail(): string {
     return this.process?.tail() ?? '';
   }
 
-  /** Patroni's settings; JSON is YAML. */
+  /** Patroni's settings as JSON, which is valid YAML. */
   private get settings(): object {
     const { etcd, dir, password } = this.cluster;
     const rest = `127.0.0.1:${this.restPort.toString()}`;
@@ -137,7 +137,7 @@ export class PatroniServers {
     public standby: Member,
   ) {}
 
-  /** Throws where `patroni` or `etcd` is not installed. */
+  /** Starts the cluster. Throws if `patroni` or `etcd` is not installed. */
   static async start(): Promise<PatroniServers> {
     const user = await serverUser();
     const dir = await makeServerDir(user);
@@ -178,14 +178,14 @@ export class PatroniServers {
     return urlOfBoth(this.all);
   }
 
-  /** Waits until Patroni has promoted the standby. The one before stays as it is. */
+  /** Waits until Patroni has promoted the standby. Leaves the previous primary unchanged. */
   async promote(): Promise<void> {
     const { standby } = this;
     await this.untilPrimary(standby);
     [this.primary, this.standby] = [standby, this.primary];
   }
 
-  /** The old primary's machine is back; returns, when it follows the new one and this waits for it, how that was done. */
+  /** Restarts the old primary's machine and waits until it follows the new one synchronously. Returns the method. */
   async rejoin(): Promise<string> {
     await this.standby.start();
     await this.untilFollowed(this.primary).catch((error: unknown) => {

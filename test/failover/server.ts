@@ -1,4 +1,4 @@
-// One Postgres server that dies and comes back: as a primary, as a standby of another one, or to be read alone.
+// One Postgres server that can die and return: as a primary, as a standby, or for reading only.
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import { binaries, killWithChildren, runTool } from './tools.js';
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 20_000;
 const STANDBY_LIMIT_MS = 60_000;
-/** Of the round's own questions, which say nothing of the service: a busy machine may take long over them. */
+/** For the programme's own queries, which do not measure the service: they may be slow on a busy machine. */
 const TOOL_LIMIT_MS = 30_000;
 const USER = 'postgres';
 
@@ -18,7 +18,7 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
-  // The operating system goes on when a server is killed; what it was given is not lost.
+  // The operating system survives a killed server, so data handed to it is not lost.
   fsync: 'off',
   synchronous_commit: 'on',
   wal_keep_size: '1GB',
@@ -28,7 +28,7 @@ const SETTINGS = {
   log_checkpoints: 'off',
 };
 
-/** Names both, in this order, whoever is the primary. */
+/** Returns a URL with both hosts in this order, independent of their roles. */
 export function urlOfBoth([first, second]: readonly [Named, Named]): string {
   return first.url.replace(first.name, `${first.name},${second.name}`);
 }
@@ -65,7 +65,7 @@ export class Server {
     await this.tool('initdb', ['-D', this.dataDir, '-U', USER, `--pwfile=${passwordFile}`, ...flags]);
   }
 
-  /** Starts it; `over` lays settings over its own. Returns when it answers. */
+  /** Starts the server and returns when it answers. `over` overrides its settings. */
   async start(over: Readonly<Record<string, string>> = {}, port = this.port): Promise<void> {
     const settings = Object.entries({ ...SETTINGS, port: port.toString(), ...over });
     this.process = await GuardedProcess.start({
@@ -87,7 +87,7 @@ export class Server {
     await until(answers, START_LIMIT_MS, `${this.name} becoming ready`);
   }
 
-  /** Rows of one statement on a connection of its own. */
+  /** Runs one statement on a new connection and returns its rows. */
   async ask<Row extends object>(text: string, values: readonly unknown[] = [], port = this.port): Promise<Row[]> {
     const connectionString = this.url.replace(`:${this.port.toString()}/`, `:${port.toString()}/`);
     const client = new pg.Client({
@@ -105,7 +105,7 @@ export class Server {
     }
   }
 
-  /** As by the loss of its machine. */
+  /** Kills the server, as the loss of its machine does. */
   async kill(): Promise<void> {
     const { process: killed } = this;
     if (killed === undefined) return;
@@ -119,21 +119,21 @@ export class Server {
     this.process = undefined;
   }
 
-  /** Made anew as a copy of `source`, which it will follow. */
+  /** Recreates the data as a copy of `source`, as its standby. */
   async copy(source: Server): Promise<void> {
     await rm(this.dataDir, { recursive: true, force: true });
     await this.tool('pg_basebackup', ['-D', this.dataDir, '-d', source.conninfo, '-X', 'stream', '-c', 'fast', '-R']);
     await this.beAsynchronous();
   }
 
-  /** Its data brought back to where it left the other one's history, which it will follow. It must have been stopped. */
+  /** Rewinds the stopped server's data to the point where it diverged from `source`, as its standby. */
   async rewind(source: Server): Promise<string> {
     const said = await this.tool('pg_rewind', ['-D', this.dataDir, `--source-server=${source.conninfo}`, '-R']);
     await this.beAsynchronous();
     return said;
   }
 
-  /** Waits for commits until a standby follows, or for none. */
+  /** Makes commits wait for a standby, or for none. */
   async demandStandby(isDemanded: boolean): Promise<void> {
     await this.ask(`ALTER SYSTEM SET synchronous_standby_names = '${isDemanded ? '*' : ''}'`);
     await this.ask('SELECT pg_reload_conf()');
@@ -147,7 +147,7 @@ export class Server {
     await until(follows, STANDBY_LIMIT_MS, `a standby of ${this.name}`);
   }
 
-  /** No standby of its own yet: whoever is promoted must not wait for one. */
+  /** Disables its own synchronous standbys: a promoted server must not wait for one. */
   private async beAsynchronous(): Promise<void> {
     await appendFile(join(this.dataDir, 'postgresql.auto.conf'), `synchronous_standby_names = ''\n`);
   }

@@ -1,4 +1,4 @@
-// Two Postgres servers on this machine: a primary and its standby, which change places.
+// Two Postgres servers on this machine, a primary and its standby, that exchange roles.
 import { randomBytes } from 'node:crypto';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export class Servers {
     return urlOfBoth(this.all);
   }
 
-  /** The standby receives no more from the primary, as over a broken line. */
+  /** Cuts the standby off from the primary, as a broken network link does. */
   async cut(): Promise<void> {
     const { standby } = this;
     await standby.ask(`ALTER SYSTEM SET primary_conninfo = ''`);
@@ -55,8 +55,8 @@ export class Servers {
     const deaf = async (): Promise<true | undefined> =>
       (await standby.ask('SELECT FROM pg_stat_wal_receiver')).length === 0 ? true : undefined;
     await until(deaf, LIMIT_MS, 'the end of the replication');
-    // What was received may end within a record, which is never replayed: so not until the positions are one, but until
-    // the server waits for more.
+    // The received WAL may end within a record, which is never replayed. So comparing positions is not sufficient: wait
+    // until the server waits for more WAL.
     const replayed = async (): Promise<true | undefined> => {
       const rows = await standby.ask<{ event: string | null }>(
         `SELECT wait_event AS event FROM pg_stat_activity WHERE backend_type = 'startup'`,
@@ -66,7 +66,7 @@ export class Servers {
     await until(replayed, LIMIT_MS, 'the replay of what was received');
   }
 
-  /** The standby becomes the primary; returns when it takes writes. The one before stays as it is. */
+  /** Promotes the standby and returns when it accepts writes. Leaves the previous primary unchanged. */
   async promote(): Promise<void> {
     const { standby } = this;
     await standby.ask('SELECT pg_promote(false)');
@@ -78,12 +78,13 @@ export class Servers {
     [this.primary, this.standby] = [standby, this.primary];
   }
 
-  /** The old primary follows the new one, which waits for it from then on; returns how that was done. */
+  /** Makes the old primary follow the new one, which waits for it from then on. Returns the method. */
   async rejoin(): Promise<string> {
     const { primary, standby } = this;
     await standby.stop();
-    // Before 16 pg_rewind takes the other's timeline from its last checkpoint; one from before the promotion has the old
-    // timeline, so that nothing is rewound, and the standby replays past the fork and confirms no commit any more.
+    // Before version 16, pg_rewind reads the timeline from the source's last checkpoint. A checkpoint from before the
+    // promotion has the old timeline. Then nothing is rewound, and the standby replays past the fork and never confirms
+    // a commit.
     await primary.ask('CHECKPOINT');
     let way = 'pg_rewind';
     await standby.rewind(primary).catch(async (error: unknown) => {

@@ -1,4 +1,4 @@
-// The server's own programs that the embedded one lacks: pg_basebackup and pg_rewind come with an installed Postgres.
+// Server programs missing from the embedded Postgres: pg_basebackup and pg_rewind come with an installed Postgres.
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const NEEDED = ['initdb', 'postgres', 'pg_basebackup', 'pg_rewind'];
 const DEBIAN = '/usr/lib/postgresql';
 const LIMIT_MS = 120_000;
 
-/** PG_BIN, or the newest that Debian's packages have installed. */
+/** Returns PG_BIN, or the newest version installed by Debian's packages. */
 export function binaries(): string {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const given = process.env['PG_BIN'];
@@ -19,7 +19,7 @@ export function binaries(): string {
   throw new Error(`no ${NEEDED.join(', ')}: install a Postgres server (Debian: postgresql), or name its bin in PG_BIN`);
 }
 
-/** Runs one of them to its end as the server's user; returns what it printed. */
+/** Runs a program to its end as the server's user and returns its output. */
 export async function runTool(
   name: string,
   args: readonly string[],
@@ -34,11 +34,11 @@ export async function runTool(
   return stdout;
 }
 
-/** Kills a server and every process of it at one moment, as the loss of its machine does. */
+/** Kills a server with all its processes at the same moment, as the loss of its machine does. */
 export async function killWithChildren(pid: number): Promise<void> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', pid.toString()]).catch(
     (error: unknown) => {
-      // So ps says that it has no children.
+      // Exit code 1 of ps: the process has no children.
       if (error instanceof Error && 'code' in error && error.code === 1) return { stdout: '' };
       throw error;
     },
@@ -47,7 +47,7 @@ export async function killWithChildren(pid: number): Promise<void> {
     try {
       if (each > 1) process.kill(each, 'SIGKILL');
     } catch {
-      // It was already on its way.
+      // The process has already ended.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Random members and headers, held against rules written here alone.
+// Random members and headers, checked against independent rules in this file.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { isAddress } from '../../src/chain/address.js';
@@ -14,7 +14,7 @@ import type { Counts } from './json.js';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Base58check by big integers, unlike the service's own. */
+/** Base58check with big integers, unlike the service's implementation. */
 function isBase58Check(text: string): boolean {
   if (text.length > 64 || Array.from(text).some((unit) => !ALPHABET.includes(unit))) return false;
   let value = 0n;
@@ -72,7 +72,7 @@ function edited(text: string, [kind, at, insert]: readonly [string, number, stri
   }
 }
 
-/** An address is taken exactly when its checksum, length and prefix are right. */
+/** Checks that exactly the addresses with valid checksum, length and prefix are accepted. */
 export function checkAddresses(runs: number, seed: number): Counts {
   const counts: Counts = { valid: 0, invalid: 0 };
   const account = fc.uint8Array({ minLength: 20, maxLength: 20 });
@@ -96,7 +96,7 @@ class EnergyRequest {
 
 const pipe = new RequestPipe({} as RequestLimits);
 
-/** An integer is taken exactly when it is written as one and lies within its bounds. */
+/** Checks that exactly the integers with integer notation within bounds are accepted. */
 export async function checkIntegers(runs: number, seed: number): Promise<Counts> {
   const counts: Counts = { taken: 0, refused: 0 };
   const literal = fc.oneof(
@@ -129,7 +129,7 @@ export async function checkIntegers(runs: number, seed: number): Promise<Counts>
 
 const project = { requireIdempotencyKey: false } as Caller['project'];
 
-/** Headers are read or refused with 400; a wait is always 0 to 30 seconds. */
+/** Checks that headers are read or refused with 400, and that a wait is always 0 to 30 seconds. */
 export function checkHeaders(runs: number, seed: number): Counts {
   const counts: Counts = { 'keys taken': 0, 'keys refused': 0, waits: 0 };
   const header = fc.oneof(
@@ -160,7 +160,7 @@ export function checkHeaders(runs: number, seed: number): Counts {
   return counts;
 }
 
-/** Printable ASCII words of 255 characters in all, with spaces between them only. */
+/** Returns true for up to 255 printable ASCII characters without leading or trailing spaces. */
 function isKey(value: string): boolean {
   if (value === '' || value.length > 255 || value !== value.trim()) return false;
   return Array.from(value).every((unit) => unit >= ' ' && unit <= '~');

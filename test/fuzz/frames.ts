@@ -1,5 +1,5 @@
-// Requests broken at random, over real connections. No input may give a 5xx, an answer out of shape, or a hang, and
-// nothing that means something else than what was signed may reach a handler.
+// Randomly corrupted requests over real connections. No input may cause a 5xx, a malformed answer or a hang. No request
+// with a meaning other than the signed one may reach a handler.
 import fc from 'fast-check';
 import { canonical, sendFrame, type Customer } from '../client.js';
 import type { Counts } from './json.js';
@@ -64,7 +64,7 @@ const TOKENS = [
   'A'.repeat(9000),
 ];
 
-/** Signed requests that are right until they are edited. */
+/** Signed requests, valid until they are edited. */
 function bases(customer: Customer): string[] {
   const body = Buffer.from(canonical(BODY)).toString('latin1');
   const head = (line: string, signed: string, more: string) => {
@@ -87,7 +87,7 @@ function bases(customer: Customer): string[] {
 
 const edits = fc.array(
   fc.record({
-    // Spread over the whole frame: fast-check's own choice of numbers favours the ends.
+    // Uniform over the whole frame: fast-check's number generator favours the ends.
     at: fc.noBias(fc.nat(9999)).map((share) => share / 10_000),
     cut: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(40)),
     insert: fc.oneof(fc.constantFrom('', ...TOKENS), fc.string({ unit: 'binary-ascii', maxLength: 3 })),
@@ -95,7 +95,7 @@ const edits = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-/** Sends `runs` broken frames, each over a connection of its own, and judges every answer. */
+/** Sends `runs` corrupted frames, each over its own connection, and checks every answer. */
 export async function checkFrames(customer: Customer, runs: number, seed: number): Promise<Counts> {
   const counts: Counts = {};
   const frames = bases(customer);
@@ -119,7 +119,7 @@ async function judge(baseUrl: string, frame: string): Promise<string[]> {
     sendFrame(baseUrl, Buffer.from(frame, 'latin1'), { limitMs: HANG_LIMIT_MS, quietMs }).catch((error: unknown) => {
       throw new Error(`a hang after ${JSON.stringify(frame)}`, { cause: error });
     });
-  // On a busy machine the answer may take longer than our patience, and hanging up gives it up.
+  // On a busy machine the answer may take longer than the quiet time, and closing the connection would abandon it.
   const raw = (await answerWithin(QUIET_MS)) || (await answerWithin(PATIENT_MS));
   const complain = (what: string) =>
     new Error(`${what}\nframe: ${JSON.stringify(frame)}\nanswer: ${JSON.stringify(raw)}`);
@@ -130,7 +130,7 @@ async function judge(baseUrl: string, frame: string): Promise<string[]> {
     if (match === null) throw complain('no HTTP answer');
     const status = Number(match[1]);
     if (status >= 500) throw complain('a 5xx');
-    // 100 Continue comes before its answer and a HEAD is answered without a body.
+    // 100 Continue precedes its answer, and HEAD is answered without a body.
     const length = Number(/^content-length: (\d+)$/im.exec(match[2] ?? '')?.[1] ?? 0);
     const text = rest.slice(match[0].length).startsWith('HTTP/')
       ? ''

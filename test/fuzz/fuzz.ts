@@ -1,5 +1,5 @@
-// `npm run fuzz -- --runs N [--seed S]`: every property N times, with what came of it. Ends with 1 on the first fault,
-// printing the input that shows it.
+// `npm run fuzz -- --runs N [--seed S]`: checks every property N times and prints counts. Exit code 1 at the first
+// failure, with the input that shows it.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { Customer } from '../client.js';

@@ -1,4 +1,4 @@
-// Random bodies and texts, and what is true of them, judged by JSON.parse and by rules written here alone.
+// Random bodies and texts with their properties, judged by JSON.parse and independent rules in this file.
 import fc from 'fast-check';
 import { canonicalForms, signCanonical, verifySignature } from '../../src/auth/signature.js';
 import { StrictJsonError, readStrictJson, type StrictBody, type StrictNode } from '../../src/http/body/strict-json.js';
@@ -8,7 +8,7 @@ export type Counts = Record<string, number>;
 
 const API_KEY = 'fuzz-key-0123456789abcdef0123456789abcdef';
 
-/** Text with what canonicalisers trip over: escapes, HTML characters, separators, astral and private characters. */
+/** Text that challenges canonicalisers: escapes, HTML characters, separators, astral and private characters. */
 const string = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
   fc.string({
@@ -37,7 +37,7 @@ const string = fc.oneof(
   }),
 );
 const key = string.filter((text) => !['__proto__', 'constructor', 'prototype'].includes(text));
-/** Doubles that JSON.stringify writes and JSON.parse reads back alike; -0 is written as 0. */
+/** Doubles that survive JSON.stringify and JSON.parse; -0 becomes 0. */
 const number = fc
   .oneof(fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }))
   .map((value) => value + 0);
@@ -51,7 +51,7 @@ const value = fc.letrec((tie) => ({
 })).node;
 const body = fc.dictionary(key, value, { maxKeys: 6, noNullPrototype: true });
 
-/** Numbers from 0 to 1 that a seed fixes (mulberry32). */
+/** Returns a generator of numbers in [0, 1), deterministic by seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -62,7 +62,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** Writes a value as some client might: members in any order, any whitespace, characters escaped at will. */
+/** Writes a value as any client might: members in any order, any whitespace, arbitrary escapes. */
 function loosely(node: unknown, random: () => number): string {
   const space = () => [' ', '\n', '\t', '\r', '', '', ''][Math.floor(random() * 7)] ?? '';
   const escaped = (point: string) =>
@@ -70,7 +70,7 @@ function loosely(node: unknown, random: () => number): string {
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join('');
-  // Point by point: half of a pair written raw and half escaped is no text any more.
+  // By code point: a surrogate pair with one half raw and one escaped is not valid text.
   const literal = (text: string) =>
     `"${Array.from(text, (point) => (random() > 0.1 ? JSON.stringify(point).slice(1, -1) : escaped(point))).join('')}"`;
   const write = (inner: unknown): string => {
@@ -83,7 +83,7 @@ function loosely(node: unknown, random: () => number): string {
   return `${space()}${write(node)}${space()}`;
 }
 
-/** A body is verified however it is permuted and spaced, in each dialect, and under no other meaning. */
+/** Checks that a body verifies in any member order, spacing and dialect, and that no other meaning verifies. */
 export function checkCanonicaliser(runs: number, seed: number): Counts {
   const counts: Counts = { verified: 0, 'other meanings refused': 0 };
   fc.assert(
@@ -96,7 +96,7 @@ export function checkCanonicaliser(runs: number, seed: number): Counts {
       if (!verifySignature(read, signature, API_KEY)) throw new Error(`not verified: ${read.text}`);
       const go = goDialect(signed);
       if (!verifySignature(read, signCanonical(go, API_KEY), API_KEY)) throw new Error(`Go dialect: ${read.text}`);
-      // As received, sorted by the reader: a client that sends what it signed, in whatever literals.
+      // The received form, sorted by the reader: for clients that sign their own number and string notation.
       const [received = ''] = canonicalForms(read);
       if (canonical(JSON.parse(received)) !== signed) throw new Error(`the canonical form means another: ${received}`);
       counts['verified'] = (counts['verified'] ?? 0) + 1;
@@ -126,7 +126,7 @@ function goDialect(text: string): string {
     );
 }
 
-/** Small changes of a text, most of which change what it means. */
+/** Small changes of a text, most of which change its meaning. */
 function* changes(text: string): Generator<string> {
   for (const [from, to] of [
     ['1', '2'],
@@ -189,7 +189,7 @@ const FRAGMENTS = [
   '}}}}',
 ];
 
-/** Valid texts, texts broken in one or two places, and heaps of fragments. */
+/** Valid texts, texts with one to three edits, and concatenated fragments. */
 const text = fc.oneof(
   fc
     .tuple(
@@ -211,7 +211,10 @@ const text = fc.oneof(
     ),
 );
 
-/** The reader takes what JSON.parse takes, less what docs/interface.md §1 refuses, and reads the same from it. */
+/**
+ * Checks that the reader accepts the texts that JSON.parse accepts, except those refused by docs/interface.md §1, with
+ * equal results.
+ */
 export function checkReader(runs: number, seed: number): Counts {
   const counts: Counts = { accepted: 0, 'refused as JSON.parse does': 0, 'refused beyond JSON.parse': 0 };
   const count = (name: string) => (counts[name] = (counts[name] ?? 0) + 1);
@@ -219,7 +222,7 @@ export function checkReader(runs: number, seed: number): Counts {
     fc.property(text, (candidate) => {
       const read = accepted(candidate);
       const parsed = parse(candidate);
-      // A lone surrogate cannot be sent in UTF-8; as bytes it is another text.
+      // UTF-8 cannot encode a lone surrogate; as bytes it is another text.
       if (/\p{Surrogate}/u.test(candidate)) return;
       const expected = parsed !== undefined && !isRefused(candidate, parsed.value);
       if ((read !== undefined) !== expected) throw new Error(`${expected ? 'refused' : 'accepted'}: ${candidate}`);
@@ -234,7 +237,7 @@ export function checkReader(runs: number, seed: number): Counts {
   return counts;
 }
 
-/** Random bytes never do more than be refused. */
+/** Checks that random bytes are read or refused, without any other error. */
 export function checkBytes(runs: number, seed: number): Counts {
   const counts: Counts = { accepted: 0, refused: 0 };
   fc.assert(
@@ -261,10 +264,10 @@ function parse(candidate: string): { value: unknown } | undefined {
   }
 }
 
-/** Whether docs/interface.md §1 refuses a text that is JSON; `parsed` is what JSON.parse made of it. */
+/** Returns true if docs/interface.md §1 refuses a JSON text; `parsed` is the result of JSON.parse. */
 function isRefused(candidate: string, parsed: unknown): boolean {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return true;
-  // Every string is passed over, so that none begins at the end of another.
+  // Matches every string completely, so that no match begins at another string's end.
   const strings = Array.from(candidate.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/gs));
   const named = strings.filter(([, colon]) => colon !== undefined).length;
   if (named > 64 || countKeys(parsed) < named) return true;

@@ -1,5 +1,5 @@
-// Requests signed by HMAC with anything in its headers, over real connections: what each must be answered is worked out
-// beforehand by rules that are written here alone. Any other answer, a 5xx and a hang are faults.
+// HMAC-signed requests with random headers over real connections. Independent rules in this file determine the expected
+// answer. Any other answer, a 5xx or a hang is a failure.
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { sendFrame, type Customer } from '../client.js';
@@ -7,13 +7,13 @@ import type { Counts } from './json.js';
 
 const HANG_LIMIT_MS = 15_000;
 const CONCURRENCY = 32;
-/** How far a timestamp may be off, and how long a request may be on its way here. */
+/** Tolerance of a timestamp. */
 const WINDOW_SEC = 300;
 
-/** The values of a header in turn; none when it is not sent. */
+/** Values of a repeated header; empty if it is not sent. */
 type Sent = readonly string[];
 
-/** Texts are of bytes, one for each character. */
+/** Texts are bytes, one per character. */
 interface Draft {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -25,7 +25,7 @@ interface Draft {
   readonly nonce: Sent;
   readonly key: Sent;
   readonly type: Sent;
-  /** What is sent in the place of the right signature. */
+  /** The signatures to send instead of the right one. */
   readonly sign: (right: string) => Sent;
   readonly isRepeated: boolean;
 }
@@ -36,10 +36,10 @@ const text = (units: string, minLength: number, maxLength: number): fc.Arbitrary
   fc.string({ unit: fc.constantFrom(...Array.from(units)), minLength, maxLength });
 
 const PRINTABLE = Array.from({ length: 0x7f - 0x20 }, (_, at) => String.fromCharCode(0x20 + at)).join('');
-/** Whatever Node's parser lets through. */
+/** Every character that Node's parser accepts. */
 const anything = text(`${PRINTABLE}\t\xa0\xe9\xff`, 0, 80);
 
-/** A right value, mostly; otherwise one of `others`, none, or more than one. */
+/** Mostly a right value; otherwise one of `others`, none, or several. */
 const sent = <T>(right: fc.Arbitrary<T>, others: fc.Arbitrary<T>): fc.Arbitrary<readonly T[]> =>
   fc.oneof(
     { weight: 24, arbitrary: right.map((value) => [value]) },
@@ -58,7 +58,7 @@ const paths = fc
   .oneof({ weight: 6, arbitrary: listOf(SEGMENTS, 1) }, listOf([...SEGMENTS, ...BROKEN], 1))
   .map((segment) => `/v1/things/${segment}`);
 
-/** Bodies and content types, with what they are answered where all else is right. */
+/** Bodies and content types, with the answer if all else is right. */
 const BODIES = new Map([
   ['{}', 'OK'],
   [' {\r\n "b" : 1,\t"a":[ ] }\n', 'OK'],
@@ -132,10 +132,10 @@ function drafts({ merchant }: Customer): fc.Arbitrary<Draft> {
   );
 }
 
-/** So that no two of many are the same by chance. */
+/** Random enough that nonces do not collide by chance. */
 const isRandom = (nonce: string): boolean => nonce.length >= 30 && new Set(nonce).size > 3;
 
-/** A draft as it goes over the wire, and the codes that may answer it. */
+/** A draft as bytes, with its permitted answer codes. */
 interface Built {
   readonly frame: Buffer;
   readonly expected: readonly string[];
@@ -207,11 +207,11 @@ function codesFor(draft: Draft, facts: Facts): readonly string[] {
   if (!facts.isSigned) return ['INVALID_SIGNATURE'];
   const type = draft.body === '' ? 'OK' : (TYPES.get(draft.type[0] ?? '') ?? '');
   const code = type === 'OK' && draft.method === 'POST' ? (BODIES.get(draft.body) ?? '') : type;
-  // A Redis that is younger than the timestamp may have forgotten its nonce.
+  // A Redis younger than the timestamp may have lost the nonce.
   return facts.isPast ? [code, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE'] : [code];
 }
 
-/** The path as it is signed; undefined when it names nothing. */
+/** Returns the path as signed; undefined if it cannot be decoded. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
@@ -220,7 +220,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Sends `runs` requests, each over a connection of its own, some of them twice, and judges every answer. */
+/** Sends `runs` requests, each over its own connection, some twice, and checks every answer. */
 export async function checkSignatures(customer: Customer, runs: number, seed: number): Promise<Counts> {
   const counts: Counts = {};
   const work = fc.sample(drafts(customer), { numRuns: runs, seed }).values();
@@ -237,7 +237,7 @@ export async function checkSignatures(customer: Customer, runs: number, seed: nu
       const built = build(draft, customer);
       const code = await ask(built);
       if (!draft.isRepeated) continue;
-      // Whatever got past its signature used its nonce.
+      // Every request with an accepted signature used its nonce.
       const isUsed = code === 'OK' || code === 'INVALID_REQUEST' || code === 'UNSUPPORTED_MEDIA_TYPE';
       const isEarly = code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE';
       await ask({

@@ -1,5 +1,5 @@
-// After the races: the records of everything that raced, then a worker delivers all of it, and the operator's own
-// `verify` holds the records against the chain.
+// Checks after the races: the records of all participants, then their delivery by a worker, then the operator's
+// `verify` against the chain.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
@@ -12,7 +12,9 @@ const DELIVERY_LIMIT_MS = 300_000;
 const VERIFY_LIMIT_MS = 120_000;
 const OUTPUT_MAX = 64 * 1024 * 1024;
 
-/** Rules that hold over everything that raced: every balance its entries, no order charged twice, no capacity lost. */
+/**
+ * Checks rules over all participants: each balance equals its entries, no order is charged twice, no capacity is lost.
+ */
 export async function recordsOfAll(arena: Arena): Promise<Row> {
   const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
     `SELECT (SELECT count(*)::int FROM orders) AS orders,
@@ -35,7 +37,7 @@ export async function recordsOfAll(arena: Arena): Promise<Row> {
   };
 }
 
-/** A worker fulfils what the races left; then `cli verify`, which allows no open order, must be green. */
+/** Lets a worker fulfil all remaining orders. Then `cli verify`, which allows no open order, must succeed. */
 export async function deliveredAndVerified(arena: Arena): Promise<Row> {
   const worker = await startWorker(arena);
   try {
@@ -86,7 +88,7 @@ async function countsOf(arena: Arena): Promise<Counts> {
   return row;
 }
 
-/** What the command says: its exit code decides. */
+/** Returns the verdict of the command; its exit code decides. */
 async function verdictOf(arena: Arena): Promise<string> {
   const args = ['dist/bundle/main.cli.js', 'verify', '--full', '--settle-within', '0'];
   try {

@@ -1,5 +1,5 @@
-// Where races are run: two API processes on one Postgres and one Redis, the local chain, a filled pool, no worker.
-// The test's own copy of the services makes fixtures, ends orders and reads the records.
+// The environment of the races: two API processes on one Postgres and one Redis, the local chain, a filled pool, no
+// worker. Services in the test's own process create fixtures, end orders and read the records.
 import type { Ledger } from '../../src/billing/ledger.js';
 import type { Database } from '../../src/store/database.js';
 import type { Answer, Customer } from '../client.js';
@@ -19,7 +19,7 @@ export interface Arena {
   readonly close: () => Promise<void>;
 }
 
-/** One line of the table. */
+/** One row of the result table. */
 export interface Row {
   readonly race: string;
   readonly done: string;
@@ -51,7 +51,7 @@ export async function openArena(poolMax: number): Promise<Arena> {
   };
 }
 
-/** `count` requests at once, in turn at the two processes. */
+/** Sends `count` concurrent requests, alternating between the two processes. */
 export async function volley(
   arena: Arena,
   customer: Customer,
@@ -62,7 +62,7 @@ export async function volley(
   return Promise.all(Array.from({ length: count }, (_, index) => request(sides[index % 2]!, index)));
 }
 
-/** How often each status (with its error code) was answered: `1 × 202, 99 × 409 QUOTE_ALREADY_USED`. */
+/** Counts the answers by status and error code: `1 × 202, 99 × 409 QUOTE_ALREADY_USED`. */
 export function tally(answers: readonly Answer[]): string {
   const counts = new Map<string, number>();
   for (const { status, body } of answers) {
@@ -85,7 +85,7 @@ export interface Books {
   readonly entries: bigint;
 }
 
-/** What the database says of one project. */
+/** Returns the records of one project. */
 export async function recordsOf(arena: Arena, projectId: string): Promise<Books> {
   const [row] = await arena.database.query<{
     orders: number;

@@ -1,5 +1,5 @@
-// Races for what keeps addresses supplied: many who see one use, many who buy under one number, and everything that may
-// happen to an auto-delegation at the same time.
+// Races for auto-delegations: many workers that see one use, many purchases under one number, and all possible changes
+// concurrently.
 import { forEachConcurrently } from '../../src/base/concurrency.js';
 import type { ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
 import type { Bought } from '../../src/auto-delegations/refill-statement.js';
@@ -25,7 +25,7 @@ export interface KeepSize {
   readonly interleaved: number;
 }
 
-/** Uses, purchases and changes, while no worker delivers; in the end no auto-delegation is left. */
+/** Races uses, purchases and changes while no worker delivers. Leaves no auto-delegation behind. */
 export const keptSupplied = async (arena: Arena, size: KeepSize, note: (row: Row) => void): Promise<void> =>
   withKeepers(arena, async (keepers) => {
     note(await oneUse(arena, keepers, size));
@@ -36,7 +36,7 @@ export const keptSupplied = async (arena: Arena, size: KeepSize, note: (row: Row
     note(await recordsOfAutos(arena, keepers));
   });
 
-/** A rental that a worker delivered; in the end no auto-delegation is left. */
+/** Races on a rental that a worker has delivered. Leaves no auto-delegation behind. */
 export const extendedOnce = async (arena: Arena, size: KeepSize, note: (row: Row) => void): Promise<void> =>
   withKeepers(arena, async (keepers) => {
     note(await extensionOrOrder(arena, keepers, size));
@@ -56,7 +56,7 @@ async function withKeepers(arena: Arena, work: (keepers: readonly Keeper[]) => P
 
 const at = <T>(list: readonly T[], index: number): T => list[index % list.length]!;
 
-/** So many who see the same use of an address and check it at once: one order. */
+/** Many observers see the same use of an address and check it concurrently: one order results. */
 async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const address = arena.chain.receivers[10]!;
@@ -90,7 +90,7 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
   };
 }
 
-/** So many purchases of one number under one fence: one is made. In every other round the fence is raised among them. */
+/** Many purchases under one number and one fence: one succeeds. In every other round the fence is raised among them. */
 async function oneNumber(arena: Arena, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const address = arena.chain.receivers[11]!;
@@ -113,7 +113,7 @@ async function oneNumber(arena: Arena, keepers: readonly Keeper[], { rounds, obs
   return tally.row('one number, many purchases, the setting changed among every other', rounds, observers);
 }
 
-/** An extension and an order under one number and fence: one of all of them is made. */
+/** Extensions and orders under one number and fence: one of them succeeds. */
 async function extensionOrOrder(
   arena: Arena,
   keepers: readonly Keeper[],
@@ -142,7 +142,7 @@ async function extensionOrOrder(
   return tally.row('one number, orders and extensions', rounds, observers);
 }
 
-/** Who won of many: one in each round, and none or one where the setting was changed meanwhile. */
+/** Winners by round: exactly one, or at most one if the settings changed meanwhile. */
 class Winners {
   private exact = 0;
   private changed = 0;
@@ -152,7 +152,7 @@ class Winners {
     const won = outcomes.filter((outcome) => 'orderId' in outcome && outcome.orderId !== undefined).length;
     if (isChanged) this.changed += 1;
     else if (purchases === 1) this.exact += 1;
-    // A purchase that is answered as found was made by another of them.
+    // A purchase that is answered as existing was made by another participant.
     if (purchases > 1 || won < purchases) this.off += 1;
   }
 
@@ -168,7 +168,7 @@ class Winners {
   }
 }
 
-/** The connection of a worker to Postgres is cut at its purchase: it, and all others, buy once. */
+/** Cuts a worker's connection to Postgres at its purchase: all workers together still buy once. */
 async function cutPurchases(
   arena: Arena,
   keepers: readonly Keeper[],
@@ -209,7 +209,7 @@ async function cutPurchases(
   };
 }
 
-/** Uses, checks, purchases, changes, deletions, freezes and refunds of a few auto-delegations, all at once. */
+/** Uses, checks, purchases, changes, deletions, freezes and refunds of a few auto-delegations, all concurrent. */
 async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operations: number): Promise<Row> {
   const customers = [await makeCustomer(arena.services, PLENTY), await makeCustomer(arena.services, PLENTY)];
   const players = arena.chain.receivers.slice(15, 23).map((address, index) => ({ address, of: at(customers, index) }));
@@ -230,7 +230,7 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       'checks',
       0.3,
       async (index) => {
-        // Also what another one is checking just now.
+        // Includes rows that another worker is checking now.
         if (index % 4 === 0) await makeDue(arena);
         await at(keepers, index).refills.pass();
       },
@@ -310,11 +310,11 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
   };
 }
 
-/** An order of 130 000 energy is 17 550 000: for two of them a day, and for four. */
+/** An order of 130 000 energy costs 17 550 000 credits: caps for two and for four of them a day. */
 const CAPS = [40_000_000n, 75_000_000n] as const;
 const addressOf = ({ address }: { readonly address: string }): string => address;
 
-/** What the records of every auto-delegation say, those that were deleted too. */
+/** Checks the records of every auto-delegation, including deleted ones. */
 async function recordsOfAutos(arena: Arena, keepers: readonly Keeper[]): Promise<Row> {
   const [row] = await arena.database.query<{ autos: number; gaps: number; twice: number; off: number; above: number }>(
     `WITH bought AS (
@@ -349,7 +349,7 @@ async function recordsOfAutos(arena: Arena, keepers: readonly Keeper[]): Promise
   };
 }
 
-/** Whatever there is to check is checked until nothing more follows from it. */
+/** Checks everything due repeatedly, until nothing more follows. */
 async function checkedAll(arena: Arena, keepers: readonly Keeper[]): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) {
     for (const keeper of keepers) {
@@ -366,7 +366,7 @@ async function refundOpen(arena: Arena): Promise<void> {
   }
 }
 
-/** Its row, taken for a check that nobody else is making. */
+/** Claims an auto-delegation for a check that no other worker makes. */
 async function claimed(arena: Arena, keepers: readonly Keeper[], id: bigint): Promise<ClaimedAutoDelegation> {
   for (const keeper of keepers) await keeper.look();
   await makeDue(arena);
@@ -375,7 +375,7 @@ async function claimed(arena: Arena, keepers: readonly Keeper[], id: bigint): Pr
   return row;
 }
 
-/** Its first order, delivered by a worker and settled. */
+/** Returns its first order, delivered by a worker and settled. */
 async function settledOrder(arena: Arena, keepers: readonly Keeper[], id: bigint): Promise<bigint> {
   await checkedAll(arena, keepers);
   const worker = await startWorker(arena);

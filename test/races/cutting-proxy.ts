@@ -1,4 +1,5 @@
-// A proxy in front of Postgres that cuts the connection at one statement: unsent, or sent and its answer lost.
+// A proxy in front of Postgres that cuts the connection at one statement: before sending it, or after it, losing the
+// answer.
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
@@ -6,13 +7,13 @@ export type Moment = 'before COMMIT' | 'after COMMIT';
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Cuts the next statement that is looked for. */
+  /** Cuts at the next matching statement. */
   readonly arm: (moment: Moment) => void;
   readonly cuts: () => number;
   readonly close: () => Promise<void>;
 }
 
-/** Passes everything to Postgres, but cuts the connection at an armed statement, known by any of these words. */
+/** Forwards everything to Postgres, but cuts the connection at an armed statement that contains any of these words. */
 export async function openCuttingProxy(databaseUrl: string, ...words: readonly string[]): Promise<CuttingProxy> {
   const target = new URL(databaseUrl);
   let armed: Moment | undefined;
@@ -37,7 +38,7 @@ export async function openCuttingProxy(databaseUrl: string, ...words: readonly s
       }
       far.write(chunk);
     });
-    // Postgres answers an unnamed transaction after its commit, so what comes back now proves that it happened.
+    // Postgres answers an implicit transaction after its commit, so this answer proves the commit.
     far.on('data', (chunk) => {
       if (isDoomed) end();
       else near.write(chunk);

@@ -1,5 +1,5 @@
-// A process that dies, or loses its database, before and after COMMIT: a retry with the key finds the order or makes
-// it, none is lost, none doubled, and nobody is notified that a committed order failed.
+// A process dies, or loses its database, before and after COMMIT. A retry with the key finds or makes the order. None
+// is lost or doubled, and no caller is informed that a committed order failed.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { CrashPoint } from '../../src/base/crash-point.js';
@@ -14,7 +14,7 @@ const say = (kills: number, committed: number, orders: number, charges: number, 
   `${kills.toString()} died, ${committed.toString()} of them after COMMIT, ${orders.toString()} orders, ` +
   `${charges.toString()} charges, retries: ${retries}`;
 
-/** Points of the API at which it is killed, and whether the order is committed by then. */
+/** Crash points of the API; true if the order is committed by then. */
 const POINTS: readonly (readonly [CrashPoint, boolean])[] = [
   ['accept.before', false],
   ['accept.after', true],
@@ -24,7 +24,7 @@ const POINTS: readonly (readonly [CrashPoint, boolean])[] = [
 
 const order = (arena: Arena) => ({ receive_address: arena.chain.receivers[4]!, energy: 65_000 });
 
-/** Kills a process of its own at a named point while it takes an order, then retries at another process. */
+/** Kills a separate process at a named point while it accepts an order, then retries at another process. */
 export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [point, isCommitted] of POINTS) {
@@ -56,7 +56,7 @@ export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]
   return rows;
 }
 
-/** Kills a process while its statement waits in the database, which then finishes it without anybody to answer. */
+/** Kills a process while its statement waits in the database. The database then finishes it without a client. */
 export async function killedDuringCommit(arena: Arena, times: number): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const retries: Answer[] = [];
@@ -102,7 +102,7 @@ async function isWaiting(arena: Arena): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Cuts the connection of a process to Postgres before and after COMMIT was sent: the same request still succeeds. */
+/** Cuts a process's connection to Postgres before and after COMMIT was sent: the same request still succeeds. */
 export async function cutConnections(arena: Arena, times: number): Promise<Row[]> {
   const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!, 'accept-order', 'take_order(');
   const victim = await startApi({ ...arena.env, DATABASE_URL: proxy.url });
@@ -126,7 +126,7 @@ async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Mom
   for (let round = 0; round < times; round += 1) {
     const headers = { 'Idempotency-Key': randomUUID() };
     proxy.arm(moment);
-    // Every other caller sends no key: the answer names the one that was made.
+    // Every other caller sends no key; the answer names the generated one.
     const isKeyed = round % 2 === 0;
     const answer = await customer.at(url).post('/v1/orders', order(arena), isKeyed ? headers : {});
     answers.push(answer);

@@ -1,5 +1,5 @@
-// Workers' parts in this process that keep addresses supplied; nothing of them runs by itself. Auto-delegations as a
-// merchant makes them, and what the records say of them.
+// The worker's auto-delegation services in this process, without their own timers. Also fixtures of auto-delegations,
+// and reads of their records.
 import { randomBytes } from 'node:crypto';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -25,7 +25,7 @@ import type { Arena } from './arena.js';
 
 const KEEP = 130_000;
 export const RENTED_SEC = 3600;
-/** Connections of one, where processes under test have no fewer. */
+/** Connections of one keeper, if the processes under test have at least as many. */
 const POOL_MAX = 6;
 const DEADLOCK = '40P01';
 
@@ -57,12 +57,12 @@ export class Keeper {
     await this.context.close();
   }
 
-  /** Learns the head of the chain. */
+  /** Reads the head of the chain. */
   async look(): Promise<void> {
     await this.part(TronClient).pool.nodes[0]!.readHead();
   }
 
-  /** A block at the head in which these addresses called a contract, unlike every other one. */
+  /** Returns a unique block at the head in which these addresses called a contract. */
   useOf(addresses: readonly string[]): Block {
     const head = this.part(TronClient).pool.head!;
     const transactions = addresses.map((address) => ({
@@ -89,7 +89,7 @@ export class Keeper {
     return inPlace(async () => extend(this.database, row, { ...priced, orderId, durationSec, headAtMs }));
   }
 
-  /** Uses that this one was the first to record. */
+  /** Uses that this keeper was the first to record. */
   async marked(): Promise<number> {
     const { values } = await this.part(Metrics).registry.getSingleMetric('auto_delegation_uses_total')!.get();
     return values[0]?.value ?? 0;
@@ -100,7 +100,7 @@ export class Keeper {
   }
 }
 
-/** Sets an auto-delegation, anew or over the one there is, as a request to do so does; returns its id. */
+/** Creates or replaces an auto-delegation, as a request does. Returns its id. */
 export async function put(arena: Arena, of: Customer, address: string, capCredits: bigint): Promise<bigint> {
   const [row] = await arena.database.query<{ id: bigint }>(
     `INSERT INTO auto_delegation AS a (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
@@ -114,14 +114,14 @@ export async function put(arena: Arena, of: Customer, address: string, capCredit
   return row!.id;
 }
 
-/** All there are sleep, and are left out of what follows. */
+/** Puts all auto-delegations to sleep, so that later races ignore them. */
 export async function letSleep(arena: Arena): Promise<void> {
   await arena.database.query(
     'UPDATE auto_delegation SET asleep = true, due_at = NULL, check_at = NULL, change_at = NULL, fence = fence + 1',
   );
 }
 
-/** What is due at some time is due now. Rows are held in order of id, as everybody holds several of them. */
+/** Makes all scheduled rows due now. Locks rows in order of id, as all transactions over several of them do. */
 export async function makeDue(arena: Arena): Promise<void> {
   await arena.database.query(
     `WITH later AS (
@@ -136,14 +136,14 @@ export interface OpenOrder {
   readonly project_id: string;
 }
 
-/** Orders of auto-delegations that are neither delivered nor refunded. */
+/** Returns orders of auto-delegations that are neither delivered nor refunded. */
 export async function openOrders(arena: Arena): Promise<OpenOrder[]> {
   return arena.database.query<OpenOrder>(
     `SELECT id, key, project_id FROM orders WHERE key LIKE 'auto\\_%' AND status IN ('reserved', 'placed') ORDER BY id`,
   );
 }
 
-/** How many numbers were bought under, orders and extensions together. */
+/** Returns the count of used numbers, over orders and extensions. */
 export async function purchasesOf(arena: Arena, id: bigint): Promise<number> {
   const [row] = await arena.database.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM order_key WHERE key LIKE 'auto\\_' || $1 || '\\_%'`,

@@ -6,7 +6,7 @@ import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
 const PLENTY = 1_000_000_000_000n;
 
-/** One key, the same body, many at once: one order, one charge, equal bodies. */
+/** One key, equal bodies, concurrent: one order, one charge, equal answers. */
 export async function sameKey(arena: Arena, rounds: number, parallel: number): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   let distinctMax = 0;
@@ -60,7 +60,7 @@ export async function oneQuote(arena: Arena, rounds: number, parallel: number): 
   };
 }
 
-/** One key, every request another body: one order, the rest answered so. */
+/** One key, a different body in each request: one order; the rest are refused accordingly. */
 export async function differentBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
@@ -84,7 +84,7 @@ export async function differentBodies(arena: Arena, rounds: number, parallel: nu
   };
 }
 
-/** One key, two bodies in turn: the winner's body is replayed, the other refused. */
+/** One key, two alternating bodies: the winner's body is replayed, the other refused. */
 export async function twoBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
@@ -94,7 +94,7 @@ export async function twoBodies(arena: Arena, rounds: number, parallel: number):
     const volleyed = await volley(arena, customer, parallel, (at, index) =>
       at.post(
         '/v1/orders',
-        // In pairs, so that each process meets both bodies.
+        // In pairs, so that each process receives both bodies.
         { receive_address: arena.chain.receivers[3]!, energy: 65_000 + ((index >> 1) % 2) },
         headers,
       ),

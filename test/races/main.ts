@@ -1,4 +1,4 @@
-// `npm run races`: every race at full size (or `-- --short`), a table of figures, exit code 1 when one is off.
+// `npm run races`: every race at full size (or `-- --short`). Prints a table; exit code 1 if a result differs.
 import { parseArgs } from 'node:util';
 import { startServices, stopServices } from '../setup/services.js';
 import type { Row } from './arena.js';

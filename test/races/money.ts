@@ -1,4 +1,4 @@
-// Races for a balance: the last credit, every kind of booking at once, and a freeze among orders.
+// Races for a balance: the last credits, concurrent bookings of every kind, and a freeze among orders.
 import { randomUUID } from 'node:crypto';
 import { forEachConcurrently } from '../../src/base/concurrency.js';
 import type { BillingTerms } from '../../src/billing/ledger.js';
@@ -9,17 +9,17 @@ import { inPlace } from '../in-place.js';
 import { refundOrder } from '../order-world.js';
 import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
-/** The others are kept supplied in later races, where energy that is on its way would be no need. */
+/** Later races auto-delegate the other receivers, and energy on its way to them would hide their need. */
 const RECEIVERS = 10;
 
-/** Credits of 65 000 energy for an hour at the default price and a rate of 0.30. */
+/** Credits for 65 000 energy for an hour at the default price and a rate of 0.30. */
 const PRICE = 8_775_000n;
 const order = (arena: Arena, index = 0) => ({
   receive_address: arena.chain.receivers[index % RECEIVERS]!,
   energy: 65_000,
 });
 
-/** Twice as many orders as there is money for: exactly as many as there is money for. */
+/** Sends twice as many orders as the credits cover: exactly the affordable number succeeds. */
 export async function lastCredit(arena: Arena, kind: 'prepaid' | 'postpaid', parallel: number): Promise<Row> {
   const affordable = parallel / 2;
   const funds = PRICE * BigInt(affordable);
@@ -46,7 +46,7 @@ interface Player {
   readonly open: string[];
 }
 
-/** Top-ups, charges and refunds of a few projects, all at once: every balance is the sum of what was answered. */
+/** Concurrent top-ups, charges and refunds of a few projects: every balance equals the sum of the answers. */
 export async function interleaved(arena: Arena, operations: number): Promise<Row> {
   const players: Player[] = [];
   for (let index = 0; index < 4; index += 1) {
@@ -68,7 +68,7 @@ export async function interleaved(arena: Arena, operations: number): Promise<Row
         const reference = randomUUID();
         const book = async () =>
           inPlace(async () => arena.ledger.topUp(player.customer.merchant, credits(PRICE), reference, AUTHOR));
-        // Booked twice at once, as an impatient operator does: once it counts.
+        // Booked twice concurrently, as by an impatient operator: it counts once.
         await Promise.all(choice < 0.03 ? [book(), book()] : [book()]);
         player.expected += PRICE;
         done.topUps += 1;
@@ -100,7 +100,7 @@ export async function interleaved(arena: Arena, operations: number): Promise<Row
   };
 }
 
-/** A freeze in the middle of orders: from the moment it is answered nothing more is charged. */
+/** A freeze among orders: after its answer nothing more is charged. */
 export async function freeze(arena: Arena, rounds: number, parallel: number): Promise<Row> {
   let late = 0;
   let unexplained = 0;

@@ -1,4 +1,4 @@
-// The races in their order, at a size. Each gives rows of a table: what was done, what is wanted, what was found.
+// The races in order, at a size. Each returns table rows: action, expected result, actual result.
 import { recordsOfAll, deliveredAndVerified } from './aftermath.js';
 import { extendedOnce, keptSupplied, type KeepSize } from './auto-delegations.js';
 import { openArena, type Arena, type Row } from './arena.js';
@@ -7,7 +7,7 @@ import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
 import { freeze, interleaved, lastCredit } from './money.js';
 
 export interface Size {
-  /** Connections of the service to Postgres, one run with each. */
+  /** Pool sizes of the service's Postgres connections, one run with each. */
   readonly pools: readonly number[];
   readonly rounds: number;
   readonly parallel: number;
@@ -39,7 +39,7 @@ export const SHORT: Size = {
   supply: { rounds: 4, observers: 100, cuts: 2, interleaved: 300 },
 };
 
-/** Runs every race at every pool size; `onRow` gets each row as it comes. */
+/** Runs every race at every pool size; `onRow` receives each row immediately. */
 export async function runRaces(size: Size, onRow: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
   for (const connections of size.pools) {

@@ -1,4 +1,4 @@
-// An earlier version of the service, built from this repository's history. Its packages are the installed ones.
+// An earlier version of the service, built from this repository's history with the installed packages.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ const GIT_LIMIT_MS = 60_000;
 const run = promisify(execFile);
 
 export interface EarlierBuild {
-  /** With `dist/` in it. */
+  /** Contains `dist/`. */
   readonly root: string;
   readonly commit: string;
   readonly remove: () => Promise<void>;
 }
 
-/** The last commit before the newest migration came: the schema of today is new to it. */
+/** Returns the last commit before the newest migration, for which today's schema is new. */
 export async function beforeNewestMigration(): Promise<string> {
   const newest = (await readdir(join(ROOT, MIGRATIONS))).sort().at(-1) ?? '';
   const came = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', `${MIGRATIONS}/${newest}`);
@@ -28,10 +28,10 @@ export async function beforeNewestMigration(): Promise<string> {
   return `${came}~1`;
 }
 
-/** Throws when `revision` is none of this repository's, or does not build with the packages that are installed. */
+/** Builds a revision. Throws if it is unknown or does not build with the installed packages. */
 export async function builtFrom(revision: string): Promise<EarlierBuild> {
   const commit = await git('rev-parse', '--verify', '--short', '--end-of-options', `${revision}^{commit}`);
-  // Below the repository, so that its packages are found.
+  // Inside the repository, so that it resolves the packages.
   await mkdir(CACHE, { recursive: true });
   const root = await mkdtemp(join(CACHE, `${commit}-`));
   const remove = (): Promise<void> => rm(root, { recursive: true, force: true });

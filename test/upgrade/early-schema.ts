@@ -1,6 +1,6 @@
-// A harness's own parts of the service are of this version, which refuses an older schema. While they are opened, the
-// missing migrations stand as run. No process of the service runs meanwhile. What the parts do on the older schema is to be
-// possible there: it fails aloud otherwise.
+// Opens this version's services on an older schema, which they would refuse. The missing migrations are marked as run
+// meanwhile; no process of the service runs then. The services must use only features of the older schema: anything
+// else fails with an error.
 import pg from 'pg';
 import { MIGRATION_NAMES } from '../../src/store/data-source.js';
 

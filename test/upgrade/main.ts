@@ -1,6 +1,6 @@
-// `npm run upgrade`: while customers buy, an earlier version becomes this one as docs/operating/upgrades.md says, process by process,
-// then that one again on the new schema, then this one. Each way is a round, judged when all orders are over: by the records,
-// by what clients were answered and by the chain. Exit code 1 on any violation.
+// `npm run upgrade`: while customers buy, processes of an earlier version are replaced one by one as in
+// docs/operating.md, then rolled back on the new schema, then upgraded again. Each step is a round, judged after all
+// orders are finished, by the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Arena } from '../chaos/arena.js';
@@ -20,10 +20,10 @@ const HELP = `npm run upgrade -- [--from REVISION] [--block-ms N]
 
 const LENGTH_MS = 30_000;
 const LOAD_MS = 5_000;
-/** More than is bought in a round. */
+/** More than a round sells. */
 const WALLETS_TRX = [2_000_000, 2_000_000, 2_000_000];
 const HEAL_LIMIT_MS = 600_000;
-/** For a process to drain and the next one to work. */
+/** Time for a process to drain and for the next one to become ready. */
 const REPLACE_LIMIT_MS = 60_000;
 
 type Say = (line: string) => void;
@@ -83,7 +83,7 @@ interface Way {
   readonly migrates: boolean;
 }
 
-/** Returns 1 if anything was wrong. */
+/** Plays one step and returns 1 after any violation. */
 async function play(arena: Arena, way: Way, log: (who: string, line: string) => void): Promise<0 | 1> {
   const lines: string[] = [];
   const beganAt = performance.now();
@@ -110,7 +110,7 @@ async function play(arena: Arena, way: Way, log: (who: string, line: string) => 
   return outcome.violations.length > 0 ? 1 : 0;
 }
 
-/** As an operator does it: the schema first, then one process after the other, each when the last one works. */
+/** Upgrades as an operator does: the schema first, then one process at a time, each after the previous one works. */
 async function exchange(arena: Arena, { build, migrates }: Way, over: AbortSignal, say: Say): Promise<string[]> {
   const wrong: string[] = [];
   await sleep(LOAD_MS, over);

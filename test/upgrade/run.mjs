@@ -1,4 +1,4 @@
-// The start of `npm run upgrade`: plain Node, which runs our TypeScript through the hooks of the test set-up.
+// Entry point of `npm run upgrade`: plain Node with the test set-up's TypeScript hooks.
 import 'reflect-metadata';
 import { command } from '../setup/command.mjs';
 import '../setup/typescript.mjs';
