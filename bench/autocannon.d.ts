@@ -1,4 +1,4 @@
-// The part of autocannon that the bench uses; the package ships no types.
+// Types for the part of autocannon that the bench uses; the package ships none.
 declare module 'autocannon' {
   namespace autocannon {
     interface Request {

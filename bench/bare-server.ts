@@ -1,5 +1,5 @@
-// The limit that the API is held against: a bare NestJS+Express handler that answers the same bytes, or runs the same
-// SQL as one prepared statement through pg and answers its row. No signature, no validation, no logging.
+// The reference for the API: a bare NestJS+Express handler that answers the same bytes, or runs the same SQL as one
+// prepared statement through pg and answers its row. No signature, validation or logging.
 import 'reflect-metadata';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Body, Controller, Get, HttpCode, Module, Post, Req, Res } from '@nestjs/common';
@@ -8,7 +8,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
 import pg from 'pg';
 
-/** What to answer and run; given as JSON in BARE. */
+/** Answers and SQL parameters, passed as JSON in BARE. */
 export interface BareSettings {
   readonly databaseUrl: string;
   readonly poolMax: number;

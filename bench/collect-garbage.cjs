@@ -1,5 +1,5 @@
-// Loaded into API and worker by the soak: on SIGUSR2 all garbage is collected, so that what is left in memory can be
-// compared. Plain JavaScript, because `node --require` takes nothing else.
+// Preloaded into API and worker by the soak: collects all garbage on SIGUSR2, so that the remaining memory is
+// comparable. Plain CommonJS, because `node --require` accepts nothing else.
 const { setFlagsFromString } = require('node:v8');
 const { runInNewContext } = require('node:vm');
 

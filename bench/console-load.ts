@@ -1,5 +1,5 @@
-// What the consoles are measured on: a million orders over ninety days of a thousand projects, one of which has three in
-// ten of them; with legs, transactions, ledger, events, deposits, refused requests and acts in plausible numbers.
+// The consoles' data set: a million orders over ninety days of a thousand projects, three in ten of one project. It has
+// legs, transactions, ledger, events, deposits, refused requests and audit entries in plausible numbers.
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { addressFromBytes } from '../src/chain/address.js';
@@ -9,7 +9,7 @@ export const ORDERS = 1_000_000;
 const PROJECTS = 1000;
 const RECEIVERS = 5000;
 const DAYS = 90;
-/** So long events keep what callers read of them. */
+/** Days for which events keep their payload. */
 const EVENT_DAYS = 30;
 const BATCH = 100_000;
 const LOAD_LIMIT_MS = 1_200_000;
@@ -18,11 +18,13 @@ const RESTING = [
   ...['webhook_endpoint', 'webhook_delivery', 'auto_delegation'],
 ];
 
-/** `pg_temp.any(n, salt)`: a number from 0 to 1 that looks like chance and is the same each time. */
+/** `pg_temp.any(n, salt)`: a deterministic pseudo-random number from 0 to 1. */
 const CHANCE = `CREATE FUNCTION pg_temp.any(n bigint, salt text) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
   SELECT ('x' || substr(md5(salt || n), 1, 8))::bit(32)::bigint / 4294967296.0 $$`;
 
-/** `$1`, `$2`: numbers of the orders; `$3` projects, `$4` receivers, `$5` how many orders in all, `$6`, `$7` wallets. */
+/**
+ * `$1`, `$2`: range of order numbers; `$3` projects, `$4` receivers, `$5` total number of orders, `$6`, `$7` wallets.
+ */
 const LOAD_ORDERS = `WITH plan AS (
     SELECT g, now() - interval '${DAYS.toString()} days' + g * interval '${DAYS.toString()} days' / $5::bigint AS at,
       CASE WHEN g % 10 < 3 THEN 1 ELSE 2 + floor(pg_temp.any(g, 'project') ^ 2 * (array_length($3::uuid[], 1) - 1))::int END AS project,
@@ -72,7 +74,10 @@ const LOAD_ORDERS = `WITH plan AS (
   FROM made m CROSS JOIN LATERAL (VALUES ('charge', -m.credits, m.created_at), ('refund', m.credits, m.created_at + interval '70 s')) e (kind, credits, at)
   WHERE e.kind = 'charge' OR m.status = 'refunded' ORDER BY e.at`;
 
-/** Every move of an order has a row; those of the last days are what callers read. `$1`: an order's body, without what differs. */
+/**
+ * Every move of an order has a row; recent ones are events that callers read. `$1`: an order's body, without the
+ * members that differ.
+ */
 const LOAD_EVENTS = `INSERT INTO event (order_id, project_id, at, chain_at, type, from_status, to_status, payload, position)
   SELECT order_id, project_id, at, chain_at, type, from_status, to_status, CASE WHEN is_kept THEN
       '{"id":"evt_' || md5(type || order_id) || '","type":"' || type || '","position":' || position || ',"timestamp":"' ||
@@ -114,7 +119,7 @@ const LOAD_REST = [
   `INSERT INTO event_position (project_id, position)
     SELECT project_id, max(position) FROM event WHERE position IS NOT NULL GROUP BY 1
     ON CONFLICT (project_id) DO UPDATE SET position = EXCLUDED.position`,
-  // Some pay in often, most seldom.
+  // Some projects pay in often, most rarely.
   `WITH paid AS (
       INSERT INTO deposit (project_id, address, txid, kind, place, asset, from_address, amount, block_number, block_id, block_at,
         status, reason, rate_e8, entry_key, credits, seen_at, changed_at)
@@ -137,7 +142,7 @@ const LOAD_REST = [
       CASE WHEN g % 3 = 0 THEN $1::text ELSE p.id::text END, 'as asked', '{"what":"orders"}', now() - interval '${DAYS.toString()} days' + g * interval '${DAYS.toString()} days' / 200000,
       'energy_cli', 'energy_cli', 'bench'
     FROM generate_series(1, 200000) g JOIN (SELECT id, row_number() OVER () AS n, count(*) OVER () AS c FROM project) p ON p.n = 1 + g % p.c ORDER BY g`,
-  // Nothing sends while it is measured.
+  // Disabled, so that nothing is sent during the measurement.
   `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed, disabled_at, disabled_reason)
     VALUES ($1::uuid, $1::uuid, 'https://shop.example/energy', '\\x00', now(), 'owner')`,
   `INSERT INTO webhook_state (endpoint_id) VALUES ($1::uuid) ON CONFLICT DO NOTHING`,
@@ -151,16 +156,16 @@ const LOAD_REST = [
     FROM (SELECT project_id, sum(credits) AS credits FROM credit_entry GROUP BY project_id) e WHERE e.project_id = a.project_id`,
 ] as const;
 
-/** What was loaded, to ask for it by name. */
+/** Names for requests to the loaded data. */
 export interface Loaded {
-  /** With three in ten of all orders. */
+  /** Project with three in ten of all orders. */
   readonly largest: string;
-  /** With as few as most have. */
+  /** Project with as few orders as most have. */
   readonly small: string;
   readonly receivers: { readonly usual: string; readonly rare: string };
 }
 
-/** `stage` has some projects already and DEPOSIT_XPUB; nothing of it runs but what serves requests. */
+/** Loads the data set. `stage` already has some projects and DEPOSIT_XPUB; only the API may run on it. */
 export async function loadConsoles(stage: Stage, orders = ORDERS): Promise<Loaded> {
   const { database, world } = stage;
   const receivers = Array.from({ length: RECEIVERS }, (_, index) =>
@@ -198,7 +203,7 @@ export async function loadConsoles(stage: Stage, orders = ORDERS): Promise<Loade
   return { largest, small, receivers: { usual: receivers[0] ?? '', rare: receivers.at(-5) ?? '' } };
 }
 
-/** Without the limits that a service's own connections have. */
+/** Uses a client without the timeouts of the service's own connections. */
 async function tidy(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, statement_timeout: 0, query_timeout: LOAD_LIMIT_MS });
   await client.connect();
@@ -209,7 +214,7 @@ async function tidy(connectionString: string): Promise<void> {
   }
 }
 
-/** The stage's own, and as many as are missing; their keys are nobody's. */
+/** Creates the missing projects, with unusable keys, and returns all ids. */
 async function addProjects({ database, tenants }: Stage): Promise<readonly string[]> {
   const rows = await database.query<{ id: string }>(
     `INSERT INTO project (id, name, api_key_sealed) SELECT gen_random_uuid(), 'Shop number ' || n, '\\x00' FROM generate_series(1, $1::int) n RETURNING id`,

@@ -1,15 +1,15 @@
-// The CPU that processes on this machine have used, from /proc.
+// CPU time of processes on this machine, from /proc.
 import { readFile } from 'node:fs/promises';
 
 /** Linux: the kernel counts in hundredths of a second here. */
 const TICK_MS = 10;
 
-/** Milliseconds of CPU, user and system, of all of these together; a process that is not here counts nothing. */
+/** Returns the CPU time of all these processes together, user and system, ms. A missing process counts as zero. */
 export async function cpuMs(pids: readonly number[]): Promise<number> {
   const each = await Promise.all(
     pids.map(async (pid) => {
       const stat = await readFile(`/proc/${pid.toString()}/stat`, 'utf8').catch(() => '');
-      // Fields 14 and 15, counted behind the command's name, which may hold spaces.
+      // Fields 14 and 15, counted after the command's name, which may contain spaces.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MS;
     }),

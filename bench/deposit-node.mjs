@@ -1,6 +1,5 @@
-// Two nodes in a process of their own that have blocks of so many transactions: half of them payments in TRX, half calls
-// of tokens with the events they wrote, as the main network's are. One block in ten pays a deposit. A message says which
-// block is the newest.
+// Two stand-in nodes in a separate process. Half of each block's transactions are TRX payments, half are token calls
+// with their logs, as on the main net. One block in ten pays a deposit. A message sets the newest block.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buildTransfer } from '../dist/chain/transfer-transaction.js';
@@ -46,7 +45,7 @@ function transactionOf(from, to, amount, number, isToken) {
 
 const headerOf = (number) => ({
   blockID: idOf(number),
-  // With a field that the service cannot rebuild, the made-up id is not held against the header.
+  // With a field that the service cannot rebuild, the fabricated id is not checked against the header.
   block_header: {
     raw_data: {
       number,

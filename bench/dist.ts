@@ -1,4 +1,4 @@
-// What the bench uses of the built service: the very code that runs, loaded from dist.
+// The parts of the built service that the bench uses: the production code, loaded from dist.
 import type { INestApplicationContext } from '@nestjs/common';
 import type * as sealers from '../src/base/sealers.js';
 import type * as ledger from '../src/billing/ledger.js';
@@ -33,7 +33,7 @@ export const { Rescan } = await load<typeof rescan>('deposits/rescan.js');
 export const { BlockFollower } = await load<typeof blockFollower>('blocks/block-follower.js');
 export const { PoolSync } = await load<typeof sync>('pool/pool-sync.js');
 
-/** A worker's parts in this process; nothing of it runs by itself. */
+/** Opens a worker's services in this process, without their own timers. */
 export async function openWorker(env: NodeJS.ProcessEnv): Promise<INestApplicationContext> {
   const { NestFactory } = await import('@nestjs/core');
   const { readConfig } = await load<typeof config>('config/config.js');

@@ -1,11 +1,11 @@
-// The last measured value of every figure: bench/latest.json, and the table of bench/README.md that is made from it.
+// The last measured value of every figure: bench/latest.json, and the table generated from it in bench/README.md.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Row } from './measure.js';
 
-/** A row with the circumstances of its measuring. */
+/** A row with the conditions of its measurement. */
 export interface Figure extends Row {
-  /** What measures this row, and the other rows of its part, again. */
+  /** Command that measures this row and the other rows of its part again. */
   readonly command: string;
   readonly conditions: string;
 }
@@ -18,7 +18,7 @@ export function readFigures(): Figure[] {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Figure[];
 }
 
-/** Figures of the same name are replaced, the others stay; the table of the page is written anew. */
+/** Replaces figures of the same name, keeps the others, and rewrites the table of the page. */
 export function keepFigures(measured: readonly Figure[]): void {
   const byName = new Map(readFigures().map((figure) => [figure.what, figure]));
   for (const figure of measured) byName.set(figure.what, figure);
@@ -28,7 +28,7 @@ export function keepFigures(measured: readonly Figure[]): void {
   writeFileSync(PAGE, page.replace(tableIn(page), tableOf(figures)));
 }
 
-/** The code that is measured: a commit, and a `+` if files differ from it. */
+/** Returns the measured commit, with a `+` if source files differ from it. */
 export function measuredCode(): string {
   const git = (...words: string[]): string => execFileSync('git', words, { encoding: 'utf8' }).trim();
   try {
@@ -58,7 +58,7 @@ function valueOf({ ours, limit, unit, ratio, spread, p50Ms, p99Ms, limitP99Ms, n
   const limited = limit === undefined ? '' : ` beside ${round(limit)} ${unit}`;
   const parts = [ratio === undefined ? value + range : `${value}${limited}: ${ratio.toFixed(2)}${range}`];
   const p50 = p50Ms === undefined ? '' : `p50 ${round(p50Ms)}, `;
-  // pgbench names no percentile: NaN, and null in the file.
+  // pgbench reports no percentile: NaN, null in the file.
   const limitP99 = Number.isFinite(limitP99Ms) ? `, the limit’s ${round(limitP99Ms!)}` : '';
   if (p99Ms !== undefined) parts.push(`${p50}p99 ${round(p99Ms)} ms${limitP99}`);
   if (note !== undefined && note !== '') parts.push(note);

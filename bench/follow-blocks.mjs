@@ -1,7 +1,8 @@
-// What following full blocks costs: 600 transactions of 2 KB in each, one every 3 s, over a link of 3 MB/s.
-// `npm run bench -- --only follow`, or `node bench/follow-blocks.mjs [seconds]` after `npm run build`: one line of JSON for each. The node is a stand-in in a process of its own. CPU is
-// of this process alone, which asks as a worker does (head, solid head, every block for inclusion, settlement and the
-// search), or as an API process does (heads alone).
+// The cost of following full blocks: 600 transactions of 2 KB each, a block every 3 s, over a link of 3 MB/s. Run
+// `npm run bench -- --only follow`, or `node bench/follow-blocks.mjs [seconds]` after `npm run build`; each prints one
+// line of JSON. The node is a stand-in in a separate process. CPU is that of this process only. It requests either like
+// a worker (head, solid head, every block for inclusion, settlement and the search) or like an API process (heads
+// only).
 import { fork } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -29,7 +30,7 @@ function serveNode() {
     };
   });
   const head = () => 1000 + Math.floor((Date.now() - startedMs) / SLOT_MS);
-  // With a field that the service cannot rebuild, the made-up id is not held against the header.
+  // With a field that the service cannot rebuild, the fabricated id is not checked against the header.
   const headerOf = (number) => ({
     blockID: idOf(number),
     block_header: {
@@ -101,7 +102,7 @@ async function run() {
       if (head.number === last) return 0;
       last = head.number;
       await blockOf(each, head.number);
-      // Settlement and the search read once more what was read as it was new.
+      // Settlement and the search read each block again after it was new.
       await solidBlockOf(each, solid.number);
       return 1;
     });

@@ -1,5 +1,5 @@
-// What grows with history would show here: a worker's recurring work and its start, where millions of orders have ended and
-// where a few have (FEW), in turn.
+// Measures if work grows with history: a worker's recurring work and its start, alternating between millions of ended
+// orders and a few (FEW).
 import type { INestApplicationContext } from '@nestjs/common';
 import { ENDED_AMOUNT_SUN, ENDED_TABLES, insertEnded } from '../test/ended-orders.js';
 import { asAdmin } from '../test/setup/admin.js';
@@ -7,17 +7,17 @@ import { BlockFollower, buildTransaction, openWorker, PoolSync, Reconciler } fro
 import { median, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
-/** Of each look at what was judged before, a thousand in turn, all but one in twenty finds as many as among millions. */
+/** Large enough: of every look at a thousand judged records in turn, 95 % find as many as among millions. */
 export const FEW = 20_000;
 const BATCH = 100_000;
 const LOAD_LIMIT_MS = 3_600_000;
 /** Orders in a range of the archive. */
 const RANGE = 1_000_000;
-/** Some blocks at each. */
+/** Most search steps before a pass; each step covers some blocks. */
 const SEARCHES_MAX = 1000;
 /**
- * Orders that have ended and were judged, with their legs, transactions and entries, spread over the stage's projects; the
- * first `archived` of them in the archive.
+ * Loads ended and judged orders with their legs, transactions and entries, spread over the stage's projects. The first
+ * `archived` of them go to the archive.
  */
 export async function loadEnded(stage: Stage, count: number, archived: number): Promise<void> {
   const { database, world } = stage;
@@ -48,10 +48,10 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
       tx.query({ text, query_timeout: LOAD_LIMIT_MS }, params);
     await run('SET LOCAL statement_timeout = 0');
     await run(`SET LOCAL idle_in_transaction_session_timeout = 0`);
-    // What the triggers would look at is made right here.
+    // The loaded rows already satisfy the triggers.
     await run('SET LOCAL session_replication_role = replica');
     for (let id = 0; archived > 0 && id <= archived; id += RANGE) await run('SELECT add_archive_range($1)', [id]);
-    // What the service was opened with is as old as what follows: only entries of some minutes ago are judged for good.
+    // Ages the opening entries like the following ones: only entries older than some minutes are judged for good.
     await run(`UPDATE credit_entry SET created_at = now() - interval '10 days'`);
     for (let from = 1; from <= count; from += BATCH) {
       const to = Math.min(count, from + BATCH - 1);
@@ -70,12 +70,12 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
       await client.query(statement);
     };
     for (const table of ENDED_TABLES) await run(`VACUUM (ANALYZE) ${table}`);
-    // What the load left behind is written out before anything is measured.
+    // Writes out the dirty pages of the load before anything is measured.
     await run('CHECKPOINT');
   });
 }
 
-/** One service and its worker's parts in this process, so that each part of its work is timed alone. */
+/** One service and its worker's services in this process, so that each part of its work is timed separately. */
 class Side {
   private constructor(
     readonly stage: Stage,
@@ -84,7 +84,7 @@ class Side {
 
   static async open(stage: Stage): Promise<Side> {
     const side = new Side(stage, await openWorker({ ...stage.world.env, LOG_LEVEL: 'error' }));
-    // Until the ledger is judged up to its end: of a service that has always run it is.
+    // Runs passes until the ledger is judged to its end, as it is in a service that has always run.
     for (let before = -1n; ;) {
       await side.pass();
       const [row] = await stage.database.query<{ entries_to: bigint }>('SELECT entries_to FROM reconcile_state');
@@ -96,15 +96,15 @@ class Side {
     return side;
   }
 
-  /** A pass of the reconciler, ms. */
+  /** Returns the duration of a reconciler pass, ms. */
   async pass(): Promise<number> {
     await this.stage.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
-    // A pass is made at the head; a service that has run all along is there.
+    // A pass runs at the head, where a service that has always run already is.
     for (let blocks = 0; blocks < SEARCHES_MAX && (await this.worker.get(BlockFollower).searchOn()); blocks += 1);
     return timed(() => this.worker.get(Reconciler).look());
   }
 
-  /** A reading of every wallet, ms. */
+  /** Returns the duration of reading every wallet, ms. */
   async sync(): Promise<number> {
     const wallets = await this.stage.database.query<{ address: string }>(`SELECT address FROM pool_wallet ORDER BY id`);
     return timed(async () => {
@@ -112,7 +112,7 @@ class Side {
     });
   }
 
-  /** From the command until it says that it works, ms. */
+  /** Returns the time from the start command until the worker is ready, ms. */
   async start(): Promise<number> {
     let stop = (): Promise<void> => Promise.resolve();
     const ms = await timed(async () => {
@@ -134,7 +134,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** `many` and `few` are loaded, and nothing else runs on them. */
+/** Measures both sides. `many` and `few` are loaded and otherwise idle. */
 export async function historyRows(
   many: Stage,
   few: Stage,

@@ -1,6 +1,5 @@
-// What an order costs: the CPU of everything that a service is made of, while orders are bought of two services at once, so
-// that whatever the machine does meanwhile meets both. What the same processes take while nothing is asked of them is not an
-// order's and taken off.
+// The CPU cost of an order, over all parts of a service. Two services sell concurrently, so that other load on the
+// machine affects both. The idle consumption of the same processes is subtracted.
 import { readdir, readFile } from 'node:fs/promises';
 import { freePort } from '../packages/local/src/ports.js';
 import type { NodeProcess } from '../packages/local/src/processes.js';
@@ -8,33 +7,36 @@ import { median, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
 const RENTAL_SEC = 60;
-/** Three times too fast, so that a life is over within half a minute; what each block costs weighs as much more. */
+/**
+ * Three times the normal speed, so that an order's life ends within half a minute. The costs per block weigh three
+ * times as much.
+ */
 export const CHAIN = { blockMs: 1000, solidLag: 4, env: { DURATION_MIN_SEC: RENTAL_SEC.toString() } };
 const TICK_MS = 10;
 const IDLE_MS = 30_000;
-/** Of each of the two services. */
+/** Callers of each service. */
 const CALLERS = 4;
 const LIVES_PER_SEC = 20;
-/** From a purchase until its rental is reclaimed and that is solid, with time to spare: then as many end as begin. */
+/** Time from a purchase until the reclaim is solid, with a margin. After it, as many orders end as begin. */
 const STEADY_MS = 60_000;
 const LIMIT_MS = 120_000;
 const OVER_EVERY_MS = 1000;
 const ASK_LIMIT_MS = 10_000;
 
-/** Rounds of whole lives, while as many end as are bought, and the seconds of each. */
+/** Rounds of whole order lives in steady state, and seconds per round. */
 export interface LifePace {
   readonly lifeRounds: number;
   readonly seconds: number;
 }
 
-/** CPU of one order, in ms, by who spends it. */
+/** CPU of one order by consumer, ms. */
 export interface Spent {
   readonly api: number;
   readonly worker: number;
   readonly postgres: number;
 }
 
-/** Measured at once: the second is what the first is held against. */
+/** Measured concurrently: the second is the reference for the first. */
 type Meters = readonly [ours: Meter, limit: Meter];
 
 export interface Rounds {
@@ -49,7 +51,7 @@ export async function atOnce(
 ): Promise<Rounds> {
   const spent: { ours: Spent[]; limit: Spent[] } = { ours: [], limit: [] };
   await Promise.all(meters.map((meter) => meter.rest()));
-  // The first round finds both cold and is not counted.
+  // The first round runs on cold processes and is discarded.
   for (let round = 0; round <= rounds; round += 1) {
     const [ours, limit] = await Promise.all([measure(meters[0]), measure(meters[1])]);
     if (round === 0) continue;
@@ -59,7 +61,7 @@ export async function atOnce(
   return spent;
 }
 
-/** Both are bought from at one rate all the time; rounds begin once as many orders end as are bought. */
+/** Buys from both services at one constant rate. Rounds begin once as many orders end as are bought. */
 export async function lives(pace: LifePace, meters: Meters): Promise<Rounds> {
   const over = new AbortController();
   const spent = await atOnce(pace.lifeRounds, meters, async (meter) => {
@@ -97,7 +99,7 @@ export function spentRow(
   };
 }
 
-/** CPU since some moment, and the time that passed. */
+/** CPU since a reference moment, with the elapsed time. */
 interface Reading extends Spent {
   readonly atMs: number;
 }
@@ -109,12 +111,12 @@ const difference = (from: Reading, to: Reading): Reading => ({
   postgres: to.postgres - from.postgres,
 });
 
-/** One service and the processes whose CPU is its: as many APIs as workers. */
+/** One service with its processes: equal numbers of APIs and workers. */
 export class Meter {
   private workers: readonly { process: NodeProcess<true>; adminPort: number }[] = [];
   private bought = 0;
   private idle: Reading | undefined;
-  /** Purchases under way, once they have begun. */
+  /** Running purchases, once they have begun. */
   buying: Promise<void> | undefined;
 
   private constructor(
@@ -145,21 +147,21 @@ export class Meter {
     );
   }
 
-  /** What is bought from now on is accepted, and nothing else happens to it. */
+  /** Stops the workers: later orders are only accepted. */
   async stopWorkers(): Promise<void> {
     await Promise.all(this.workers.map(({ process }) => process.stop()));
     this.workers = [];
     await this.stage.sellWithoutWorker();
   }
 
-  /** What the processes take while nothing is asked of them; all that is measured later is beyond it. */
+  /** Measures the idle consumption, which later measurements subtract. */
   async rest(): Promise<void> {
     const from = await this.read();
     await pause(IDLE_MS);
     this.idle = difference(from, await this.read());
   }
 
-  /** Orders that nobody advances. */
+  /** Measures orders that no worker advances. */
   async accept(count: number): Promise<Spent> {
     const from = await this.read();
     let left = count;
@@ -173,7 +175,7 @@ export class Meter {
     return this.beyondIdle(difference(from, await this.read()), count);
   }
 
-  /** Buys at a rate until told to stop; rejects with what went wrong. */
+  /** Buys at a constant rate until the signal aborts; rejects with the first error. */
   async buyOn(stop: AbortSignal): Promise<void> {
     const orders = new Set<Promise<void>>();
     const from = performance.now();
@@ -186,7 +188,7 @@ export class Meter {
     await Promise.all(orders);
   }
 
-  /** A stretch of time while orders are bought. */
+  /** Measures a period during purchases. */
   async window(ms: number): Promise<Spent> {
     const from = await this.read();
     const { bought } = this;
@@ -194,7 +196,7 @@ export class Meter {
     return this.beyondIdle(difference(from, await this.read()), this.bought - bought);
   }
 
-  /** Waits until each order is reclaimed, and its events, if there are any, have their positions. */
+  /** Waits until every order is reclaimed and all events have positions. */
   async end(): Promise<void> {
     const endsAt = performance.now() + LIMIT_MS;
     while (!(await this.areOver())) {
@@ -203,7 +205,7 @@ export class Meter {
     }
   }
 
-  /** Of each worker, the orders it has moved on to `placed`: their transactions are on their way. */
+  /** Returns, for each worker, the number of orders it moved to `placed`: their transactions are sent. */
   async placedByWorker(): Promise<number[]> {
     return Promise.all(
       this.workers.map(async ({ adminPort }) => {
@@ -217,7 +219,7 @@ export class Meter {
     );
   }
 
-  /** Milliseconds of CPU in a second while nothing is asked. */
+  /** CPU in ms per second while idle. */
   get idlePerSec(): Spent {
     const { idle } = this;
     if (idle === undefined) throw new Error('what idle processes take is measured first');
@@ -264,15 +266,16 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 interface ProcessStat {
   readonly ppid: number;
   readonly ownMs: number;
-  /** Of children that have ended. */
+  /** Of ended children. */
   readonly endedMs: number;
 }
 
-/** From /proc; undefined where the process is no more. */
+/** Reads /proc; returns undefined if the process has ended. */
 async function statOf(pid: number): Promise<ProcessStat | undefined> {
   const stat = await readFile(`/proc/${pid.toString()}/stat`, 'utf8').catch(() => undefined);
   if (stat === undefined) return undefined;
-  // Counted behind the command's name, which may hold spaces: state, parent, …, user, system, and those of ended children.
+  // Counted after the command's name, which may contain spaces: state, parent, …, user, system, and those of ended
+  // children.
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -286,7 +289,7 @@ async function ownMs(pids: readonly number[]): Promise<number> {
   return stats.reduce((sum, stat) => sum + (stat?.ownMs ?? 0), 0);
 }
 
-/** Of a server with every process it ever began. */
+/** Returns the CPU of a server with all its past and present processes. */
 async function serverMs(postmaster: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const stats = await Promise.all(pids.map(statOf));

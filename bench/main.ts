@@ -1,4 +1,4 @@
-// `npm run bench`: what the service is for, each figure beside its limit in the same run. Nothing here asserts a time.
+// `npm run bench`: the service's main figures, each next to a reference of the same run. It asserts no times.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { randomBytes } from 'node:crypto';
@@ -24,7 +24,7 @@ import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
 import { addressFromBytes } from '../src/chain/address.js';
 
-/** Every transaction of a soak is asked for and read again. */
+/** The final check requests every transaction of a soak again. */
 const VERIFY_LIMIT_MS = 600_000;
 
 const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
@@ -67,7 +67,7 @@ const conditions = [
   `load ${loadavg()[0]!.toFixed(1)} at the start`,
 ].join('; ');
 
-/** `command` measures them again, by the options of `npm run bench`. */
+/** Adds rows with the `npm run bench` options that measure them again. */
 function add(command: string, ...rows: Row[]): void {
   const more = rows.map((row) => ({ ...row, command: `npm run bench -- ${command}`, conditions }));
   figures.push(...more);
@@ -123,7 +123,7 @@ if (options.soak) {
     { blockMs: 3000, solidLag: 19, env: { ...COLLECTING, DURATION_MIN_SEC: RENTAL_SEC.toString() } },
     async (stage) => {
       add('--soak', ...(await soak(stage, Number(options.rate), Number(options.minutes))));
-      // Throws unless the records are true.
+      // Throws unless the records are correct.
       const verified = await stage.world.cliWithin(VERIFY_LIMIT_MS, 'verify', '--full');
       console.error(`verify: ${JSON.stringify(verified).slice(0, 200)}`);
     },
@@ -201,7 +201,7 @@ if (options.soak) {
     });
   }
   if (only.test('consoles')) {
-    // Their logins are made in a database of the bench's own alone.
+    // The consoles' database logins are created only in a database of the bench's own.
     if (process.env['DATABASE_URL'] === undefined) {
       await withStage(
         'the consoles',

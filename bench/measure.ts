@@ -1,16 +1,16 @@
-// Figures side by side: rounds in turn (A B A B), medians and spread, everything as a ratio of the same run.
+// Paired measurements: alternating rounds (A B A B), medians and spread, results as ratios within the same run.
 import autocannon from 'autocannon';
 
-/** One load: what is sent, and to whom. */
+/** A load: requests and their target. */
 export interface Load {
   readonly url: string;
   readonly connections: number;
   readonly requests: readonly autocannon.Request[];
-  /** Statuses that count as right. */
+  /** Statuses of a correct answer. */
   readonly expect: readonly number[];
 }
 
-/** What is measured in a round: a load of requests, or anything else that gives a sample of so many seconds. */
+/** Work of a round: a load of requests, or a function that returns a sample over the given seconds. */
 export type Work = Load | ((seconds: number) => Promise<Sample>);
 
 export interface Sample {
@@ -69,19 +69,19 @@ export interface Comparison {
   readonly goal: string;
   readonly rounds: number;
   readonly seconds: number;
-  /** Called before each round, since a load may use up what it was given (quotes, keys). */
+  /** Called before each round, since a load may consume its input (quotes, keys). */
   readonly ours: () => Promise<Work>;
   readonly limit: () => Promise<Work>;
 }
 
-/** Runs ours and the limit in turn; a wrong answer is a failed bench, not a slow one. */
+/** Alternates between ours and the limit. A wrong answer fails the bench. */
 export async function compare(comparison: Comparison): Promise<Row> {
   const ours: Sample[] = [];
   const limits: Sample[] = [];
   await drive(await comparison.ours(), 1);
   await drive(await comparison.limit(), 1);
   for (let round = 0; round < comparison.rounds; round += 1) {
-    // Both are made ready first, so that nothing but the turn lies between them.
+    // Prepares both first, so that the rounds follow each other directly.
     const [work, limit] = [await comparison.ours(), await comparison.limit()];
     ours.push(await drive(work, comparison.seconds));
     limits.push(await drive(limit, comparison.seconds));
@@ -104,7 +104,7 @@ export async function compare(comparison: Comparison): Promise<Row> {
   };
 }
 
-/** A figure that stands alone: its median and range. */
+/** Returns a figure without a reference: median and range. */
 export function figure(what: string, against: string, unit: string, goal: string, values: readonly number[]): Row {
   return {
     what,
@@ -118,7 +118,7 @@ export function figure(what: string, against: string, unit: string, goal: string
   };
 }
 
-/** The p-th percentile (0–100) of values. */
+/** Returns the p-th percentile (0–100) of values. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((p / 100) * sorted.length))] ?? Number.NaN;

@@ -1,11 +1,11 @@
-// Two services of one Postgres server, one with millions of ended orders in its tables and one with a few, in turn:
-// what grows with history would show.
+// Two services on one Postgres server, alternating: one with millions of ended orders, one with a few. A difference
+// shows the costs that grow with history.
 import { FEW, historyRows, loadEnded } from './history.js';
 import type { Row } from './measure.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { Stage, type StageOptions } from './stage.js';
 
-/** Of ten millions, those that began lately are not in the archive yet. */
+/** Of ten million orders, the most recent ones are not archived yet. */
 const NOT_ARCHIVED = 1_000_000;
 
 export interface MillionRows {
@@ -15,12 +15,12 @@ export interface MillionRows {
 
 export interface MillionTerms {
   readonly orders: number;
-  /** Of requests, as a ratio. */
+  /** Goal for requests, as a ratio. */
   readonly goal: string;
   readonly historyAlone: boolean;
 }
 
-/** What a worker does again and again; and unless `historyAlone`, orders too. */
+/** Measures a worker's recurring work and, unless `historyAlone`, orders too. */
 export async function millionRows(
   options: StageOptions,
   pace: Pace,
@@ -35,7 +35,7 @@ export async function millionRows(
       const label = `, ${count.toLocaleString('en').replaceAll(',', ' ')} orders in the tables`;
       const history = await historyRows(many, few, { rounds: pace.rounds * 2, label });
       if (historyAlone) return { history, orders: [] };
-      // Workers were started and have stopped: what they read of the wallets is good for a minute or two.
+      // Workers have run and stopped: their reading of the wallets would expire within a minute or two.
       for (const stage of [many, few]) await stage.sellWithoutWorker();
       const rows = await HttpRows.open(many, pace);
       const others = await HttpRows.open(few, pace);

@@ -1,4 +1,4 @@
-// The same statement through pgbench, where it is on PATH: what Postgres does of it without any JavaScript.
+// The same statement through pgbench, if it is on PATH: the throughput of Postgres without JavaScript.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Sample } from './measure.js';
 
 const run = promisify(execFile);
-/** As many connections as orders have in the service. */
+/** As many connections as the service uses for orders. */
 const CLIENTS = 14;
 
 export interface PgbenchOrders {
@@ -24,7 +24,7 @@ export async function hasPgbench(): Promise<boolean> {
   );
 }
 
-/** Orders of random projects, for so many seconds. */
+/** Places orders of random projects for this many seconds. */
 export async function pgbenchOrders(orders: PgbenchOrders, seconds: number): Promise<Sample> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-pgbench-'));
   const script = join(dir, 'orders.sql');

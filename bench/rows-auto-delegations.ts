@@ -1,5 +1,4 @@
-// What addresses that are kept supplied cost a worker: by their number, at the same use, and when five hundred are used in
-// one block.
+// A worker's costs for auto-delegated addresses: by their number at equal use, and for five hundred used in one block.
 import { forEachConcurrently } from '../src/base/concurrency.js';
 import { newChainAccount, type ChainAccount } from '../packages/local/src/chain-account.js';
 import { cpuMs } from './cpu.js';
@@ -10,10 +9,10 @@ const WAIT_LIMIT_MS = 120_000;
 const AT_ONCE = 16;
 const SUN = 1_000_000;
 const SPENDING_SUN = 1000 * SUN;
-/** For everything that the callers do here. */
+/** Covers everything that the callers do here. */
 const CALLERS_ENERGY = 5_000_000;
 const CALLERS = 10;
-/** Addresses that others share, each with the energy of one rental. */
+/** Addresses shared by the other auto-delegations, each with the energy of one rental. */
 const SHARED = 300;
 const SHARED_ENERGY = 65_000;
 const SIZES = [10, 10_000, 100_000] as const;
@@ -22,13 +21,13 @@ const USED = 500;
 const KEEP = 130_000;
 const LATER = `clock_timestamp() + random() * interval '600 seconds'`;
 
-/** Each with a project of its own, as many addresses as there are in turn; all had what they need a moment ago. */
+/** One project per auto-delegation, over the given addresses in turn. All were checked a moment ago. */
 const FILL = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
     daily_cap_credits, idle_after_sec, used_at, checked_at, check_at)
   SELECT gen_random_uuid(), ($1::text[])[1 + n % array_length($1::text[], 1)], $2, 1000, 1, 3600, 1, 86400, now(), now(), ${LATER}
   FROM generate_series(1, $3::integer) n`;
 
-/** Of these projects in turn, checked when their address is used. */
+/** Distributed over these projects, and checked when their address is used. */
 const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
     daily_cap_credits, idle_after_sec, used_at)
   SELECT p, a, p, $3, $4, 3600, 1000000000000000, 86400, now() FROM unnest($2::text[]) WITH ORDINALITY u(a, n),
@@ -36,7 +35,7 @@ const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_
   ON CONFLICT (project_id, address) DO UPDATE SET keep_energy = excluded.keep_energy, refill_below = excluded.refill_below,
     fence = auto_delegation.fence + 1, due_at = NULL, check_at = NULL`;
 
-/** On a stage whose blocks come as on the main network. */
+/** Measures on a stage with main-net block times. */
 export async function autoDelegationRows(stage: Stage, rounds: number, blocks: number): Promise<Row[]> {
   const callers = await accounts(stage, CALLERS);
   const shared = await accounts(stage, SHARED);
@@ -75,7 +74,7 @@ export async function autoDelegationRows(stage: Stage, rounds: number, blocks: n
   });
 }
 
-/** Five hundred addresses are used in one block, so many times; each needs a refill then. */
+/** Uses five hundred addresses in one block, `rounds` times; each then needs a refill. */
 export async function refillRow(stage: Stage, rounds: number): Promise<Row> {
   const used = await accounts(stage, USED);
   await stage.world.startWorker({ LOG_LEVEL: 'info' });
@@ -119,7 +118,7 @@ export async function refillRow(stage: Stage, rounds: number): Promise<Row> {
   };
 }
 
-/** Activated by the bank. */
+/** Creates accounts funded by the bank. */
 async function accounts(stage: Stage, count: number): Promise<ChainAccount[]> {
   const made = Array.from({ length: count }, newChainAccount);
   const { wallet, bank } = stage.world;
@@ -132,7 +131,7 @@ async function accounts(stage: Stage, count: number): Promise<ChainAccount[]> {
   return made;
 }
 
-/** Orders for them, delivered and settled. */
+/** Rents energy for the receivers and waits until all orders are settled. */
 async function rentFor(stage: Stage, receivers: readonly ChainAccount[], energy: number): Promise<void> {
   await forEachConcurrently([...receivers.entries()], AT_ONCE, async ([index, { address }]) => {
     const body = { receive_address: address, energy, duration_sec: DAY_SEC };
@@ -157,7 +156,7 @@ interface Filling {
   readonly size: number;
 }
 
-/** So many in all: those that are used, and others in the slow round. */
+/** Fills up to `size` auto-delegations: those in use, and others in the slow cycle. */
 async function fill(stage: Stage, { callers, shared, size }: Filling): Promise<void> {
   const { database } = stage;
   const { id } = stage.tenant(0);
@@ -174,7 +173,7 @@ async function fill(stage: Stage, { callers, shared, size }: Filling): Promise<v
   await nextBlock(stage);
 }
 
-/** Each calls the token in every one of so many blocks; what a block takes of CPU, ms. */
+/** Lets each caller use the token in this many blocks. Returns the CPU per block, ms. */
 async function whileUsed(
   stage: Stage,
   worker: number,
@@ -196,7 +195,7 @@ async function whileUsed(
   return { worker: (after[0] - before[0]) / blocks, Postgres: (after[1] - before[1]) / blocks };
 }
 
-/** A call of the token by each, made by the node and not sent yet. */
+/** Builds one token call for each caller, signed but not sent. */
 async function signedCalls(stage: Stage, callers: readonly ChainAccount[]): Promise<(() => Promise<void>)[]> {
   const { wallet, token } = stage.world;
   const calls: (() => Promise<void>)[] = [];
@@ -223,7 +222,7 @@ interface Refilled {
   readonly sent_at: Date;
 }
 
-/** What was bought after an order, once all of it is settled. */
+/** Returns the purchases after an order, once all are settled. */
 async function refillsAfter(stage: Stage, orderId: bigint): Promise<Refilled[]> {
   await nextBlock(stage);
   await nextBlock(stage);
@@ -238,7 +237,7 @@ async function refillsAfter(stage: Stage, orderId: bigint): Promise<Refilled[]> 
   );
 }
 
-/** Resolves as soon as the chain has another head; with the time of this machine then. */
+/** Waits for a new head and returns this machine's time. */
 async function nextBlock(stage: Stage): Promise<number> {
   const { wallet } = stage.world;
   const before = await wallet.headTime();

@@ -1,5 +1,5 @@
-// The consoles over a million orders and a thousand projects: how soon a browser that has nothing shows the home of each
-// audience, how long every list and home takes with several asking at once, and how much JavaScript there is.
+// The consoles over a million orders and a thousand projects: first view of each home without a browser cache, latency
+// of every list and home under concurrent requests, and total JavaScript size.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -14,35 +14,35 @@ import type { Stage } from './stage.js';
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ASSETS = new URL('../packages/console/dist/assets/', import.meta.url);
 const ANSWER_LIMIT_MS = 20_000;
-/** How many ask at once. */
+/** Concurrent requests. */
 const ASKING = 4;
-/** What says that a home shows what it is for. */
+/** Selector of the element that makes a home useful. */
 const USEFUL = { merchant: '.big-figure', operator: '.capacity' } as const;
 const LIST_GOAL = 'p99 ≤ 200';
 
-/** Of each project: more than a month's orders cost, and all together still a sum that a page can show. */
+/** Credits of each project: more than a month's orders cost; their total is still a displayable sum. */
 export const CONSOLE_CREDITS = 10_000_000_000_000n as Credits;
 
 export interface ConsolePace {
   readonly orders: number;
-  /** Of each route. */
+  /** Requests per route. */
   readonly requests: number;
   readonly views: number;
 }
 export const FULL_PACE: ConsolePace = { orders: ORDERS, requests: 200, views: 7 };
 export const QUICK_PACE: ConsolePace = { orders: 20_000, requests: 20, views: 2 };
 
-/** `stage`: on a Postgres of its own, where the consoles' logins are made, with DEPOSIT_XPUB. */
+/** Measures the consoles. `stage` needs its own Postgres, where the consoles' logins are created, and DEPOSIT_XPUB. */
 export async function consoleRows(stage: Stage, pace: ConsolePace): Promise<Row[]> {
   return measureConsoles(stage, await loadConsoles(stage, pace.orders), pace);
 }
 
 async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace): Promise<Row[]> {
-  // What a service that runs has read lately: prices and fees are known.
+  // Fills the caches of prices and fees, as in a running service.
   await stage.send(
     stage.request(stage.tenant(1), 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
   );
-  // Info: the line that says where each listens is one.
+  // The line with the listening address has level info.
   const consoles = await DemoConsoles.start(stage.world, { LOG_LEVEL: 'info' });
   try {
     await consoles.signUp([loaded.largest, loaded.small]);
@@ -58,7 +58,7 @@ async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace):
   }
 }
 
-/** The cookies that a link of the demo's own gives, as a browser sends them. */
+/** Signs in by a demo link and returns the Cookie header. */
 async function signIn(consoles: DemoConsoles, audience: Audience): Promise<string> {
   const answer = await fetch(consoles.link(audience), { redirect: 'manual', signal: AbortSignal.timeout(90_000) });
   if (answer.status !== 303) throw new Error(`signing in was answered ${answer.status.toString()}`);
@@ -68,7 +68,7 @@ async function signIn(consoles: DemoConsoles, audience: Audience): Promise<strin
     .join('; ');
 }
 
-/** From the first byte asked for to what a home is for being shown, in a browser that has nothing of it, ms. */
+/** Measures from the request until the useful element is visible, in a browser without cache, ms. */
 async function firstViews(origin: string, cookie: string, audience: Audience, { views }: ConsolePace): Promise<Row> {
   const browser = await openBrowser();
   const times: number[] = [];
@@ -96,7 +96,7 @@ async function firstView(browser: Browser, origin: string, cookie: string, usefu
   }
 }
 
-/** Notes when the page first has what is waited for and has painted it; by the page's own clock, from its navigation on. */
+/** Records when the page has painted the element, by the page's clock since its navigation. */
 const SEES = (useful: string): void => {
   interface Page {
     document: { querySelector(text: string): unknown };
@@ -120,7 +120,10 @@ async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
 }
 
-/** Every list with its filters, first and deep pages, and what else a home reads: the worst of them is the figure. */
+/**
+ * Measures every list with its filters, first and deep pages, and the other reads of a home. The worst one is the
+ * figure.
+ */
 async function answers(
   origin: string,
   cookie: string,
@@ -241,7 +244,7 @@ function ofService({ largest, small, receivers }: Loaded): string[] {
     .concat('/api/people');
 }
 
-/** A key, a reference, a number, a request, a transaction, and what there is none of. */
+/** A key, a reference, a number, a request id, a transaction, and a text without results. */
 const SOUGHT = [
   'order-1000',
   'invoice-1001',
@@ -251,10 +254,10 @@ const SOUGHT = [
   'dep_3',
   'nothing',
 ];
-/** Pages on from the first. */
+/** Pages after the first. */
 const DEEP = 6;
 
-/** Each list that goes on is asked for its first page and for a later one. */
+/** Adds a later page of each list that has one. */
 async function withDeepPages(client: Client, paths: readonly string[]): Promise<string[]> {
   const all: string[] = [];
   for (const path of paths) {
@@ -273,7 +276,7 @@ async function withDeepPages(client: Client, paths: readonly string[]): Promise<
 const withCursor = (path: string, cursor: string | undefined): string =>
   cursor === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
 
-/** Asks as a page does, with connections that are kept. */
+/** Sends requests as a page does, over persistent connections. */
 class Client {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: ASKING });
 
@@ -282,7 +285,7 @@ class Client {
     private readonly cookie: string,
   ) {}
 
-  /** How long each of so many answers took, ms; what is not there is an answer too. */
+  /** Returns the latencies of `count` answers, ms; an empty result is an answer too. */
   async times(path: string, count: number): Promise<number[]> {
     const times: number[] = [];
     await this.get(path);

@@ -1,5 +1,5 @@
-// How fast solid blocks are read for deposits and searched, by two nodes that answer at once: caught up with, and read
-// again beside new ones. One block in ten pays; each has its transaction in Postgres.
+// Speed of reading solid blocks for deposits and of searching them, with two nodes that answer immediately: catching
+// up, and reading again next to new blocks. One block in ten pays; each has its transaction in Postgres.
 import { fork } from 'node:child_process';
 import { pbkdf2Sync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const FIRST = 70_000_000;
 const GOAL_PER_SEC = 20;
 const BLOCK_SEC = 3;
 const MONTH_BLOCKS = 30 * 28_800;
-/** Between new blocks while others are read again. */
+/** Interval of new blocks during the second reading. */
 const NEW_BLOCK_MS = 300;
 const AUTHOR = { actor: 'bench', reason: 'bench' };
 const XPUB = HDKey.fromMasterSeed(pbkdf2Sync('bench', 'mnemonic', 2048, 64, 'sha512')).derive(
@@ -31,16 +31,16 @@ interface Nodes {
 interface Chain {
   readonly first: number;
   readonly blocks: number;
-  /** Of a block. */
+  /** Per block. */
   readonly transactions: number;
 }
 
 /** A worker that has read up to the chain's first block. */
 interface Reading {
   readonly worker: INestApplicationContext;
-  /** With the nodes of the chain. */
+  /** Settings with the chain's nodes. */
   readonly env: NodeJS.ProcessEnv;
-  /** Has the nodes say that this block is the newest. */
+  /** Sets the newest block of the nodes. */
   readonly goOn: (newest: number) => void;
 }
 
@@ -109,7 +109,7 @@ async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { w
   const before = process.cpuUsage();
   const startedMs = performance.now();
   const follower = worker.get(BlockFollower);
-  // The first one takes the turn, so that the search goes on as that worker's.
+  // The first pass takes the turn, so that this worker also runs the search.
   await follower.pass();
   await Promise.all([untilOver(() => follower.pass()), untilOver(() => follower.searchOn())]);
   const seconds = (performance.now() - startedMs) / 1000;
@@ -138,7 +138,7 @@ async function untilOver(step: () => Promise<boolean>): Promise<void> {
   while (await step());
 }
 
-/** Reads blocks again that were read, while new ones come ten times as fast as on the main network. */
+/** Reads earlier blocks again, while new ones arrive at ten times the speed of the main net. */
 async function readAgain({ first, blocks }: Chain, { worker, env, goOn }: Reading): Promise<Row> {
   const operator = await openParts(env);
   try {
@@ -174,7 +174,7 @@ async function readAgain({ first, blocks }: Chain, { worker, env, goOn }: Readin
   }
 }
 
-/** As many as come while the others are read again at the goal’s pace. */
+/** Number of blocks that arrive while the others are read again at the goal's speed. */
 const newBlocksOf = (blocks: number): number => Math.ceil((blocks / GOAL_PER_SEC) * (1000 / NEW_BLOCK_MS));
 
 function rowOf(measured: {
@@ -189,7 +189,7 @@ function rowOf(measured: {
   return { ...said, unit: '/s', ours: perSec, limit, ratio, goal: '> 1', spread: [ratio, ratio] };
 }
 
-/** The first address of the account, of a project that the stage has. */
+/** Returns the first address of the account, assigned to a project of the stage. */
 async function accountFor(addresses: InstanceType<typeof DepositAddresses>): Promise<string> {
   await addresses.useAccount({ number: FIRST, id: '00'.repeat(32), timestampMs: 0 }, AUTHOR);
   while ((await addresses.assignMissing()) > 0);

@@ -1,6 +1,6 @@
-// What events cost: CPU of the same service, with them and without, both at once, so that whatever the machine does
-// meanwhile meets both. The service without them is a copy of the build in which orders keep the history of their moves,
-// but no event is written and nobody numbers; what `verify` expects of the database is changed with it, in the copy alone.
+// The cost of events: CPU of the service with and without them, concurrently, so that other load on the machine affects
+// both. The service without events is a patched copy of the build. Its orders keep the history of moves, but no event
+// is written or numbered. The copy's expectations for `verify` are patched too.
 import { plant } from '../test/chaos/planted.js';
 import { SCHEMA, type PlantedBug } from '../test/chaos/planted-bug.js';
 import { bindBuild, copyOfBuild } from '../test/chaos/workshop.js';
@@ -30,7 +30,7 @@ const WITHOUT_EVENTS: PlantedBug = {
 };
 
 export interface EventPace extends LifePace {
-  /** Rounds of orders that are only accepted, and how many in each. */
+  /** Rounds of orders that are only accepted, and orders per round. */
   readonly acceptRounds: number;
   readonly accepted: number;
 }

@@ -1,5 +1,5 @@
-// What one caller costs the others: a paying project beside twelve that have no credits, and beside one that lists its
-// orders on many connections; and the connections to Postgres that refusals open.
+// The effect of one caller on others: a paying project next to twelve without credits, and next to one that lists
+// orders on many connections. Also the Postgres connections that refusals open.
 import { randomBytes } from 'node:crypto';
 import autocannon from 'autocannon';
 import type { Pace } from './rows-http.js';
@@ -12,9 +12,9 @@ const REFUSED_PER_SEC = 25;
 const REFUSALS = 1000;
 const LISTING_CONNECTIONS = 64;
 const LISTED = 100;
-/** Longer than a round of other rows: fifty a second are few. */
+/** Longer than a round of other rows, since fifty orders a second are few. */
 const SECONDS_FACTOR = 2;
-/** Postgres counts a session once it says so, at most every second. */
+/** Postgres publishes session statistics at most every second. */
 const COUNTED_MS = 1500;
 
 function orders(stage: Stage, tenant: Tenant): autocannon.Request[] {
@@ -26,7 +26,7 @@ function orders(stage: Stage, tenant: Tenant): autocannon.Request[] {
   return [{ ...request, setupRequest }];
 }
 
-/** Sends at a fixed rate; returns the median latency. Any other status than `status` fails the bench. */
+/** Sends at a fixed rate and returns the median latency. Any status other than `status` fails the bench. */
 async function at(
   url: string,
   requests: readonly autocannon.Request[],
@@ -54,7 +54,7 @@ async function sessions(stage: Stage): Promise<number> {
   return Number(row?.sessions ?? 0n);
 }
 
-/** Orders a second of one project, its p50 alone and beside `disturb`, in turn. */
+/** Measures one project's order latency (p50) alone and next to `disturb`, alternating. */
 async function beside(
   what: string,
   goal: string,
@@ -79,7 +79,7 @@ async function beside(
   };
 }
 
-/** A project with a page of orders, and the request for it. */
+/** Creates a page of orders and returns the request that lists it. */
 async function listing(stage: Stage): Promise<autocannon.Request> {
   const tenant = stage.tenant(1);
   for (let index = 0; index < LISTED; index += 1) {
@@ -98,7 +98,7 @@ export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
   for (let index = 0; index < REFUSED_CALLERS; index += 1) poor.push(...orders(stage, await stage.poorTenant(index)));
   const payer = orders(stage, stage.tenant(0));
   const alone = async (seconds: number): Promise<number> => at(stage.apiUrl, payer, { ...paying, seconds });
-  // The first orders of a process find nothing prepared.
+  // Warm-up: the first orders of a process fill its caches.
   await alone(pace.seconds);
   const besideRefused = await beside(
     'p50 of 50 orders a second beside 300 refused',
@@ -121,7 +121,7 @@ export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
       listed = perSec;
     },
   );
-  // Connections that rested while others listed are opened again by the first requests, whatever becomes of these.
+  // Connections that idled during the lists are reopened by the first requests in any case.
   await at(stage.apiUrl, poor, { ...refused, seconds: 2 });
   const before = await sessions(stage);
   await at(stage.apiUrl, poor, { ...refused, seconds: Math.ceil(REFUSALS / refused.perSec) });

@@ -1,4 +1,4 @@
-// What following full blocks takes of a core, of a worker and of an API process; measured in a process of its own.
+// CPU share of a core that a worker and an API process need to follow full blocks; measured in a separate process.
 import { execFile } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// What a merchant's request costs, beside a bare handler that answers the same bytes or runs the same SQL.
+// The cost of a merchant's request, next to a bare handler that answers the same bytes or runs the same SQL.
 import { randomBytes } from 'node:crypto';
 import type autocannon from 'autocannon';
 import { compare, type Load, type Row } from './measure.js';
@@ -16,14 +16,14 @@ interface Quoted {
 }
 
 const CONNECTIONS = 32;
-/** More than a round can use up on this machine; a bench that runs out says so by wrong answers. */
+/** More than a round can consume on this machine; running out fails the bench by wrong answers. */
 const QUOTES_PER_SEC_MAX = 4000;
 
 function load(url: string, requests: readonly autocannon.Request[], expect: readonly number[]): Load {
   return { url, connections: CONNECTIONS, requests, expect };
 }
 
-/** Signed requests of many tenants, each sent with a key of its own. */
+/** Returns signed requests of many tenants, each sent with a new key. */
 function keyed(requests: readonly autocannon.Request[]): autocannon.Request[] {
   return requests.map((request) => ({
     ...request,
@@ -44,7 +44,9 @@ export class HttpRows {
     private readonly amountSun: string,
   ) {}
 
-  /** Takes one order, whose key serves the reads and replays, and starts the bare handlers with its answers' bytes. */
+  /**
+   * Places one order, whose key serves reads and replays, and starts the bare handlers with the bytes of its answers.
+   */
   static async open(stage: Stage, pace: Pace): Promise<HttpRows> {
     const tenant = stage.tenant(0);
     const key = `bench-${randomBytes(8).toString('hex')}`;
@@ -83,7 +85,7 @@ export class HttpRows {
     ];
   }
 
-  /** Receivers that nobody has asked for before: every quote reads the chain. */
+  /** Uses new receivers, so that every quote reads the chain. */
   async uncachedQuotes(receivers: readonly string[]): Promise<Row> {
     let next = 0;
     const tenant = this.stage.tenant(0);
@@ -126,7 +128,7 @@ export class HttpRows {
     ];
   }
 
-  /** The same rows of this stage beside another's, in turn. */
+  /** Measures the order rows of this stage against another stage's, alternating. */
   async ordersAgainst(other: HttpRows, label: string, against: string, goal: string): Promise<Row[]> {
     const beside = async (what: string, work: (rows: HttpRows) => Promise<Load>): Promise<Row> =>
       compare({ what: what + label, against, goal, ...this.pace, ours: () => work(this), limit: () => work(other) });
@@ -139,7 +141,7 @@ export class HttpRows {
     ];
   }
 
-  /** What the limit of the order rows itself is, beside the database alone; nothing where there is no pgbench. */
+  /** Measures the reference of the order rows against the database alone. Returns nothing without pgbench. */
   async limitOfOrders(): Promise<Row[]> {
     if (!(await hasPgbench())) return [];
     const { stage, amountSun } = this;
@@ -187,11 +189,11 @@ export class HttpRows {
     return this.stage.request(tenant, 'POST', '/v1/orders', { receive_address: this.stage.sender, energy: 65_000 });
   }
 
-  /** Quotes are made before each round, outside the measurement, and each used once. */
+  /** Creates the quotes before each round, outside the measurement; each is used once. */
   private async byQuote(): Promise<Load> {
     const refs = await this.makeQuotes(QUOTES_PER_SEC_MAX * this.pace.seconds);
     let next = 0;
-    // Every connection draws from the one list, so no quote is sent twice.
+    // All connections draw from one list, so no quote is sent twice.
     const draw = (): Quoted => {
       const drawn = refs[next];
       next += 1;
@@ -201,7 +203,7 @@ export class HttpRows {
     return load(this.stage.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
   }
 
-  /** A request that is made anew for each sending. */
+  /** Returns a request that is rebuilt for each sending. */
   private purchase(draw: () => Quoted, path: string): autocannon.Request {
     return {
       method: 'POST',
@@ -230,7 +232,7 @@ export class HttpRows {
     return made;
   }
 
-  /** The very requests that the service gets, so that making and sending them costs the same. */
+  /** Returns the same requests as for the service, so that building and sending them costs the same. */
   private bareLoad(requests: readonly autocannon.Request[], path: string, status: number): Load {
     return load(
       this.bare,
@@ -257,7 +259,7 @@ export class HttpRows {
   }
 }
 
-/** Sends until the service answers as expected: the market or the pool may not be known yet. */
+/** Sends until the service answers as expected: it may not have read the market or the pool yet. */
 async function ready(stage: Stage, request: autocannon.Request, expect: readonly number[]): Promise<string> {
   for (let attempt = 0; ; attempt += 1) {
     const { status, text } = await stage.send(request);

@@ -1,12 +1,12 @@
-// How long a merchant waits for an order: alone, and among fifty a second.
+// A merchant's waiting time for an order: on an idle system, and at fifty orders a second.
 import { figure, percentile, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
-/** Between two questions for a new block, as every service that says nothing else asks. */
+/** The default interval at which a service polls for a new block. */
 const POLL_MS = 1000;
 const BLOCK_WATCH_MS = 20;
 const ANSWERED_WITHIN_MS = POLL_MS + 500;
-/** What finds the worker and the connections cold is not counted. */
+/** Not measured: the worker and its connections are cold. */
 const WARM_UP_MS = 10_000;
 const WAITING = { Prefer: 'wait=30' };
 
@@ -14,14 +14,14 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 interface Sent {
   readonly key: string;
-  /** From accepted until a node has taken the delegation, and until its bytes are recorded. */
+  /** From acceptance until a node has accepted the delegation, and until its bytes are recorded. */
   readonly sentMs: number;
   readonly recordedMs: number;
-  /** The time of the delegation's block; null until it is found there. */
+  /** Time of the delegation's block; null until it is found. */
   readonly blockAt: Date | null;
 }
 
-/** Of the orders after this one, by the database's clock. */
+/** Returns the orders after this one, with times by the database's clock. */
 async function sentAfter(stage: Stage, id: bigint): Promise<readonly Sent[]> {
   return stage.database.query<Sent>(
     `SELECT o.key, t.*, extract(epoch FROM b.sent_at - o.created_at)::float8 * 1000 AS "sentMs",
@@ -42,7 +42,7 @@ async function newestOrder(stage: Stage): Promise<bigint> {
   return row?.id ?? 0n;
 }
 
-/** When each block was there to be read, by the time in its header, to some milliseconds; until it is to stop. */
+/** Records when each block became readable, by the time in its header, with a precision of some ms. */
 async function watchBlocks(stage: Stage, stop: AbortSignal): Promise<ReadonlyMap<number, number>> {
   const seen = new Map<number, number>();
   while (!stop.aborted) {
@@ -53,7 +53,7 @@ async function watchBlocks(stage: Stage, stop: AbortSignal): Promise<ReadonlyMap
   return seen;
 }
 
-/** An order whose answer is awaited until it is delivered. */
+/** Places an order and waits for the answer on delivery. */
 async function buy(stage: Stage, index: number, key?: string): Promise<void> {
   const body = { receive_address: stage.sender, energy: 65_000 };
   const request = stage.request(stage.tenant(index), 'POST', '/v1/orders', body);
@@ -68,12 +68,15 @@ const row = (what: string, against: string, goal: string, values: readonly numbe
   p99Ms: percentile(values, 99),
 });
 
-/** One order at a time on an idle system with 3 s blocks: to the broadcast by the database's clock, to delivery by ours. */
+/**
+ * Places one order at a time on an idle system with 3 s blocks. Broadcast is timed by the database's clock, delivery by
+ * ours.
+ */
 export async function latencies(stage: Stage, count: number): Promise<Row[]> {
   const delivered: number[] = [];
   const before = await newestOrder(stage);
   for (let index = 0; index < count; index += 1) {
-    // Spread over the block's three seconds, as customers are.
+    // Spread over the three seconds of a block, as customers' orders are.
     await pause(Math.random() * 3000);
     const startedAt = performance.now();
     await buy(stage, index);
@@ -99,8 +102,8 @@ export async function latencies(stage: Stage, count: number): Promise<Row[]> {
 }
 
 /**
- * Orders at a fixed rate, each buyer waiting for his answer: to the first broadcast by the database's clock, and from when
- * the delegation's block can be read until the buyer has the answer that says delivered.
+ * Places orders at a fixed rate; each buyer waits for the answer. Measures the first broadcast by the database's clock,
+ * and the time from the readable block of the delegation until the buyer's answer.
  */
 export async function latenciesAtRate(stage: Stage, perSec: number, seconds: number): Promise<Row[]> {
   const answeredAt = new Map<string, number>();

@@ -1,5 +1,5 @@
-// What the newest migration is to a service that sells meanwhile, on tables of a million orders: the version before it serves,
-// before, during and after, as docs/operating/upgrades.md says an upgrade begins.
+// The effect of the newest migration on a selling service, with tables of a million orders. The previous version serves
+// before, during and after it, as an upgrade in docs/operating/upgrades.md begins.
 import { fileURLToPath } from 'node:url';
 import { beforeNewestMigration, builtFrom } from '../test/upgrade/earlier-build.js';
 import { loadEnded } from './history.js';
@@ -8,7 +8,7 @@ import { Stage } from './stage.js';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PER_SEC = 50;
-/** Before the migration, and as long after it. */
+/** Time before the migration, and after it. */
 const BESIDE_MS = 20_000;
 const WARM_UP_MS = 10_000;
 
@@ -53,12 +53,12 @@ export async function migrationRows(orders: number, rounds: number): Promise<Row
 
 interface Migrated {
   readonly migratedMs: number;
-  /** How long each order took that was sent, or answered, while it migrated. */
+  /** Latencies of orders that were sent or answered during the migration. */
   readonly meanwhile: readonly number[];
   readonly otherwise: readonly number[];
 }
 
-/** Throws when an order is not accepted. */
+/** Migrates during purchases. Throws if an order is not accepted. */
 async function migrateUnderLoad(build: string, orders: number): Promise<Migrated> {
   const stage = await Stage.open({ blockMs: 3000, solidLag: 3, build, hasEarlierSchema: true });
   try {
@@ -88,7 +88,7 @@ async function migrateUnderLoad(build: string, orders: number): Promise<Migrated
   }
 }
 
-/** At a fixed rate, whatever the answers take. */
+/** Buys at a fixed rate, independent of answer times. */
 async function buyOn(stage: Stage, stop: AbortSignal): Promise<readonly Accepted[]> {
   const accepted: Accepted[] = [];
   const orders = new Set<Promise<void>>();

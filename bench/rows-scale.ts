@@ -1,11 +1,11 @@
-// What more processes cost, and what a pooler's terms do: one service of as many APIs and workers as are said, or on those
-// terms, beside one of one each, both on the same machine at once. Whatever more processes gain by more cores is not seen
-// here; what they lose by each other is.
+// The cost of more processes, and of a pooler's restrictions. A service with several APIs and workers, or under those
+// restrictions, runs next to one with one of each on the same machine. This shows losses by contention, but no gains by
+// more cores.
 import { CHAIN, lives, Meter, spentRow, type LifePace, type Spent } from './lives.js';
 import type { Row } from './measure.js';
 import { Stage, type StageOptions } from './stage.js';
 
-/** Rows for `processes` APIs and as many workers on one database. */
+/** Measures `processes` APIs and as many workers on one database. */
 export async function scaleRows(processes: number, pace: LifePace): Promise<Row[]> {
   const many = processes.toString();
   return twoServices([CHAIN, CHAIN], [processes, 1], async ([more, one]) => {
@@ -22,7 +22,7 @@ export async function scaleRows(processes: number, pace: LifePace): Promise<Row[
   });
 }
 
-/** What it costs that no statement is prepared by name, as behind PgBouncer. */
+/** Measures the cost of unnamed statements, which PgBouncer requires. */
 export async function unnamedRow(pace: LifePace): Promise<Row> {
   const unnamed = { ...CHAIN, env: { ...CHAIN.env, PG_NAMED_STATEMENTS: 'off' } };
   return twoServices([unnamed, CHAIN], [1, 1], async (meters) =>
@@ -33,7 +33,7 @@ export async function unnamedRow(pace: LifePace): Promise<Row> {
   );
 }
 
-/** Two services with their workers, each with so many processes of a kind. */
+/** Runs two services with workers, with the given numbers of processes. */
 async function twoServices<T>(
   [ours, limit]: readonly [StageOptions, StageOptions],
   [processes, others]: readonly [number, number],

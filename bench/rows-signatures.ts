@@ -1,4 +1,5 @@
-// What signing by HMAC costs the service, beside the same requests signed by MD5. Both are signed before they are measured.
+// The cost of HMAC signatures for the service, next to the same requests with MD5. All are signed before the
+// measurement.
 import { randomBytes } from 'node:crypto';
 import type autocannon from 'autocannon';
 import { hmacHeaders } from '../test/client.js';
@@ -7,7 +8,7 @@ import type { Pace } from './rows-http.js';
 import type { Stage, Tenant } from './stage.js';
 
 const CONNECTIONS = 32;
-/** More than a round can use up: a nonce is taken once. */
+/** More than a round can consume: a nonce is accepted once. */
 const PER_SEC_MAX = 8000;
 
 interface Call {
@@ -20,7 +21,7 @@ interface Call {
 
 type Signed = autocannon.Request & { headers: Record<string, string> };
 
-/** Every sending takes the next of `requests`; one that runs out fails the bench. */
+/** Sends each of `requests` once; running out fails the bench. */
 function inTurn(stage: Stage, requests: readonly Signed[], expect: readonly number[]): Load {
   let next = 0;
   const [first] = requests;
@@ -33,7 +34,7 @@ function inTurn(stage: Stage, requests: readonly Signed[], expect: readonly numb
   return { url: stage.apiUrl, connections: CONNECTIONS, requests: [{ ...first, setupRequest }], expect };
 }
 
-/** The same request with the HMAC in the place of MD5. */
+/** Replaces the MD5 signature of a request with an HMAC signature. */
 function byHmac(request: Signed, { id, apiKey }: Tenant): Signed {
   const { Signature: _md5, ...headers } = request.headers;
   const { method = 'GET', path = '', body } = request;

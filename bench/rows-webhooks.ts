@@ -1,5 +1,5 @@
-// How soon events come to living receivers beside dead ones: 10 000 endpoints, of which a third never answer or are not
-// there, and thirty events a second.
+// Delivery time of events to working receivers next to failing ones: 10 000 endpoints, of which a third never answer or
+// refuse connections, and thirty events a second.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -14,7 +14,7 @@ const DEAD_EVERY = 3;
 const DRAIN_LIMIT_MS = 60_000;
 const TYPE = 'project.frozen';
 
-/** Every project has one endpoint, at an address of its own: no two share their turns. */
+/** Every project has one endpoint with its own address, so no two share their turns. */
 const MAKE = `WITH made AS (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[]) AS v(project, endpoint, url, secret)),
   projects AS (INSERT INTO project (id, name, api_key_sealed) SELECT project, 'bench', '' FROM made RETURNING id),
@@ -30,12 +30,12 @@ const HAPPEN = {
 
 type Kind = 'living' | 'silent' | 'absent';
 
-/** Half of the dead take a request and never answer, the others refuse the connection. */
+/** Half of the failing ones accept a request and never answer; the others refuse the connection. */
 const kindOf = (index: number): Kind =>
   index % DEAD_EVERY !== 0 ? 'living' : index % (2 * DEAD_EVERY) === 0 ? 'silent' : 'absent';
 
 class Receivers {
-  /** When an event was written, by what names it. */
+  /** Time of writing by event name. */
   readonly writtenMs = new Map<string, number>();
   readonly tookMs: number[] = [];
 
@@ -86,19 +86,19 @@ class Receivers {
     this.server.close();
   }
 
-  /** Whether it is answered. */
+  /** Returns true if the request is to be answered. */
   private take(path: string, body: string): boolean {
     if (path !== '/living') return false;
     const { data } = JSON.parse(body) as { data: { project: { name: string } } };
     const written = this.writtenMs.get(data.project.name);
-    // Once: what is sent a second time was late the first time.
+    // Counts the first delivery only: a repeated one was late the first time.
     if (written !== undefined && this.writtenMs.delete(data.project.name))
       this.tookMs.push(performance.now() - written);
     return true;
   }
 }
 
-/** `seconds` of events after as many in which the dead become known for what they are. */
+/** Measures `seconds` of events, after an equal time in which the sender detects the failing receivers. */
 export async function webhookRows(options: StageOptions, seconds: number): Promise<Row[]> {
   const receivers = await Receivers.open();
   const stage = await Stage.open({ ...options, env: { ...options.env, ...receivers.env } });
@@ -160,7 +160,7 @@ async function makeEndpoints(stage: Stage, receivers: Receivers): Promise<readon
   return made.map(({ project }) => project);
 }
 
-/** Events of random projects at a steady rate. */
+/** Writes events of random projects at a constant rate. */
 async function happen(
   stage: Stage,
   { writtenMs }: Receivers,
@@ -180,7 +180,7 @@ async function happen(
   await Promise.all(writing);
 }
 
-/** What never comes is no latency, but a fault. */
+/** Waits for all deliveries. An event that never arrives is an error, not a latency. */
 async function drained({ writtenMs }: Receivers): Promise<void> {
   const endsAt = performance.now() + DRAIN_LIMIT_MS;
   while (writtenMs.size > 0) {

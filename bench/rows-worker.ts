@@ -1,4 +1,4 @@
-// What the worker does per second.
+// The worker's throughput.
 import { createHash, randomBytes } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import { cpuMs } from './cpu.js';
@@ -29,7 +29,7 @@ async function placeOrders(stage: Stage, count: number): Promise<void> {
   await Promise.all(Array.from({ length: 16 }, placeSome));
 }
 
-/** Signing alone and two bare inserts, one after the other and as durable as ours: what a delegation cannot do without. */
+/** Measures signing and two sequential bare inserts of equal durability: the minimum for a delegation. */
 async function bareSigning(stage: Stage, count: number): Promise<number> {
   const key = randomBytes(32);
   const { database } = stage;
@@ -50,7 +50,10 @@ async function bareSigning(stage: Stage, count: number): Promise<number> {
   return count / ((performance.now() - startedAt) / 1000);
 }
 
-/** Orders wait without a worker; then one starts, and what it signs, records and broadcasts is counted by the database's clock. */
+/**
+ * Places orders without a worker, then starts one. Counts signed, recorded and broadcast delegations by the database's
+ * clock.
+ */
 export async function delegationsPerSec(stage: Stage, rounds: number, perRound: number): Promise<Row> {
   const ours: number[] = [];
   const limits: number[] = [];
@@ -101,7 +104,10 @@ export async function delegationsPerSec(stage: Stage, rounds: number, perRound: 
   };
 }
 
-/** Whose CPU a delegation takes; the worker from when it says that it works, by which it has begun. */
+/**
+ * Returns the processes whose CPU a delegation uses. The worker counts from its ready message, when it has already
+ * begun.
+ */
 async function partsOf(stage: Stage, worker: number): Promise<readonly { name: string; pids: readonly number[] }[]> {
   const backends = await stage.database.query<{ pid: number }>('SELECT pid FROM pg_stat_activity');
   return [

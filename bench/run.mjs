@@ -1,4 +1,4 @@
-// Starts the bench (or its bare server, as a child) under plain Node.
+// Starts the bench, or its bare server as a child, under plain Node.
 import { command } from '../test/setup/command.mjs';
 import '../test/setup/typescript.mjs';
 

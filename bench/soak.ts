@@ -1,4 +1,5 @@
-// The whole machine for ten minutes, or as many as are said: orders accepted, delegated, settled and reclaimed, everything on these cores.
+// Full load for ten minutes or a given time: orders are accepted, delegated, settled and reclaimed, all on this
+// machine.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
@@ -15,26 +16,26 @@ interface Counts {
 const COUNTS = `SELECT count(*) AS accepted, count(*) FILTER (WHERE status = 'delivered') AS delivered,
     count(*) FILTER (WHERE settled) AS settled, count(*) FILTER (WHERE reclaimed_at IS NOT NULL) AS reclaimed
     FROM orders`;
-/** Sold and not yet found in a block; whoever waits has something due, which bounds the search. */
+/** Orders sold and not yet found in a block. A waiting order has a due time, which bounds the search. */
 const WAITING = `SELECT count(*) AS waiting FROM orders
     WHERE next_run_at IS NOT NULL AND status IN ('reserved', 'placed')`;
 
-/** Resident memory of a process, MiB. */
+/** Returns the resident memory of a process, MiB. */
 async function memoryOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid.toString()}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** For API and worker: lets `minute` have their garbage collected. */
+/** Settings of API and worker that let `minute` collect their garbage. */
 export const COLLECTING = {
   NODE_OPTIONS: `--require ${fileURLToPath(new URL('collect-garbage.cjs', import.meta.url))}`,
 };
 
-/** Short, so that what is reclaimed per second is seen for all of the ten minutes. */
+/** Short, so that reclaims per second show for the whole ten minutes. */
 export const RENTAL_SEC = 60;
-/** A rental, its settling and its reclaim: from then on as many end as begin. */
+/** Time for a rental, its settlement and its reclaim: after it, as many orders end as begin. */
 const WARM_UP_SEC = 150;
-/** From here on memory is compared in a soak of twice as long or more. */
+/** A soak of at least twice this length compares memory from this minute on. */
 const SETTLED_MINUTE = 10;
 const DRAIN_LIMIT_MS = 15 * 60_000;
 
@@ -87,7 +88,7 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
     })),
     ...(['API', 'worker'] as const).map((name, index) => {
       const lowest = memories.map((each) => each[index]!);
-      // Over an hour the warm-up of the first minutes counts no more.
+      // In a long soak the warm-up of the first minutes is excluded.
       const from = minutes >= 2 * SETTLED_MINUTE ? SETTLED_MINUTE : 0;
       const ratios = lowest.slice(from).map((each) => each / lowest[from]!);
       return {
@@ -97,7 +98,7 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
         ours: lowest.at(-1)!,
         limit: lowest[from]!,
         ratio: ratios.at(-1)!,
-        // It fills up first: the blocks of five minutes are kept.
+        // Memory first grows: the blocks of five minutes are cached.
         goal: from === 0 ? 'report' : '≤ 1.10',
         spread: [Math.min(...ratios), Math.max(...ratios)] as const,
         note: `minute by minute: ${lowest.map((each) => each.toFixed(0)).join(' ')}`,
@@ -107,13 +108,13 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
 }
 
 interface Minute {
-  /** Orders that wait, on average over every second: blocks come in bursts. */
+  /** Waiting orders, averaged over every second: blocks come in bursts. */
   readonly waiting: number;
-  /** Resident memory of API and worker once garbage was collected, the lowest of every second, MiB. */
+  /** Resident memory of API and worker after garbage collection, the lowest of all seconds, MiB. */
   readonly memory: readonly [number, number];
 }
 
-/** What is seen until `work` is done. Garbage is collected first, because how much of it lies about is chance. */
+/** Observes the service until `work` is done. Collects garbage first: its amount is random. */
 async function minute(stage: Stage, workerPid: number, work: Promise<void>): Promise<Minute> {
   for (const pid of [stage.apiPid, workerPid]) process.kill(pid, 'SIGUSR2');
   const seen: number[] = [];
@@ -135,7 +136,7 @@ async function minute(stage: Stage, workerPid: number, work: Promise<void>): Pro
   return { waiting: Math.round(seen.reduce((sum, value) => sum + value, 0) / seen.length), memory };
 }
 
-/** Waits until every rental has ended and the records can be verified at rest. */
+/** Waits until every rental has ended, so that the records can be verified at rest. */
 async function drained(stage: Stage): Promise<void> {
   const deadline = Date.now() + DRAIN_LIMIT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// What is measured: a world with one API whose limits are lifted, 200 projects with credits, and signed requests.
+// The measured service: one API without rate limits, 200 projects with credits, and signed requests.
 import { createHash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -26,18 +26,18 @@ export interface Tenant {
 export interface StageOptions {
   readonly blockMs: number;
   readonly solidLag: number;
-  /** On whose server to measure, instead of that of DATABASE_URL or one of its own. */
+  /** Server to use instead of DATABASE_URL's or an own one. */
   readonly databaseUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** The folder of another build, instead of the repository's. */
+  /** Folder of another build, instead of the repository. */
   readonly build?: string;
-  /** That of the other build is older. */
+  /** True if that build has an older schema. */
   readonly hasEarlierSchema?: boolean;
-  /** Of each project; unless said, more than any rows can spend. */
+  /** Credits of each project; the default exceeds any row's spending. */
   readonly credits?: Credits;
 }
 
-/** A database and a Redis prefix of a stage's own on servers that were given: what others have there is left alone. */
+/** A database and a Redis prefix of the stage's own on given servers; other data there is not touched. */
 class Stores {
   readonly name = `bench_${randomBytes(6).toString('hex')}`;
 
@@ -56,7 +56,7 @@ class Stores {
     return this.server === undefined ? undefined : databaseUrl(this.server, this.name);
   }
 
-  /** Nobody is to use them any more. */
+  /** Drops them; they must be unused. */
   async clear(): Promise<void> {
     await this.asAdmin(`DROP DATABASE ${this.name} WITH (FORCE)`);
     if (this.redisUrl === undefined || this.redisUrl === 'embedded') return;
@@ -67,7 +67,7 @@ class Stores {
     });
   }
 
-  /** Both write a checkpoint, which takes its time after a load; more than the usual limit of such statements. */
+  /** Uses a longer timeout: both statements write a checkpoint, which is slow after a load. */
   private async asAdmin(text: string): Promise<void> {
     const statement = { text, query_timeout: CHECKPOINT_LIMIT_MS };
     if (this.server !== undefined) await asAdmin(this.server, (client) => client.query(statement));
@@ -111,7 +111,7 @@ export class Stage {
         REDIS_PREFIX: stores.name,
         ...options.env,
       },
-      // What fails is shown beside the figures.
+      // Prints errors next to the figures.
       onLine: (name, line) => {
         if (/"level":(?:50|60|"error"|"fatal")/.test(line)) console.error(`  ${name}: ${line}`);
       },
@@ -125,7 +125,7 @@ export class Stage {
       await parts.get(Ledger).topUp(id, options.credits ?? CREDITS, `bench-${id}`, AUTHOR);
       tenants.push({ id, apiKey });
     }
-    // Info: the line that says where it listens is one.
+    // The line with the listening address has level info.
     const api = await world.startApi(await freePort(), { LOG_LEVEL: 'info' });
     const stage = new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);
     await stage.sellWithoutWorker();
@@ -136,7 +136,7 @@ export class Stage {
     return this.parts.get(Database);
   }
 
-  /** The rows of requests have no worker that goes on reading the wallets. */
+  /** Keeps the pool selling: request rows run without a worker that reads the wallets. */
   async sellWithoutWorker(): Promise<void> {
     await this.database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
   }
@@ -151,12 +151,12 @@ export class Stage {
     return tenant;
   }
 
-  /** A project of its own without credits. */
+  /** Creates a project without credits. */
   async poorTenant(index: number): Promise<Tenant> {
     return this.parts.get(Projects).create(`poor ${index.toString()}`, { kind: 'prepaid' }, AUTHOR);
   }
 
-  /** A signed request; the signature covers the body only, so one serves for every sending. */
+  /** Returns a signed request. The signature covers the body only, so the request can be sent repeatedly. */
   request(
     tenant: Tenant,
     method: 'GET' | 'POST',
@@ -179,7 +179,7 @@ export class Stage {
     };
   }
 
-  /** One request outside any measurement, to this API or another of the same service. */
+  /** Sends one request outside any measurement, to this API or another of the same service. */
   async send(request: autocannon.Request, apiUrl = this.apiUrl): Promise<{ status: number; text: string }> {
     const response = await fetch(apiUrl + (request.path ?? ''), {
       method: request.method ?? 'GET',
@@ -190,7 +190,7 @@ export class Stage {
     return { status: response.status, text: await response.text() };
   }
 
-  /** Starts the bare handlers beside the API; resolves with their base URL. */
+  /** Starts the bare handlers next to the API and returns their base URL. */
   async startBare(settings: Omit<BareSettings, 'databaseUrl' | 'poolMax' | 'projects' | 'receiver'>): Promise<string> {
     const port = await freePort();
     const bare: BareSettings = {

@@ -1,6 +1,6 @@
-// How long the records of a large pool take to verify: 50 wallets, 100 000 open legs, each with its own receiver.
-// `node bench/verify-scale.mjs [legs] [wallets]` after `npm run build`. The node is a stand-in that answers from
-// memory over HTTP, in a process of its own; rows are written straight into the tables, as no service could so fast.
+// Duration of verifying the records of a large pool: 50 wallets, 100 000 open legs, each with its own receiver. Run
+// `node bench/verify-scale.mjs [legs] [wallets]` after `npm run build`. The node is a stand-in that answers from memory
+// over HTTP, in a separate process. Rows are written directly into the tables, since no service could do it as fast.
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -77,7 +77,7 @@ async function serveNode() {
   }
   const block = (number) => ({
     blockID: idOf(number),
-    // With a field that the service cannot rebuild, the made-up id is not held against the header.
+    // With a field that the service cannot rebuild, the fabricated id is not checked against the header.
     block_header: {
       raw_data: { number, timestamp: timeOf(number), parentHash: idOf(number - 1), accountStateRoot: idOf(number) },
     },

@@ -1,5 +1,5 @@
 // `npm run upgrade`: while customers buy, processes of an earlier version are replaced one by one as in
-// docs/operating.md, then rolled back on the new schema, then upgraded again. Each step is a round, judged after all
+// docs/operating/upgrades.md, then rolled back on the new schema, then upgraded again. Each step is a round, judged after all
 // orders are finished, by the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
