@@ -1,4 +1,4 @@
-/** The doctor's look at the TRON nodes, the token and the pool's wallets on chain. Reads only. */
+/** The doctor's checks of the TRON nodes, the token and the pool's wallets on chain. Reads only. */
 import { addressToHex, isAddress } from '../chain/address.js';
 import { NodeError } from '../chain/errors.js';
 import type { History } from '../chain/history.js';
@@ -18,7 +18,7 @@ import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
 import { judgePermission } from '../pool/wallet-permission.js';
 
 const LOOK_MS = 250;
-/** TRON: 19 of 27 witnesses make a block solid, some 19 blocks later. */
+/** TRON: 19 of 27 witnesses make a block solid, about 19 blocks later. */
 const SOLID_LAG_MAX = 60;
 const HEAD_AGE_MAX_SEC = 60;
 /** TRON: the first block of the main network. */
@@ -26,11 +26,11 @@ const MAIN_NETWORK = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b
 
 interface NodeLook {
   readonly findings: readonly DoctorFinding[];
-  /** The id of block 0; undefined when the node did not answer. */
+  /** The id of block 0; undefined if the node did not answer. */
   readonly genesis: string | undefined;
 }
 
-/** Every node for itself, then all of them together. `patienceMs` is how long a head may take to move. */
+/** Checks each node, then all of them together. `patienceMs`: how long a head may take to move. */
 export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
   const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
   const exchanged = await exchangedUrls(nodeOptionsOf(chain));
@@ -62,7 +62,7 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
   ];
 }
 
-/** Nodes whose two URLs are each other's: only in exchange do both ports answer. */
+/** Finds nodes with exchanged URLs: their two ports answer only if the URLs are swapped. */
 async function exchangedUrls(configured: readonly ConfiguredNode[]): Promise<DoctorFinding[]> {
   const answers = async ({ fullUrl, solidUrl, ...rest }: ConfiguredNode): Promise<boolean> => {
     const node = new TronNode({ ...rest, fullUrl, solidUrl });
@@ -155,7 +155,7 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
   }
 }
 
-/** Whether every witness keeps transaction history. */
+/** Checks that every witness keeps transaction history. */
 export async function lookAtHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
   const todo = 'Name one with storage.transHistory.switch = on that is not pruned: its absences prove nothing.';
   const findings = await Promise.all(
@@ -173,7 +173,7 @@ export async function lookAtHistory({ pool }: TronClient, history: History): Pro
   return findings;
 }
 
-/** Whether TOKEN_CONTRACT is a contract that answers like a token. */
+/** Checks that TOKEN_CONTRACT is a contract that answers like a token. */
 export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const token = chain.tokenContract;
   const todo = 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.';
@@ -191,7 +191,7 @@ export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<
   }
 }
 
-/** What the token's owner has set. A token without such functions has nothing set. */
+/** Reports settings of the token's owner. A token without such functions has none. */
 async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<DoctorFinding[]> {
   const state = await pool.ask('what the owner of the token has set', (node) => tokenStateOf(node, token));
   const findings: DoctorFinding[] = [];
@@ -212,7 +212,7 @@ async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<Doc
   return findings;
 }
 
-/** Every wallet of the pool against what the chain says of it. */
+/** Compares every wallet of the pool with the chain. */
 export async function lookAtWallets(
   tron: TronClient,
   wallets: readonly WalletView[],

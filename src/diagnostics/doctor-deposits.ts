@@ -1,4 +1,4 @@
-/** The doctor's look at deposits: the key, whether nodes keep internal transactions, and whoever reads blocks. */
+/** The doctor's checks of deposits: the key, internal transactions at the nodes, and the reader of blocks. */
 import { PEG_QUORUM_MIN, PEG_SOURCE_NAMES, pegSources } from '../billing/rate-sources.js';
 import type { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
@@ -9,11 +9,11 @@ import { durationText } from '../domain/text.js';
 import type { Database } from '../store/database.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 
-/** On the main network nearly every block has an internal transaction: so many without one are no accident. */
+/** On the main network nearly every block has an internal transaction: this many without one are no coincidence. */
 const BLOCKS_PROBED = 20;
 const BEHIND_SEC = 120;
 
-/** Addresses that a key must give again. */
+/** Verifies that the configured key derives the assigned addresses. */
 interface DerivedAddresses {
   readonly wrong: () => Promise<readonly unknown[]>;
 }
@@ -27,13 +27,13 @@ const LOOK = `SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, bl
     (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor
    WHERE EXISTS (SELECT FROM deposit_account)`;
 
-/** Which token deposits are paid in, by the records and by the settings. */
+/** The token of deposits, by the records and by the settings. */
 interface TokenSettings {
   readonly recorded: string | undefined;
   readonly configured: string;
 }
 
-/** Nothing where deposits are not in use. */
+/** Checks deposits. Returns no findings if they are not in use. */
 export async function lookAtDeposits(
   database: Database,
   addresses: DerivedAddresses,
@@ -80,7 +80,7 @@ function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[]
   ];
 }
 
-/** Binance, Bybit, KuCoin and Gate trade against USDT alone, so they name no price of USDT in dollars. */
+/** Binance, Bybit, KuCoin and Gate trade against USDT alone, so they have no price of USDT in dollars. */
 export function lookAtDollarRate(names: readonly string[]): DoctorFinding[] {
   if (names.includes('static')) return [];
   const found = pegSources(names).map(({ name }) => name);
@@ -105,7 +105,7 @@ const WITHOUT_USE: Readonly<Record<string, string>> = {
   receiver: 'Energy is rented for it, and it can send no tokens: warn the project that rents.',
 };
 
-/** As a worker last read it. */
+/** Reports the blacklist as a worker last read it. */
 async function lookAtBlacklist(database: Database): Promise<DoctorFinding[]> {
   const rows = await database.query<{ address: string; use: string }>(BLACKLISTED);
   return rows.map(({ address, use }) =>
@@ -128,7 +128,7 @@ function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[
   return findings;
 }
 
-/** By its newest solid blocks: no node says of itself whether vm.saveInternalTx is on. */
+/** Checks the newest solid blocks: a node does not report if vm.saveInternalTx is on. */
 async function probe(node: TronNode): Promise<DoctorFinding> {
   const check = `internal ${node.name}`;
   try {

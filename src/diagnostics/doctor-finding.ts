@@ -1,11 +1,11 @@
-/** What one check of the doctor found, and what to do about it. */
+/** The result of one doctor check, with its remedy. */
 export interface DoctorFinding {
-  /** What was checked, in a few words: `database`, `node 1.2.3.4:8090`. */
+  /** The subject of the check in a few words: `database`, `node 1.2.3.4:8090`. */
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
-  /** What is so; a full sentence. */
+  /** The result as a full sentence. */
   readonly says: string;
-  /** What to do; absent when all is well. */
+  /** The remedy; absent if nothing is wrong. */
   readonly todo?: string;
 }
 
@@ -13,12 +13,12 @@ export function ok(check: string, says: string): DoctorFinding {
   return { check, state: 'ok', says };
 }
 
-/** It works, at a risk or not for long. */
+/** It works, but at a risk or not for long. */
 export function warning(check: string, says: string, todo: string): DoctorFinding {
   return { check, state: 'warning', says, todo };
 }
 
-/** Something does not work until it is set right. */
+/** It does not work until it is corrected. */
 export function fault(check: string, says: string, todo: string): DoctorFinding {
   return { check, state: 'fault', says, todo };
 }

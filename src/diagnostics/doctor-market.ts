@@ -1,14 +1,14 @@
-/** Whether the service can price and size orders by what its nodes say of the chain. */
+/** The doctor's checks that orders can be priced and sized from the nodes' answers. */
 import { CONSTANT_CALL_PATH, type TronClient } from '../chain/tron.client.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import type { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 
-/** TRON: java-tron answers this to calls when vm.supportConstant is false. */
+/** TRON: java-tron's answer to calls if vm.supportConstant is false. */
 const NO_CONSTANT_CALLS = /support constant/i;
 
-/** Reads the chain's fees within their bounds. Outside them nothing is sold, and the finding names the parameter. */
+/** Checks the chain's fees against their bounds. Outside them nothing is sold, and the finding names the parameter. */
 export async function lookAtFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
   try {
     await tron.chainParameters(market.parameterBounds);
@@ -21,7 +21,7 @@ export async function lookAtFees(tron: TronClient, { market }: Config): Promise<
   }
 }
 
-/** Asks each node for a constant call, which sizes and simulations need. */
+/** Sends each node a constant call, which sizing and simulations need. */
 export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const asked = { owner_address: chain.tokenContract, contract_address: chain.tokenContract, visible: true };
   const body = { ...asked, function_selector: 'decimals()' };

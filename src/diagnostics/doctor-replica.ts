@@ -1,4 +1,4 @@
-/** The doctor's look at the replica of DATABASE_READ_URL: whether it follows, and how soon. Reads only. */
+/** The doctor's check that the replica of DATABASE_READ_URL follows the primary in time. Reads only. */
 import type pg from 'pg';
 import { monotonicMs, sleep } from '../base/clock.js';
 import type { DatabaseSettings } from '../config/settings.js';
@@ -12,7 +12,7 @@ import { ok, warning, type DoctorFinding } from './doctor-finding.js';
 const CONNECT_MS = 4000;
 const POLL_MS = 100;
 
-/** Whether what the primary had written a moment ago has come there. Nothing where none is configured. */
+/** Checks that the replica has replayed the primary's recent writes. Returns no findings without a replica. */
 export async function lookAtReplica(
   primary: pg.Client,
   { readUrl, readLagMaxSec }: DatabaseSettings,
@@ -47,7 +47,7 @@ export async function lookAtReplica(
   }
 }
 
-/** How long it took until it was there; undefined when the time ran out. */
+/** Returns the milliseconds until it was replayed, or undefined after the time limit. */
 async function replayed(client: pg.Client, lsn: string, limitMs: number): Promise<number | undefined> {
   const beganMs = monotonicMs();
   for (;;) {

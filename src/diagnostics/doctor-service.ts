@@ -1,4 +1,4 @@
-/** The doctor's look at what lies in the database: secrets, prices, work that waits; and at rates and the signer. */
+/** The doctor's checks of secrets, prices and due work in the database, of exchange rates and of the signer. */
 import { SocketSigner } from '../chain/socket-signer.js';
 import type { TronClient } from '../chain/tron.client.js';
 import type { HeldRates } from '../billing/held-rates.js';
@@ -17,7 +17,7 @@ import type { PriceRow } from '../domain/price.js';
 const RATE_TIMEOUT_MS = 4000;
 const OVERDUE_SEC = 60;
 
-/** Whether every sealed secret opens. */
+/** Checks that every sealed secret opens. */
 export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   for (const { what, rewrapped, current, failed } of counts) {
@@ -40,7 +40,7 @@ export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
   return findings;
 }
 
-/** Whether the prices can sell anything: below what burning costs, and for the default duration. */
+/** Checks that the prices can sell: below the burn price, and for the default duration. */
 export async function lookAtPrices(
   rows: readonly PriceRow[],
   tron: TronClient,
@@ -78,7 +78,7 @@ export async function lookAtPrices(
   return findings.length > 0 ? findings : [ok('prices', 'Every price is below what burning costs.')];
 }
 
-/** Whether the exchanges answer and agree. */
+/** Checks that the exchanges answer and agree. */
 export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
   const names = [...new Set(rates.sources)];
   if (names.length === 1 && names[0] === 'static') {
@@ -109,7 +109,7 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
   return [ok('rates', `${count}: ${rateText(rate)} USD per TRX.`)];
 }
 
-/** Whether a rate waits for the operator; nothing to say otherwise. */
+/** Reports a rate that waits for the operator; no findings otherwise. */
 export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
   const held = await rates.look();
   if (held === undefined) return [];
@@ -119,7 +119,7 @@ export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]>
   ];
 }
 
-/** Which projects may be called with a signature that does not say what it is for. */
+/** Reports projects that accept a signature which does not cover the request's path, method and time. */
 export async function lookAtSignatures(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{ md5: number; limited: number }>(
     `SELECT count(*)::integer AS md5,
@@ -142,7 +142,7 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
   return [warning('signatures', says, todo)];
 }
 
-/** Whether a worker does the work that is due. */
+/** Checks that a worker does the due work. */
 export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{
     overdue_sec: number;
@@ -175,7 +175,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   return findings;
 }
 
-/** Whether the signer, if one is used, holds the keys of the pool. */
+/** Checks that the signer, if used, holds the keys of the pool. */
 export async function lookAtSigner({ secrets }: Config, wallets: readonly WalletView[]): Promise<DoctorFinding[]> {
   const elsewhere = wallets.filter((wallet) => wallet.key_held_by === 'signer');
   if (secrets.signerSocket === undefined) {

@@ -1,4 +1,4 @@
-/** The doctor's look at whether transfers of the reference token can be measured. Reads only. */
+/** The doctor's check that transfers of the reference token can be measured. Reads only. */
 import { isAddress } from '../chain/address.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { NotRunError } from '../chain/token-reads.js';
@@ -13,7 +13,7 @@ import { ok, warning, type DoctorFinding } from './doctor-finding.js';
 const CHECK = 'sizing';
 const LAST_HOLDER = `SELECT value->>'holder' AS holder FROM market_state WHERE name = 'sizing'`;
 
-/** Measures once, as the API does every few minutes, and names what keeps it from that. */
+/** Measures once, as the API does every few minutes, and reports the obstacle if that fails. */
 export async function lookAtSizing(
   tron: TronClient,
   { chain, market }: Config,

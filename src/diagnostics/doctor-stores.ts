@@ -1,4 +1,4 @@
-/** The doctor's look at Postgres and Redis. Reads only. */
+/** The doctor's checks of Postgres and Redis. Reads only. */
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { nowMs, withDeadline } from '../base/clock.js';
@@ -16,7 +16,7 @@ import { lookAtReplica } from './doctor-replica.js';
 const CONNECT_MS = 10_000;
 const CLOCK_SKEW_MAX_MS = 2000;
 
-/** Whether it answers, is migrated, keeps what it confirmed, and agrees with us about the time. */
+/** Checks that Postgres answers, is migrated, keeps confirmed commits, and has the same time as this machine. */
 export async function lookAtDatabase({ database }: Config): Promise<DoctorFinding[]> {
   const hosts = new DatabaseHosts(database.url);
   const client = new HostsClient({
@@ -51,7 +51,7 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
 
 const LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
 
-/** Behind a pooler: what it cannot take over from the process, and what it would break. */
+/** Checks a pooler: settings that it must apply instead of the process, and features that it would break. */
 async function poolerFindings(
   client: pg.Client,
   { directUrl, namedStatements }: DatabaseSettings,
@@ -76,7 +76,7 @@ async function poolerFindings(
     : [ok('pooler', 'Sessions through DATABASE_URL are limited and need no state.')];
 }
 
-/** Of several hosts: which one serves, and what is to be done about the others. */
+/** With several hosts, reports the serving one and the remedy for the others. */
 function hostFindings(hosts: DatabaseHosts): DoctorFinding[] {
   if (!hosts.areSeveral) return [];
   const serving = ok('database hosts', `${hosts.serving ?? 'None'} serves, of timeline ${hosts.timeline.toString()}.`);
@@ -137,7 +137,7 @@ async function readDatabase(client: pg.Client): Promise<DoctorFinding[]> {
   return findings;
 }
 
-/** Whether it answers and never evicts. */
+/** Checks that Redis answers and never evicts keys. */
 export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFinding[]> {
   const redis = new Redis(settings.url, {
     lazyConnect: true,
@@ -145,11 +145,11 @@ export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFi
     commandTimeout: CONNECT_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
-    // Its INFO is one that a user without dangerous commands may not ask; without it nothing is missing here.
+    // The ready check uses INFO, which a user without dangerous commands may not run. The doctor does not need it.
     enableReadyCheck: false,
   });
   let cause: unknown;
-  // A refused connect() itself says only that the connection is closed.
+  // A refused connect() itself reports only a closed connection.
   redis.on('error', (error) => (cause = error));
   try {
     await withDeadline(redis.connect(), CONNECT_MS, 'connecting to Redis');
@@ -166,7 +166,7 @@ export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFi
   }
 }
 
-/** What INFO answers; nothing for a user who may not ask, which the service itself never does. */
+/** Returns the answer of INFO; empty for a user without permission. The service itself never runs it. */
 async function infoOf(redis: Redis): Promise<string> {
   try {
     return await redis.info();
@@ -176,7 +176,7 @@ async function infoOf(redis: Redis): Promise<string> {
   }
 }
 
-/** Some servers leave the policy out of INFO, and hosted ones refuse CONFIG. */
+/** Some servers omit the policy from INFO, and hosted ones refuse CONFIG. */
 async function policyByConfig(redis: Redis): Promise<string | undefined> {
   try {
     const answer = await redis.config('GET', 'maxmemory-policy');

@@ -1,4 +1,4 @@
-/** The checklist for going live, for one project: pure judgement of what was read, a finding for each line. */
+/** The going-live checklist for one project: judges the data read, with one finding per line. Pure. */
 import { usdBalanceOf } from '../domain/conversion.js';
 import type { Credits } from '../domain/units.js';
 import type { ProjectView } from '../projects/projects.js';
@@ -19,9 +19,9 @@ const UNUSED_DAYS = 90;
 const OLD_DAYS = 365;
 const DAYS_LEFT_LOOK = 7;
 const DAYS_LEFT_MISSING = 1;
-/** With so many refusals and fewer orders, nothing works yet. */
+/** With this many refusals and fewer orders, the integration does not work yet. */
 const REFUSALS_MANY = 10;
-/** Of the daily cap. */
+/** Percentage of the daily cap. */
 const NEAR_PERCENT = 80n;
 const DAYS = `${LOOK_DAYS.toString()} days`;
 
@@ -81,7 +81,7 @@ function keysOf(project: ProjectView, keys: readonly KeyView[], nowMs: number): 
 function keyOf(project: ProjectView, key: KeyView, nowMs: number): ProjectFinding {
   const check = `key ${key.is_primary ? 'primary' : key.name}`;
   const days = (at: Date): number => Math.floor((nowMs - at.getTime()) / DAY_MS);
-  // A caller must be on both lists, where there are any.
+  // A caller must be on both lists, if both exist.
   const lists = [key.allowed_sources, project.allowed_sources].filter((list) => list.length > 0);
   const used = key.last_used_at === null ? 'never used' : `last used ${agoText(days(key.last_used_at))}`;
   const says = [

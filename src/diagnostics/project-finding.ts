@@ -1,12 +1,14 @@
-/** What one line of a project's check says, and the command that mends it. */
+/** One line of a project's check, with the command that corrects it. */
 export interface ProjectFinding {
-  /** What was checked, in a few words: `balance`, `key shop`. */
+  /** The subject of the check in a few words: `balance`, `key shop`. */
   readonly check: string;
-  /** look: it works, and the operator should see that it is meant so. missing: to be mended before going live. */
+  /**
+   * look: it works, but the operator should confirm that it is intended. missing: to be corrected before going live.
+   */
   readonly state: 'ok' | 'look' | 'missing';
-  /** What is so; a full sentence. */
+  /** The result as a full sentence. */
   readonly says: string;
-  /** What to do; absent when all is well. */
+  /** The remedy; absent if nothing is wrong. */
   readonly todo?: string;
 }
 

@@ -1,17 +1,17 @@
-/** What the check of a project judges, read from the database: its orders, its refusals, its money and its events. Reads only. */
+/** Reads the data for a project's check from the database: orders, refusals, money and events. Reads only. */
 import { invariant } from '../domain/errors.js';
 import type { Database } from '../store/database.js';
 import { REQUESTS_KEPT_DAYS } from '../requests/retention.js';
 import type { Credits } from '../domain/units.js';
 
-/** Over how many days a project is read. */
+/** Number of days to read. */
 export const LOOK_DAYS = REQUESTS_KEPT_DAYS;
 
 export interface OrdersLook {
   readonly orders: number;
-  /** Whose key the service made, because the request had none. */
+  /** Orders whose key the service created, because the request had none. */
   readonly without_key: number;
-  /** Of these, how many came within a minute of one alike. */
+  /** Those of them that came within a minute of an equal one. */
   readonly twins: number;
 }
 
@@ -19,28 +19,28 @@ export interface RefusalLook {
   readonly status: number;
   readonly error: string;
   readonly count: number;
-  /** The most frequent one. */
+  /** The most frequent reason. */
   readonly reason: string;
 }
 
 export interface MoneyLook {
   readonly spent_credits: Credits;
-  /** Since the first charge of these days, a day at least. */
+  /** Days since the first charge in this time, at least one. */
   readonly days: number;
-  /** Of the present UTC day. */
+  /** In the current UTC day. */
   readonly spent_today_credits: Credits;
-  /** The newest address; null where the project has none. */
+  /** The newest address; null if the project has none. */
   readonly deposit_address: string | null;
   readonly deposits: number;
 }
 
 export interface EventsLook {
   readonly position: bigint;
-  /** When a webhook last took an event that was no test; null: not in these days. */
+  /** The last time that a webhook accepted an event other than a test; null if not in this time. */
   readonly delivered_at: Date | null;
 }
 
-/** $1 project. Orders that an auto-delegation bought have keys of the service's by right. */
+/** $1 project. Excludes orders bought by an auto-delegation: the service creates their keys by design. */
 const ORDERS = `WITH bought AS (
     SELECT receive_address, energy, duration_sec, kind, created_at,
            key LIKE 'nonce\\_%' OR key ~ '^[A-Za-z0-9_-]{21}[AQgw]$' AS is_made
@@ -79,11 +79,11 @@ export interface ProjectLook {
   readonly refusals: readonly RefusalLook[];
   readonly money: MoneyLook;
   readonly events: EventsLook;
-  /** When each webhook last took something, by its id, tests too; absent: not in these days. */
+  /** Webhook id → the last time it accepted an event, tests included; absent if not in this time. */
   readonly successes: ReadonlyMap<string, Date>;
 }
 
-/** The caller has shown that the project exists. */
+/** Reads the project. The caller has checked that it exists. */
 export async function readProject(database: Database, projectId: string): Promise<ProjectLook> {
   const parameters = [projectId, LOOK_DAYS];
   const one = async <T extends object>(text: string): Promise<T> => {

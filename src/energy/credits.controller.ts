@@ -1,4 +1,7 @@
-/** The credits paths of the family: the project's balance, and a top-up that no payment provider is configured for. */
+/**
+ * The client family's credits routes: the project's balance, and a top-up, which always answers 501
+ * TOPUP_NOT_CONFIGURED.
+ */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { ApiError, invariant } from '../domain/errors.js';

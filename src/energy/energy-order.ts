@@ -1,4 +1,7 @@
-/** Our order as clients of the family read it (docs/interface.md §25): their three statuses, and the status code of each. */
+/**
+ * Converts orders for clients of the family (docs/interface.md §25): to their three statuses, and the HTTP status of
+ * each.
+ */
 import type { Response } from 'express';
 import { invariant } from '../domain/errors.js';
 import type { OrderStatus } from '../domain/order-state.js';
@@ -6,11 +9,11 @@ import { markReplay } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
 import type { OrderAnswer } from '../orders/orders.service.js';
 
-/** Clients know these and take any other for one of them. */
+/** Clients know only these, and treat any other status as one of them. */
 export const ENERGY_STATUSES = ['delivered', 'unresolved', 'refused'] as const;
 export type EnergyStatus = (typeof ENERGY_STATUSES)[number];
 
-/** Anything that may still be delivered is unresolved: nobody may take it for failed and buy again. */
+/** Every status that may still lead to delivery is unresolved: a client must not take it for failed and buy again. */
 const STATUS_OF: Readonly<Record<OrderStatus, EnergyStatus>> = {
   reserved: 'unresolved',
   placed: 'unresolved',
@@ -39,7 +42,7 @@ type SameMembers =
   | 'created_at'
   | 'delivered_at';
 
-/** A rental in the family's members: those of an order, with another status; what was charged unless it is refused. */
+/** A rental in the family's members: those of an order with another status; without the charge if it is refused. */
 export interface EnergyOrderBody
   extends
     Pick<OrderBody, SameMembers>,
@@ -48,7 +51,7 @@ export interface EnergyOrderBody
   readonly status: EnergyStatus;
 }
 
-/** The order in the family's members; of a refused one nothing that was charged is left to show. */
+/** Returns the order in the family's members. A refused order omits its charge, which was returned. */
 export function energyOrderBody(order: OrderBody): EnergyOrderBody {
   const { energy, duration_sec, price_usd, credits, trx_usd, delivered_energy, delivered_at, error, error_code } =
     order;
@@ -66,7 +69,7 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
     ...(status !== 'refused' && { price_usd, credits, trx_usd }),
     ...(delivered_energy !== undefined && { delivered_energy }),
     settled: order.settled,
-    // Theirs means that this answer does not say what to do next, ours that the operator should act.
+    // The family's member means that this answer does not determine the next step; ours that the operator should act.
     needs_attention: order.needs_attention || status === 'unresolved',
     ...(status === 'unresolved' && UNRESOLVED),
     ...(status === 'refused' && error !== undefined && { error }),
@@ -77,8 +80,8 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
 }
 
 /**
- * The order with the status that a client of the family reads it by. A refused order is an error once, for whoever
- * bought it; a replay is 200, which ends the repetitions that a 5xx starts in those clients.
+ * Sets the HTTP status that a client of the family expects. A refused order is an error once, for its buyer. A replay
+ * is 200, because those clients retry after a 5xx.
  */
 export function answerEnergyOrder(response: Response, { body, isReplay }: OrderAnswer): EnergyOrderBody {
   const order = energyOrderBody(body);

@@ -1,4 +1,4 @@
-/** The energy paths of the family: the same quotes and orders as elsewhere, answered as its clients expect. No logic. */
+/** The client family's energy routes: the same quotes and orders as elsewhere, answered as its clients expect. */
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { monotonicMs } from '../base/clock.js';
@@ -38,7 +38,10 @@ export class EnergyController {
     );
   }
 
-  /** The hold counts from the arrival, so that it stays below the minute its clients wait, however long the taking took. */
+  /**
+   * The hold counts from the arrival, so that the answer comes within the minute that the clients wait, even if taking
+   * the order was slow.
+   */
   @Post('rent')
   @Describe(describeRent)
   @HttpCode(200)

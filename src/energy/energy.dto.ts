@@ -1,4 +1,4 @@
-/** Requests of the family's paths that no other path has, and its balance (docs/interface.md §25). */
+/** Requests that only the family's routes have, and its balance (docs/interface.md §25). */
 import type { Balance } from '../billing/ledger.js';
 import { IsText, Optional } from '../http/body/member-rules.js';
 import { usdBalanceOf } from '../domain/conversion.js';
@@ -9,11 +9,11 @@ export class EnergyOrderRequest {
   declare readonly key: string;
 }
 
-/** Nothing is asked for; sent as an object without members, or not at all. */
+/** No members; sent as an empty object, or without a body. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
 export class CreditsBalanceRequest {}
 
-/** Judged by form alone while there is nothing to pay with. */
+/** Only its form is validated, since there is no payment provider. */
 export class TopupRequest {
   @Optional()
   @IsText({ maxLength: 32, description: 'The amount, as a decimal.' })
@@ -37,16 +37,16 @@ export interface CreditsBalanceBody {
   readonly credits_balance: number;
   readonly usd_balance: string;
   readonly is_postpaid: boolean;
-  /** 0 for prepaid, UNLIMITED_DEBT when there is no limit: these clients read an absent one as 0. */
+  /** 0 for prepaid, UNLIMITED_DEBT without a limit: these clients read an absent member as 0. */
   readonly debt_limit_credits: number;
   readonly can_execute_gas_operations: boolean;
   readonly gas_ops_min_credits: number;
   readonly timestamp: string;
 }
 
-/** The largest integer that JSON carries exactly. */
+/** The largest integer that JSON represents exactly. */
 export const UNLIMITED_DEBT = Number.MAX_SAFE_INTEGER;
-/** An order is judged by its own price: with anything left to spend, one may be tried. */
+/** Each order is judged by its own price: with any credit left, one may be tried. */
 export const LEAST_CREDITS = 1;
 
 export function creditsBalanceBody({ balanceCredits, terms, availableCredits, readAt }: Balance): CreditsBalanceBody {

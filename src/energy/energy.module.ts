@@ -1,4 +1,4 @@
-/** Wires the paths that clients of the family call: energy and credits, over the services that the other paths use. */
+/** Wires the client family's energy and credits routes, over the services of the other routes. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { OrdersModule } from '../orders/orders.module.js';

@@ -1,4 +1,4 @@
-/** What the family's paths take and give, for the documentation (docs/interface.md §25). */
+/** OpenAPI descriptions of the client family's routes (docs/interface.md §25). */
 import {
   always,
   answerSchema,
@@ -27,7 +27,7 @@ import {
 } from './energy.dto.js';
 import { ENERGY_STATUSES, type EnergyOrderBody } from './energy-order.js';
 
-/** An order's member, described anew where it says something else here. */
+/** Returns an order member's schema with a description specific to these routes. */
 const as = (member: Always | Sometimes, description: string): JsonSchema => ({ ...member.schema, description });
 const OF = ORDER_MEMBERS;
 

@@ -73,7 +73,7 @@ export interface ProjectSnapshot {
 export interface WebhookSnapshot {
   readonly webhook: {
     readonly id: string;
-    /** Without its query. */
+    /** Without its path and query. */
     readonly url: string;
     readonly types: readonly string[] | null;
     readonly description: string;

@@ -1,11 +1,14 @@
-/** Mails to addresses that may be anybody's: an invitation, or the link that proves an address. They hold no text of a tenant. */
+/**
+ * Sends mails to addresses without proof of their owner: an invitation, or the link that proves an address. They
+ * contain no text from a tenant.
+ */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import { Mailer, type MailOutcome } from './mailer.js';
 import { MailTokens } from './mail-tokens.js';
 
-/** Where the reader of a mail ends such mails. */
+/** Returns the URL where the reader of a mail ends such mails. */
 export const endUrlOf = (consoleUrl: string, token: string): string => `${consoleUrl}/unsubscribe?t=${token}`;
 
 @Injectable()

@@ -1,4 +1,4 @@
-/** What a person is to be notified of a project since they were notified last: the first lines of it, and how much there is. */
+/** Collects the events of a project since a person's last mail: the first ones as lines, and their total number. */
 import { Injectable } from '@nestjs/common';
 import { EventLog } from '../events/event-log.js';
 import { Database } from '../store/database.js';
@@ -7,7 +7,7 @@ import { typesOf } from './event-kinds.js';
 import type { MailClaim, Reached } from './mail-claims.js';
 import { lineOf, LINES_MAX, type MailLine } from './mail-text.js';
 
-/** Events of a page, and pages of a mail: what is beyond goes into the next one. */
+/** Events per page and pages per mail. The rest goes into the next mail. */
 const PAGE = 1000;
 const PAGES_MAX = 50;
 
@@ -15,7 +15,7 @@ export interface Digest {
   readonly about: string;
   readonly isTest: boolean;
   readonly lines: readonly MailLine[];
-  /** With what is in the lines. */
+  /** Including those in the lines. */
   readonly count: number;
   readonly reached: Reached;
 }
@@ -27,7 +27,7 @@ export class Digests {
     private readonly log: EventLog,
   ) {}
 
-  /** Of the project's log behind the claim's position; what is not kept any more is passed. */
+  /** Reads the project's log after the claim's position. Skips events that are no longer kept. */
   async ofProject(projectId: string, claim: MailClaim): Promise<Digest> {
     return forProject(projectId, async () => {
       const types = typesOf(claim.kinds);

@@ -1,4 +1,4 @@
-/** Which events each kind of notification is made of. */
+/** The event types of each kind of notification. */
 import type { ProjectNotification } from '../domain/notification-kinds.js';
 import type { EventType } from '../events/payload.js';
 
@@ -17,7 +17,7 @@ export type NotifiedEvent = (typeof EVENTS_OF)[ProjectNotification][number];
 
 const isProjectKind = (kind: string): kind is ProjectNotification => kind in EVENTS_OF;
 
-/** The types that a person with these choices is notified of. */
+/** Returns the event types that a person with these choices is notified of. */
 export function typesOf(kinds: readonly string[]): NotifiedEvent[] {
   return kinds.flatMap((kind) => (isProjectKind(kind) ? EVENTS_OF[kind] : []));
 }

@@ -1,30 +1,31 @@
 /**
- * The choices that something is to be mailed of, under lease and fence: each is a cursor that moves on once its mail was
- * taken, so that nothing is passed and a mail comes twice only where its outcome was lost. The one writer beside the choices.
+ * Claims notification choices with something to mail, under lease and fence. Each choice is a cursor that advances once
+ * its mail was accepted. So nothing is skipped, and a mail repeats only if its outcome was lost. Apart from
+ * `notification-choices.ts`, only this class writes these rows.
  */
 import { Injectable } from '@nestjs/common';
 import type { Audience } from '../domain/audience.js';
 import { Database } from '../store/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../store/lease-sql.js';
 
-/** Mails to one person in any hour, of all their projects together. */
+/** Maximum of mails to one person in any hour, over all their projects. */
 export const MAILS_PER_HOUR = 6;
 const AT_ONCE = 8;
 /** Longer than the mails of one claim may take, four at a time (mailer.ts). */
 const LEASE_SEC = 180;
 const LEASE = `interval '${LEASE_SEC.toString()} seconds'`;
-/** The longest rest: after failures, with its jitter (mail-loop.ts). */
+/** The longest pause: after failures, with its jitter (mail-loop.ts). */
 const LONGEST_REST_SEC = 4400;
 const IS_TO_BE_MAILED = `${isDue('due_at', LONGEST_REST_SEC)} AND ${leaseIsFree('lease_until', LEASE_SEC)}`;
-/** What happens within it goes into one mail. */
+/** Events within this time go into one mail. */
 const COLLECT = `interval '1 minute'`;
-/** How soon something new is looked for: where there is a log, it says so itself. */
+/** Pause before the next check for new events. A project's log shows new events itself, so its check is frequent. */
 const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE interval '30 seconds' END`;
 
 const DUE_OF_OPERATORS = `SELECT n.membership_id FROM notification n
     JOIN membership m ON m.id = n.membership_id JOIN person p ON p.id = m.person_id AND p.address_proven_at IS NOT NULL
   WHERE n.audience = 'operator' AND kinds <> '{}' AND ${IS_TO_BE_MAILED} ORDER BY due_at LIMIT $1`;
-/** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
+/** Runs with the owner's rights: a merchants' console may read the log's position of one project, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
 
 const CLAIM = `WITH held AS (
@@ -40,7 +41,7 @@ const CLAIM = `WITH held AS (
 
 const IS_FROM_LATER_CLOCK = isFromLaterClock('t', 0);
 
-/** All of a person's, in one order: two processes that mail one person count one after the other. */
+/** Locks all rows of a person in one order, so that two processes that mail one person count one after the other. */
 const LOCK_PERSON = `SELECT n.membership_id AS id, ARRAY(SELECT t FROM unnest(n.mailed_at) t
       WHERE t > clock_timestamp() - interval '1 hour' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t) AS lately
   FROM notification n JOIN membership m ON m.id = n.membership_id
@@ -52,7 +53,10 @@ const PUT_OFF = `UPDATE notification SET lease_until = NULL, due_at = $3::timest
 const PASS = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${LOOK_AGAIN} WHERE ${HELD}`;
 const SENT = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
     sent_at = clock_timestamp(), failures = 0, failing_since = NULL, fault = NULL WHERE ${HELD}`;
-/** What no server heard of has taken no place of the hour. `failures`: how often in a row it failed alike. */
+/**
+ * A mail that no server received does not count towards the hourly limit. `failures`: consecutive failures of the same
+ * kind.
+ */
 const FAILED = `UPDATE notification SET lease_until = NULL, failures = $6, fault = $3,
     failing_since = coalesce(failing_since, clock_timestamp()), due_at = clock_timestamp() + make_interval(secs => $4),
     mailed_at = CASE WHEN $5 THEN mailed_at ELSE mailed_at[:cardinality(mailed_at) - 1] END WHERE ${HELD}`;
@@ -65,26 +69,26 @@ export interface MailClaim {
   readonly kinds: readonly string[];
   readonly position: bigint;
   readonly noted: readonly string[];
-  /** In a row and of one kind: refusals for good, or any others. */
+  /** Consecutive failures of one kind: permanent refusals, or all others. */
   readonly failures: number;
-  /** Of the last one. */
+  /** Of the last failure. */
   readonly fault: string | null;
   readonly failing_sec: number | null;
   readonly person_id: string;
-  /** Null: an operator's. */
+  /** Null for an operator. */
   readonly project_id: string | null;
   readonly email: string;
 }
 
 interface MailFailure {
   readonly fault: string;
-  /** With this one. */
+  /** Including this one. */
   readonly failures: number;
   readonly againSec: number;
   readonly isHeard: boolean;
 }
 
-/** How far a claim has come: an event's position, or the lines of the inbox that there are. */
+/** The progress of a claim: an event's position, or the existing lines of the inbox. */
 export interface Reached {
   readonly position: bigint;
   readonly noted: readonly string[];
@@ -94,7 +98,7 @@ export interface Reached {
 export class MailClaims {
   constructor(private readonly database: Database) {}
 
-  /** Those that something may be mailed of, a few at a time; the caller's for three minutes. */
+  /** Claims some choices with possible mails, for three minutes. */
   async claim(audience: Audience): Promise<MailClaim[]> {
     const due = audience === 'merchant' ? DUE_OF_MERCHANTS : DUE_OF_OPERATORS;
     const rows = await this.database.query<{ membership_id: bigint }>(due, [AT_ONCE]);
@@ -102,7 +106,7 @@ export class MailClaims {
     return this.database.query<MailClaim>(CLAIM, [rows.map(({ membership_id: id }) => id)]);
   }
 
-  /** Takes one of the person's places of this hour; where there is none, the claim is put off until there is. */
+  /** Takes one of the person's mails of this hour. If none is left, postpones the claim until one is. */
   async takePlace({ id, fence, person_id: personId }: MailClaim): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const rows = await tx.query<{ id: bigint; lately: Date[] }>(LOCK_PERSON, [personId]);
@@ -117,7 +121,7 @@ export class MailClaims {
     });
   }
 
-  /** There was nothing new. */
+  /** Releases a claim without new events. */
   async pass({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
     await this.database.query(PASS, [id, fence, position, noted]);
   }
@@ -130,7 +134,7 @@ export class MailClaims {
     await this.database.query(FAILED, [id, fence, fault, againSec, isHeard, failures]);
   }
 
-  /** So many events or lines are given up. */
+  /** Gives up `count` events or lines. */
   async givenUp({ id, fence }: MailClaim, { position, noted }: Reached, fault: string, count: number): Promise<void> {
     await this.database.query(GIVEN_UP, [id, fence, position, noted, fault, count]);
   }

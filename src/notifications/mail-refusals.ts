@@ -13,12 +13,12 @@ export class MailRefusals {
     private readonly tokens: MailTokens,
   ) {}
 
-  /** Keeps that this address takes no invitations by mail any more. */
+  /** Records that this address takes no more invitations by mail. */
   async refuse(addressKey: Buffer): Promise<void> {
     await this.database.query(REFUSE, [addressKey]);
   }
 
-  /** Returns whether the reader of this address refused further mails. */
+  /** Returns true if the reader of this address refused further mails. */
   async isRefused(email: string): Promise<boolean> {
     return (await this.database.query(IS_REFUSED, [this.tokens.addressKeys(email)])).length > 0;
   }

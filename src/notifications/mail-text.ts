@@ -1,14 +1,14 @@
-/** What a mail says: one line for each thing that happened, with where to see it, and how to end these mails. Pure. */
+/** Formats mails: one line per event with a link to it, and the way to end these mails. Pure. */
 import { usdBalanceOf } from '../domain/conversion.js';
 import type { Credits } from '../domain/units.js';
 import type { EventBody, EventData } from '../events/payload.js';
 import type { NotifiedEvent } from './event-kinds.js';
 
-/** Lines of one mail; what is beyond is counted. */
+/** Maximum of lines in one mail. Further events are only counted. */
 export const LINES_MAX = 20;
 const WORDS_MAX = 120;
 
-/** What a mail of one event is called. A subject holds no words of a tenant: a name may be an advertisement. */
+/** The subject of a mail with one event. It contains no tenant's text, since a name may be an advertisement. */
 const TITLES: Readonly<Record<NotifiedEvent, string>> = {
   'balance.low': 'The balance is low',
   'deposit.credited': 'A deposit was credited',
@@ -27,15 +27,15 @@ const TITLES: Readonly<Record<NotifiedEvent, string>> = {
 };
 
 export interface MailLine {
-  /** In the subject of a mail that has this line alone. */
+  /** The subject of a mail with this line alone. */
   readonly title: string;
   readonly at: string | undefined;
   readonly says: string;
-  /** In the console; undefined where there is no page of it. */
+  /** The page in the console; undefined if there is none. */
   readonly path: string | undefined;
 }
 
-/** Something that people named, on one line and not longer than that. */
+/** Returns a user-given text on one line, cut to `max` characters. */
 export function named(text: string, max = WORDS_MAX): string {
   const line = text.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return line.length > max ? `${line.slice(0, max - 1).trimEnd()}…` : line;
@@ -49,7 +49,7 @@ const hostOf = (url: string | undefined): string =>
 const key = (data: EventData): string => `“${named(data.key?.name ?? '')}”`;
 const amountOf = ({ deposit }: EventData): string => `${deposit?.amount ?? ''} ${deposit?.asset ?? ''}`;
 
-/** By its number: an order's key is its caller's own business. */
+/** By id: an order's key is private to its caller. */
 const orderPath = (data: EventData): string => `/orders/${order(data)}`;
 
 const SENTENCES: Readonly<Record<NotifiedEvent, Sentence>> = {
@@ -84,7 +84,7 @@ const SENTENCES: Readonly<Record<NotifiedEvent, Sentence>> = {
   ],
 };
 
-/** An event, as its log has it, in a line; undefined where none is notified of it. */
+/** Returns the line for an event of the log; undefined for types without notifications. */
 export function lineOf(payload: string, projectId: string): MailLine | undefined {
   const { type, timestamp, data } = JSON.parse(payload) as EventBody;
   const sentence = (SENTENCES as Readonly<Partial<Record<string, Sentence>>>)[type];
@@ -96,22 +96,22 @@ export function lineOf(payload: string, projectId: string): MailLine | undefined
 interface MailTerms {
   /** The origin of the console. */
   readonly url: string;
-  /** What it is about: a project's name, or the service. In the text alone. */
+  /** The subject of the mail's text: a project's name, or the service. Never in the subject line. */
   readonly about: string;
-  /** The same in the subject, in words of ours. */
+  /** The same for the subject line, in our own words. */
   readonly subject: string;
   readonly isTest: boolean;
   readonly lines: readonly MailLine[];
-  /** What happened beside the lines. */
+  /** The number of events beyond the lines. */
   readonly more: number;
-  /** Where all of it is. */
+  /** The page with all events. */
   readonly allPath: string;
   readonly allWord: string;
-  /** Where its reader changes what they are notified. */
+  /** The page where the reader changes their notifications. */
   readonly endPath: string;
 }
 
-/** A mail's subject and text. */
+/** Returns a mail's subject and text. */
 export function mailText(terms: MailTerms): { readonly subject: string; readonly text: string } {
   const { url, lines, more, allPath, allWord, endPath, isTest } = terms;
   const about = `${isTest ? '[TEST] ' : ''}${named(terms.about, 60)}`;

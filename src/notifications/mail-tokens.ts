@@ -1,4 +1,7 @@
-/** Signed links of mails: they end mails or prove an address without a row for each. Under a key derived for this alone. */
+/**
+ * Signed links in mails. They end mails or prove an address without a row for each, under a key derived for this
+ * purpose alone.
+ */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
@@ -7,10 +10,10 @@ import { invariant } from '../domain/errors.js';
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 16;
 const TOKEN_LENGTH_MAX = 400;
-/** How long a link that proves an address works. */
+/** How long a link that proves an address is valid. */
 const PROOF_SEC = 24 * 3600;
 
-/** What a link does. `end`: ends the notifications of a membership. `refuse`: no more mails to this address. */
+/** The action of a link. `end`: ends the notifications of a membership. `refuse`: no more mails to this address. */
 export type MailToken =
   { readonly act: 'end'; readonly membershipId: bigint } | { readonly act: 'refuse'; readonly addressKey: Buffer };
 
@@ -37,23 +40,23 @@ export class MailTokens {
     return this.signed(['refuse', this.addressKeys(email)[0]?.toString('base64url') ?? '']);
   }
 
-  /** Returns the keys under which an address may be kept as refused: under the current key, and under the one before. */
+  /** Returns the keys under which a refused address may be stored: by the current key, and by the one before. */
   addressKeys(email: string): readonly Buffer[] {
     return this.keys.map((key) => createHmac('sha256', key).update(`address\n${email}`).digest());
   }
 
-  /** Returns the token that proves the address of a person, for a day. */
+  /** Returns the token that proves the address of a person, valid for a day. */
   proof(personId: string, email: string, nowMs: number): string {
     return this.signed(['proof', personId, email, (Math.floor(nowMs / 1000) + PROOF_SEC).toString()]);
   }
 
-  /** Returns whether the token proves this address of this person at this time. */
+  /** Returns true if the token proves this address of this person at this time. */
   isProof(token: string, personId: string, email: string, nowMs: number): boolean {
     const [act, person, address, untilSec] = this.opened(token) ?? [];
     return act === 'proof' && person === personId && address === email && Number(untilSec) * 1000 > nowMs;
   }
 
-  /** Returns what an unsubscribe link says, or undefined if it is none of ours. */
+  /** Returns the content of an unsubscribe link, or undefined if we did not sign it. */
   read(token: string): MailToken | undefined {
     const [act, value = ''] = this.opened(token) ?? [];
     if (act === 'end') return { act, membershipId: BigInt(value) };

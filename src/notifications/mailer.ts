@@ -1,6 +1,6 @@
 /**
- * Hands mails to the operator's own mail server, one connection for each, all of it within a deadline. TLS and its
- * certificate are demanded of every server but one on this machine. Says what became of a mail in words without addresses.
+ * Passes mails to the operator's mail server, one connection each, within one deadline. Requires TLS with a valid
+ * certificate of every server except one on this machine. Describes outcomes without addresses.
  */
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -11,24 +11,27 @@ import { ConsoleConfig } from '../config/console-config.js';
 
 const REFUSED = 'the mail server refused it';
 
-/** Whether it is the fault of a refusal for good. */
+/** Returns true if the fault is a permanent refusal. */
 export const isRefusal = (fault: string | null): boolean => fault?.startsWith(`${REFUSED} (5`) === true;
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 15_000;
-/** Of the whole, from the name of the server to its word on the last line; below the lease of a claim (mail-claims.ts). */
+/**
+ * For the whole mail, from the DNS look-up to the server's answer to the last line; below the lease of a claim
+ * (mail-claims.ts).
+ */
 const MAIL_MS = 45_000;
-/** A server of ours sends no such answers. */
+/** A proper mail server sends no longer answers. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 export interface Mail {
-  /** One address, of the form that people are invited by. */
+  /** One address, in the format of invited addresses. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Without `<>`: the same for the same mail, so that one that comes twice can be known. */
+  /** Without `<>`. The same for a repeated mail, so that duplicates can be recognised. */
   readonly id: string;
-  /** Where its reader ends such mails by one POST (RFC 8058). */
+  /** The URL where the reader ends such mails by one POST (RFC 8058). */
   readonly endUrl: string;
 }
 
@@ -36,11 +39,11 @@ export type MailOutcome =
   | { readonly kind: 'taken' }
   | {
       readonly kind: 'failed';
-      /** Whether the server may have taken it all the same. */
+      /** True if the server may have accepted it anyway. */
       readonly isHeard: boolean;
-      /** Whether the server will say the same again (5xx). */
+      /** True if the server will refuse it again (5xx). */
       readonly isFinal: boolean;
-      /** For people: without an address or the server's own words. */
+      /** For display: without an address or the server's own text. */
       readonly fault: string;
     };
 
@@ -48,7 +51,7 @@ export type MailOutcome =
 export class Mailer {
   constructor(private readonly config: ConsoleConfig) {}
 
-  /** Never rejects. */
+  /** Sends one mail. Never rejects. */
   async send(mail: Mail): Promise<MailOutcome> {
     const { mail: settings } = this.config;
     if (settings === undefined) {
@@ -69,7 +72,7 @@ export class Mailer {
       maxResponseSize: ANSWER_BYTES_MAX,
       disableFileAccess: true,
       disableUrlAccess: true,
-      // A connection of our own, so that a deadline ends it whatever the server does.
+      // Our own socket, so that the deadline can close it in any state of the server.
       getSocket: (_options: unknown, done: (error: Error | null, socket?: { connection: Socket }) => void) => {
         const socket = connect({ host: server.host, port: server.port, timeout: CONNECT_MS });
         sockets.push(socket);
@@ -82,7 +85,7 @@ export class Mailer {
         });
       },
     });
-    // Read to its end only once the server has asked for it.
+    // The message is read to its end only after the server requested it.
     let isSaid = false;
     transport.use('stream', ({ message }, done) => {
       message.processFunc((input) => input.pipe(new PassThrough().once('end', () => (isSaid = true))));
@@ -109,7 +112,7 @@ export class Mailer {
   }
 }
 
-/** What a failure means: of a mail that was handed over whole and not answered nobody knows. */
+/** Returns the failure for an error. A mail that was sent completely but not answered has an unknown outcome. */
 function failureOf(error: unknown, isSaid: boolean): MailOutcome {
   const { responseCode: code } = error as NodemailerError;
   if (code === undefined) {

@@ -1,4 +1,4 @@
-/** What each person chose to be notified of by e-mail, for each project they are in or as an operator, and how that goes. */
+/** Each person's e-mail notification choices, per project or as an operator, and the state of their delivery. */
 import { Injectable } from '@nestjs/common';
 import type { Audience } from '../domain/audience.js';
 import { ApiError } from '../domain/errors.js';
@@ -8,7 +8,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { forProject } from '../store/project-scope.js';
 
-/** Of what the reader of a mail ended. */
+/** Clears the choices that the reader of a mail ended. */
 const END = `UPDATE notification n SET kinds = '{}', changed_at = clock_timestamp()
     FROM membership m, person p WHERE n.membership_id = $1 AND m.id = n.membership_id AND p.id = m.person_id AND n.kinds <> '{}'
   RETURNING p.email, m.person_id, m.project_id`;
@@ -20,23 +20,23 @@ const LIST = `SELECT m.project_id, n.kinds, n.sent_at, n.failing_since, n.fault,
 
 const MEMBERSHIP = `SELECT id FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2 FOR KEY SHARE`;
 
-/** Who was notified of nothing begins with what happens from now on. A failing address is tried again at once. */
+/** A person without choices so far starts with future events. A failing address is retried immediately. */
 const CHOOSE = `INSERT INTO notification AS n (membership_id, audience, kinds, position) VALUES ($1, $2, $3, $4)
   ON CONFLICT (membership_id) DO UPDATE
     SET kinds = excluded.kinds, position = CASE WHEN n.kinds = '{}' THEN excluded.position ELSE n.position END,
         noted = CASE WHEN n.kinds = '{}' THEN '{}' ELSE n.noted END, changed_at = clock_timestamp(), due_at = clock_timestamp(),
         failures = 0, failing_since = NULL, fault = NULL, given_up_at = NULL, given_up = 0`;
 
-/** Of one membership; with nothing chosen everything but the project is null. */
+/** The choices of one membership. Without choices, all but the project is null. */
 export interface ChoiceRow {
-  /** Null: among the operators. */
+  /** Null for the operators. */
   readonly project_id: string | null;
   readonly kinds: NotificationKind[] | null;
   readonly sent_at: Date | null;
   readonly failing_since: Date | null;
   readonly fault: string | null;
   readonly given_up_at: Date | null;
-  /** How many events, or lines of the inbox, were in no mail at last. */
+  /** Number of events, or lines of the inbox, that were finally not mailed. */
   readonly given_up: bigint | null;
 }
 
@@ -51,13 +51,13 @@ export class NotificationChoices {
     return this.database.query<ChoiceRow>(LIST, [personId]);
   }
 
-  /** Returns whether the person has shown that they read the mailbox: nothing is mailed before. */
+  /** Returns true if the person has proven access to the mailbox. Without proof nothing is mailed. */
   async isAddressProven(personId: string): Promise<boolean> {
     const [row] = await this.database.query<{ proven: boolean }>(IS_PROVEN, [personId]);
     return row?.proven === true;
   }
 
-  /** Ends the mails of a membership, as its reader asked for by the link in one; does nothing where they have ended. */
+  /** Ends the mails of a membership, as its reader requested by the link in one. Does nothing if they have ended. */
   async endByMail(membershipId: bigint): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [ended] = await tx.query<{ email: string; person_id: string; project_id: string | null }>(END, [
@@ -70,14 +70,14 @@ export class NotificationChoices {
     });
   }
 
-  /** Replaces what was chosen. Throws 404 for a project that the person is not in. */
+  /** Replaces the choices. Throws 404 for a project that the person is not in. */
   async choose(
     { personId, audience }: { readonly personId: string; readonly audience: Audience },
     projectId: string | undefined,
     kinds: readonly NotificationKind[],
     author: Author,
   ): Promise<void> {
-    // Before the choice stands: what happens meanwhile is notified.
+    // Read before the choice is written, so that events in between are notified.
     const position = projectId === undefined ? 0n : await forProject(projectId, () => this.log.lastPosition(projectId));
     await this.database.transaction(async (tx) => {
       const [membership] = await tx.query<{ id: bigint }>(MEMBERSHIP, [personId, projectId ?? null]);

@@ -1,6 +1,6 @@
 /**
- * The admin port: probes and metrics, apart from the API's port so that no caller ever reaches them. Plain node:http:
- * three fixed answers need no framework, and a probe should not fail for one.
+ * The admin port: probes and metrics, separate from the API's port so that no caller can reach them. Plain node:http:
+ * three fixed answers need no framework, and a probe must not fail because of one.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
@@ -10,13 +10,13 @@ import { isAdminHost } from './admin-hosts.js';
 import { scrub, type Log } from './logger.js';
 import type { Metrics } from './metrics.js';
 
-/** How long one check of readiness may take before it counts as failed. */
+/** A readiness check that takes longer counts as failed. */
 const CHECK_LIMIT_MS = 500;
-/** Probes and scrapers are few; more connections than this are a mistake or an attack. */
+/** Probes and scrapers are few. More connections are a mistake or an attack. */
 const CONNECTIONS_MAX = 256;
 /**
- * What is asked for in a loop is worked out this often at most, for all who wait for it: a scraper asks every few
- * seconds, and each of these takes time from the requests beside.
+ * Minimum interval between computations, shared by all waiting requests. Scrapers poll every few seconds, and each
+ * computation takes time from other requests.
  */
 const METRICS_EVERY_MS = 1000;
 const CHECKS_EVERY_MS = 100;
@@ -26,14 +26,17 @@ interface AdminOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly metrics: Metrics;
-  /** By name: each resolves when its part can serve, and rejects or takes too long when it cannot. */
+  /** Checks by name. Each resolves if its part can serve; it rejects or takes too long if it cannot. */
   readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
-  /** What `/ready` reports beside, whatever the checks say. */
+  /** Further members of the `/ready` answer, independent of the checks. */
   readonly about?: () => Readonly<Record<string, unknown>>;
   readonly log: Log;
 }
 
-/** Listens; the caller closes it. `/live`: the event loop turns. `/ready`: every check passes. `/metrics`: Prometheus. */
+/**
+ * Listens; the caller closes the server. `/live`: the event loop turns. `/ready`: every check passes. `/metrics`:
+ * Prometheus.
+ */
 export async function openAdmin(options: AdminOptions): Promise<Server> {
   const { registry } = options.metrics;
   const logged = new Set<string>();
@@ -101,8 +104,8 @@ async function respond(shared: Shared, path: string, response: ServerResponse): 
 }
 
 /**
- * Runs `work` at most once in `everyMs`, each time for all who asked before it began: nobody gets what was worked out
- * before he asked, and who asks in a loop waits.
+ * Runs `work` at most once in `everyMs`, each time for all requests from before its start. So no request gets a result
+ * older than itself, and a polling caller waits.
  */
 class SharedRuns<T> {
   private begunMs = Number.NEGATIVE_INFINITY;
@@ -131,10 +134,10 @@ class SharedRuns<T> {
   }
 }
 
-/** Why, by the name of each check that failed. */
+/** The reason of each failed check, by its name. */
 type Reasons = Readonly<Record<string, string>>;
 
-/** Each failing check is logged once, until it has passed again. */
+/** Runs the checks. Logs each failing check once, until it passes again. */
 async function failedChecks({ checks, log }: AdminOptions, logged: Set<string>): Promise<Reasons> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]): Promise<[string, string][]> => {

@@ -1,8 +1,8 @@
-/** The process's metrics: one registry, which every module adds to. Labels hold patterns and codes, never values. */
+/** The process's metrics: one registry that every module adds to. Labels contain patterns and codes, never values. */
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
-/** Of prom-client's default metrics, those that `promtool check metrics` refuses. */
+/** Default metrics of prom-client that `promtool check metrics` rejects. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 @Injectable()
@@ -24,14 +24,14 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** Times the shared budget of quotes and simulations was judged without Redis. */
+  /** Number of requests whose budget was charged without Redis. */
   readonly rateLimitFallbacks = new Counter({
     name: 'rate_limit_fallback_total',
     help: 'Rate limit decisions taken by the local limiter because Redis was away.',
     registers: [this.registry],
   });
 
-  /** Times a nonce was judged without Redis. */
+  /** Number of nonces checked without Redis. */
   readonly nonceFallbacks = new Counter({
     name: 'nonce_fallback_total',
     help: 'Nonces of signed requests kept in Postgres because Redis was away.',
@@ -52,18 +52,18 @@ export class Metrics {
   });
 
   constructor() {
-    // Present from the start, so that the first one is a rise.
+    // Present from the start, so that the first drop counts as an increase.
     for (const limit of ['all', 'address']) this.droppedConnections.inc({ limit }, 0);
   }
 
-  /** Event loop, memory and garbage collection; the roots call it once. */
+  /** Collects metrics of event loop, memory and garbage collection. Each root calls it once. */
   collectDefaults(): void {
     collectDefaultMetrics({ register: this.registry });
-    // Gauges named like counters. Each is the sum of one that stays, such as nodejs_active_handles by type.
+    // Gauges named like counters. Each is the sum of a metric that remains, such as nodejs_active_handles by type.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
   }
 
-  /** `labels.error`: the code of the error that was answered, empty without one. */
+  /** `labels.error`: the error code of the answer, empty without one. */
   answered(labels: Record<'method' | 'route' | 'error', string> & { readonly status: number }, seconds: number): void {
     this.requests.inc(labels);
     this.duration.observe({ route: labels.route }, seconds);

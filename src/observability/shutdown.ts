@@ -1,6 +1,6 @@
 /**
- * How a process ends: the first SIGTERM or SIGINT begins its stop, further ones change nothing, and the stop's end is
- * the process's. Made before anything else, since a signal that nobody listens for does nothing to process 1.
+ * Ends the process: the first SIGTERM or SIGINT begins the stop, further signals change nothing, and the process ends
+ * with the stop. Created before anything else, since a signal without a listener has no effect on process 1.
  */
 import { DeadlineError } from '../base/clock.js';
 import type { Log } from './logger.js';
@@ -9,7 +9,10 @@ export class Stopping {
   private hasBegun = false;
   private stop: (() => Promise<void>) | undefined;
 
-  /** Listens from now on: until `onSignal` says how to stop, nothing is under way, and the process just ends. */
+  /**
+   * Listens from now on. Until `onSignal` sets a stop function no work is in progress, and a signal just ends the
+   * process.
+   */
   constructor(private readonly log: Log) {
     const begin = (): void => {
       this.begin();
@@ -18,11 +21,14 @@ export class Stopping {
     process.on('SIGINT', begin);
   }
 
-  /** A check for `/ready`: throws once the process is stopping. */
+  /** A check for `/ready`: rejects once the process is stopping. */
   readonly check = (): Promise<void> =>
     this.hasBegun ? Promise.reject(new Error('the process is stopping')) : Promise.resolve();
 
-  /** Runs `stop` at the first signal and ends the process: code 0, or 1 when it failed. Out of time is no failure. */
+  /**
+   * Runs `stop` at the first signal and ends the process: code 0, or 1 if it failed. Exceeding the deadline is not a
+   * failure.
+   */
   onSignal(stop: () => Promise<void>): void {
     this.stop = stop;
   }
@@ -42,7 +48,7 @@ export class Stopping {
 
   private end(error: unknown): never {
     if (error instanceof DeadlineError) {
-      // What was in the middle is gone on with as after a crash.
+      // Unfinished work is resumed as after a crash.
       this.log.warn({}, 'stopped in the middle');
       process.exit(0);
     }
