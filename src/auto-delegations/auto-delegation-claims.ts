@@ -1,6 +1,6 @@
 /**
- * Which auto-delegations are to be checked, and what a check found. The queue is the table: any worker takes what is due,
- * under a lease and a fence, and what it found counts only while nothing has happened since.
+ * Claims auto-delegations to check and records the results. The table is the queue: any worker claims due rows under a
+ * lease and a fence. A result counts only if nothing has happened to the row since.
  */
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
@@ -26,14 +26,14 @@ export interface ClaimedAutoDelegation {
   readonly open_order_id: bigint | null;
   readonly used_block: bigint | null;
   readonly used_at: Date | null;
-  /** Null at the first check after it was set, woken, or an order or rental of its own moved. */
+  /** Null before the first check after it was set or woken, or after one of its own orders or rentals changed. */
   readonly change_at: Date | null;
   readonly fence: bigint;
-  /** By the monotonic clock of the process that claimed it, before it did. */
+  /** By the monotonic clock of the claiming process, taken before the claim. */
   readonly claimedAtMs: number;
 }
 
-/** What stands of an order's delegations to an address, leg by leg. */
+/** One leg of an order that delegates, or will delegate, energy to the address. */
 export interface LegToAddress {
   readonly auto_id: bigint;
   readonly order_id: bigint;
@@ -45,23 +45,23 @@ export interface LegToAddress {
   readonly is_sound: boolean;
   readonly extensions: number;
   readonly amount_sun: bigint;
-  /** The block of its delegation, and of its reclaim. */
+  /** The blocks of its delegation and of its reclaim. */
   readonly delegated_in: bigint | null;
   readonly reclaimed_in: bigint | null;
   readonly is_reclaim_sent: boolean;
 }
 
-/** A check's end. */
+/** The result of a check. */
 export interface Checked {
   readonly asleep: boolean;
-  /** Undefined: nothing is lacking. */
+  /** Undefined: not paused. */
   readonly pauseReason: string | undefined;
   readonly failures: number;
   readonly usableEnergy: bigint | undefined;
   readonly usedAtMs: number | undefined;
   /** By the chain's clock. */
   readonly changeAtMs: number | undefined;
-  /** In so many ms at once, and in so many ms at its turn in the slow round; undefined: not by itself. */
+  /** Milliseconds until an immediate check, and until its turn in the slow round. Undefined: no check of that kind. */
   readonly dueInMs: number | undefined;
   readonly checkInMs: number | undefined;
 }
@@ -70,19 +70,20 @@ const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.dur
     a.idle_after_sec, a.until, a.asleep, a.pause_reason, a.failures, a.purchases, a.open_order_id, a.used_block, a.used_at,
     a.change_at, a.fence`;
 
-/** The longest times until a check, in seconds: at once after failures, and by the slow round (refills.ts). */
+/** The longest times until a check, in seconds: retries after failures, and the slow round (refills.ts). */
 const DUE_SEC_MAX = 120;
 const CHECK_SEC_MAX = 600;
 
-/** How long another worker leaves one alone that is being checked. */
+/** How long other workers leave a row alone that is being checked. */
 const LEASE_MS = 30_000;
 
-/** A check is under way: its lease is neither over nor longer than one can be. */
+/** True while a check runs: its lease is neither over nor longer than a lease can be. */
 const IS_CHECKED = `a.lease_fence = a.fence AND NOT ${leaseIsFree('a.due_at', LEASE_MS / 1000)}`;
 
 /**
- * What happened to it has it checked at once, or once more at once where a check is under way that may not have seen it:
- * that one goes on, since an address that is used in every block would never be bought for otherwise.
+ * Makes a row due immediately after an event. If a running check may have missed the event, the row becomes due once
+ * more after it. The running check is not invalidated: otherwise an address that is used in every block would never get
+ * a purchase.
  */
 export const DUE_NOW = `due_again = coalesce(${IS_CHECKED}, false), due_at = CASE WHEN ${IS_CHECKED} THEN a.due_at ELSE clock_timestamp() END`;
 
@@ -90,12 +91,15 @@ const IS_DUE = isDue('{at}', '{longest}');
 const IS_FROM_LATER_CLOCK = isFromLaterClock('{at}', '{longest}', 'statement_timestamp()');
 
 /**
- * Claims what is due by the column {at}, in turn by project: one that has ten thousand due at once holds up its own alone.
- * Of a hundred that are due longest, where there are no more, all are known; where there are, up to a thousand projects are
- * asked for the one of theirs that is due longest. Each is a step in an index, so that this costs by projects and not by
- * rows; $3: behind which project to begin too, so that with more of them others are asked each time.
- * What is due is searched for by the time of the statement, as an index can be; what was chosen is judged again, by its id
- * alone, under its lock.
+ * Claims rows that are due by the column {at}, fairly by project: a project with ten thousand due rows delays only
+ * itself.
+ *
+ * With fewer than a hundred due rows, all are considered. Otherwise the longest due row of up to a thousand projects is
+ * considered too. Each is one index step, so the cost grows with projects, not with rows. $3: a random project to start
+ * behind, so that different projects are reached each time.
+ *
+ * The search uses the statement's time, as an index requires. The chosen rows are checked again, by id, under their
+ * locks.
  */
 const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
     (SELECT project_id, id, {at} AS at FROM auto_delegation WHERE {at} <= statement_timestamp(){more} ORDER BY {at} LIMIT 100)
@@ -172,7 +176,7 @@ const RECORD = {
     WHERE id = $1 AND fence = $2 RETURNING true AS recorded`,
 };
 
-/** Whether so long has passed since it was claimed, as in a process that was stopped, that what was found out is too old. */
+/** Returns true if the lease has expired, as in a process that was paused. Its readings and prices are then too old. */
 export function isLeaseOver({ claimedAtMs }: Pick<ClaimedAutoDelegation, 'claimedAtMs'>): boolean {
   return monotonicMs() - claimedAtMs >= LEASE_MS;
 }
@@ -181,12 +185,12 @@ export function isLeaseOver({ claimedAtMs }: Pick<ClaimedAutoDelegation, 'claime
 export class AutoDelegationClaims {
   constructor(private readonly database: Database) {}
 
-  /** Takes what is due now, in turn by project, and of each the longest due first. */
+  /** Claims rows that are due now, fairly by project, the longest due first. */
   async claimDue(limit: number): Promise<ClaimedAutoDelegation[]> {
     return this.claim(CLAIM_DUE, limit);
   }
 
-  /** Takes those whose turn in the slow round has come, likewise. */
+  /** Claims rows whose turn in the slow round has come, in the same way. */
   async claimInRound(limit: number): Promise<ClaimedAutoDelegation[]> {
     return this.claim(CLAIM_IN_ROUND, limit);
   }
@@ -197,12 +201,12 @@ export class AutoDelegationClaims {
     return rows.map((row) => ({ ...row, claimedAtMs }));
   }
 
-  /** Makes those due whose rentals change by `clockMs`, the chain's time. True when there may be more. */
+  /** Makes rows due whose rentals change by `clockMs`, the chain's time. Returns true when more may be left. */
   async makeChangesDue(clockMs: number, limit: number): Promise<boolean> {
     return (await this.database.query(CHANGES, [new Date(clockMs), limit])).length === limit;
   }
 
-  /** Every delegation of ours to their addresses that stands or is on its way, whoever bought it. */
+  /** Returns every current or pending delegation of our pool to the claimed addresses, for any buyer. */
   async legsOf(claimed: readonly ClaimedAutoDelegation[]): Promise<LegToAddress[]> {
     return this.database.query<LegToAddress>(LEGS, [
       claimed.map(({ id }) => id),
@@ -211,7 +215,10 @@ export class AutoDelegationClaims {
     ]);
   }
 
-  /** Ends a check. False when something has happened since it began: it is due again then, and nothing is recorded. */
+  /**
+   * Records the result of a check. Returns false, without recording it, when something has happened since the check
+   * began; then the row is due again.
+   */
   async record({ id, fence }: ClaimedAutoDelegation, checked: Checked): Promise<boolean> {
     const date = (ms: number | undefined) => (ms === undefined ? null : new Date(ms));
     const rows = await this.database.query(RECORD, [

@@ -1,4 +1,4 @@
-/** What keeping an address supplied costs at the prices of the moment. */
+/** Prices of keeping an address supplied, at current rates. */
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../domain/errors.js';
 import { divCeil, energy, toJsonInteger } from '../domain/units.js';
@@ -11,8 +11,8 @@ const DAY_SEC = 86_400n;
 export type PricedTerms = Pick<AutoDelegationTerms, 'keepEnergy' | 'refillBelow' | 'durationSec'>;
 
 /**
- * Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, and NOT_WORTH_RENTING as an order
- * of all that is kept would. What the pool holds is left to the purchases.
+ * Returns the costs. Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, and
+ * NOT_WORTH_RENTING if an order of the whole `keepEnergy` would. The pool's capacity is checked only when purchasing.
  */
 export function keepingCosts(
   figures: SaleFigures,
@@ -39,8 +39,8 @@ export class AutoDelegationPrices {
   }
 
   /**
-   * `costs` by the figures of this call, returned or thrown by the function it gives: the terms were resolved by the same
-   * price table, which may change before their worth is judged.
+   * Computes `costs` now, and returns a function that returns or throws the result. The terms were resolved from the
+   * same price table, which may change before they are judged.
    */
   costsOfNow(terms: PricedTerms): () => Required<AutoDelegationCosts> {
     try {
@@ -54,7 +54,7 @@ export class AutoDelegationPrices {
     }
   }
 
-  /** Nothing where they cannot be known, or nothing would be sold, just now. */
+  /** Returns the costs; nothing while they are unknown or nothing would be sold. */
   costsIfKnown(terms: PricedTerms): AutoDelegationCosts {
     try {
       return this.costs(terms);

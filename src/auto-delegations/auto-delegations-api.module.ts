@@ -1,4 +1,3 @@
-/** Wires the paths of auto-delegations. */
 import { Module } from '@nestjs/common';
 import { OrdersModule } from '../orders/orders.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';

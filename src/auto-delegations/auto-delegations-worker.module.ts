@@ -1,4 +1,4 @@
-/** Wires what keeps addresses supplied, for workers. */
+/** Wires the checks and purchases of auto-delegations, for workers. */
 import { Module } from '@nestjs/common';
 import { TermsModule } from '../orders/terms.module.js';
 import { AutoDelegationClaims } from './auto-delegation-claims.js';

@@ -1,4 +1,4 @@
-/** The paths of auto-delegations. No logic: reads the request, asks the services, shapes the answer. */
+/** Routes of auto-delegations. Contains no business logic. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { nonceOf } from '../auth/nonces.js';
@@ -33,7 +33,7 @@ import { AutoDelegations } from './auto-delegations.service.js';
 
 const READ = { scope: 'read', budget: 'general' } as const;
 const WRITE = { scope: 'order', budget: 'general' } as const;
-/** What has no member that must be there may be sent without a body. */
+/** Requests without required members may be sent without a body. */
 const ACT = { ...WRITE, mayBeEmpty: true } as const;
 
 @Controller('v1/auto-delegations')

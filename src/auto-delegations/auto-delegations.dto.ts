@@ -1,4 +1,4 @@
-/** Auto-delegations as callers set them, as they are answered and shown by events (docs/interface.md §31). */
+/** Auto-delegations as callers set them, and as answers and events show them (docs/interface.md §31). */
 import { IsInteger, IsText, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery } from '../http/body/page-query.js';
 import { invalidField } from '../domain/errors.js';
@@ -10,7 +10,7 @@ const DAY_SEC = 86_400;
 const IDLE_AFTER = { min: 60, max: 31_536_000 };
 const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** A day, or the longest rental on sale where that is shorter. */
+/** A day, or the longest rental on sale if that is shorter. */
 const usualDurationSec = (longestSec: number | undefined): number => Math.min(DAY_SEC, longestSec ?? DAY_SEC);
 
 export class AutoDelegationRequest {
@@ -50,11 +50,11 @@ export class AutoDelegationRequest {
   declare readonly until?: string;
 }
 
-/** Nothing is asked for; sent as an object without members, or not at all. */
+/** A request without members, sent as an empty object or without a body. */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
 export class AutoDelegationActRequest {}
 
-/** What is asked for an address, every default resolved. */
+/** The terms for an address, with all defaults resolved. */
 export interface AutoDelegationTerms {
   readonly keepEnergy: Energy;
   readonly refillBelow: Energy;
@@ -65,7 +65,7 @@ export interface AutoDelegationTerms {
   readonly until: Date | null;
 }
 
-/** Throws 400 for a `refill_below` above `keep_energy`. */
+/** Resolves the defaults. Throws 400 for a `refill_below` above `keep_energy`. */
 export function termsOf(request: AutoDelegationRequest, longestSec: number): AutoDelegationTerms {
   const keepEnergy = energy(request.keep_energy);
   const usual = (keepEnergy * 4n) / 5n;
@@ -102,7 +102,7 @@ export class AutoDelegationListQuery extends PageQuery {
   declare readonly status?: AutoDelegationStatus;
 }
 
-/** A row as Postgres writes it as JSON, the members that are shown; amounts are below 2^53. */
+/** The shown members of a row, as Postgres renders it to JSON. Amounts are below 2^53. */
 export interface AutoDelegationJson {
   readonly id: number;
   readonly api_key_id: string;
@@ -124,7 +124,10 @@ export interface AutoDelegationJson {
   readonly used_at: string | null;
   readonly usable_energy: number | null;
   readonly checked_at: string | null;
-  /** When a rental of it ends, by the chain's clock; and when it is checked next, by ours. */
+  /**
+   * When one of its rentals ends, by the chain's clock. `due_at` and `check_at`: the next checks, by the database's
+   * clock.
+   */
   readonly change_at: string | null;
   readonly due_at: string | null;
   readonly check_at: string | null;
@@ -132,7 +135,7 @@ export interface AutoDelegationJson {
   readonly changed_at: string;
 }
 
-/** What does not apply is absent, never null. */
+/** Members that do not apply are absent, never null. */
 export interface AutoDelegationBody {
   readonly id: string;
   readonly address: string;
@@ -155,7 +158,7 @@ export interface AutoDelegationBody {
   readonly changed_at: string;
 }
 
-/** Of one that is set or read alone; absent while the market is not known. */
+/** Only for a single one that is set or read; absent while the market is unknown. */
 export interface AutoDelegationCosts {
   readonly idle_cost_credits_per_day?: number;
   readonly cost_per_refill_credits?: number;
@@ -168,7 +171,7 @@ export interface AutoDelegationPageBody {
   readonly next_cursor?: string;
 }
 
-/** The moment that a row is shown of: by the clock of the service, and by the chain's where it is known. */
+/** The moment at which a row is shown: by the service's clock, and by the chain's clock if known. */
 export interface Shown {
   readonly at: Date;
   readonly chainAt?: Date | undefined;
@@ -202,7 +205,7 @@ export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoD
   };
 }
 
-/** As the filter of a list has it (auto-delegations.service.ts). */
+/** Must match the filter of the list (auto-delegations.service.ts). */
 function statusOf(row: AutoDelegationJson, { at, chainAt = at }: Shown): AutoDelegationStatus {
   if (row.until !== null && new Date(row.until) <= chainAt) return 'ended';
   if (row.pause_reason !== null) return 'paused';

@@ -1,4 +1,4 @@
-/** What the paths of auto-delegations take and give, for the documentation (docs/interface.md §31). */
+/** OpenAPI description of the auto-delegation routes (docs/interface.md §31). */
 import {
   addressSchema,
   always,
@@ -61,7 +61,7 @@ const AUTO_DELEGATION = {
   changed_at: always(timeSchema('When it was last set.')),
 };
 
-/** Also as events show it, by its name. */
+/** Events refer to this schema by its name too. */
 const AUTO_DELEGATION_ANSWER = answerSchema<AutoDelegationBody>(AUTO_DELEGATION);
 
 const PRICED = answerSchema<PricedAutoDelegationBody>({

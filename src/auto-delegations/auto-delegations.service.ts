@@ -1,6 +1,6 @@
 /**
- * The auto-delegations of a project as it sets them: made, replaced, listed, woken and deleted. What they buy, and what is
- * known of their addresses, is the worker's.
+ * Manages the auto-delegations of a project: set, list, wake, delete. The worker makes their purchases and reads their
+ * addresses.
  */
 import { Injectable } from '@nestjs/common';
 import { addressFault, isAddress } from '../chain/address.js';
@@ -15,10 +15,10 @@ import type { Witness } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { AutoDelegationJson, AutoDelegationStatus, AutoDelegationTerms, Shown } from './auto-delegations.dto.js';
 
-/** The first number of the advisory locks by which a project's auto-delegations are counted. */
+/** The first number of the advisory locks under which a project's auto-delegations are counted. */
 const COUNTING = 4203;
 
-/** A row, and the moment it is shown of. */
+/** A row and the moment at which it is shown. */
 export interface ShownAutoDelegation {
   readonly row: AutoDelegationJson;
   readonly shown: Shown;
@@ -44,7 +44,7 @@ interface Found {
 
 const SHOWN = `row_to_json(a) AS row, clock_timestamp() AS now`;
 
-/** A check that is under way is too old to act upon; the next one comes at once, and finds it awake and in use. */
+/** The new fence invalidates a running check. The next check starts immediately, with the row awake and in use. */
 const WAKE = `asleep = false, used_at = NULL, failures = 0, due_at = clock_timestamp(), fence = a.fence + 1`;
 
 const REPLACE = {
@@ -77,7 +77,7 @@ const DELETE = {
   name: 'auto-delegation-delete',
   text: `DELETE FROM auto_delegation WHERE project_id = $1 AND address = $2 RETURNING id`,
 };
-/** The status as it is shown (auto-delegations.dto.ts). */
+/** The status must match the one shown (auto-delegations.dto.ts). */
 const LIST = {
   name: 'auto-delegation-list',
   text: `SELECT ${SHOWN} FROM auto_delegation a
@@ -98,9 +98,9 @@ export class AutoDelegations {
   ) {}
 
   /**
-   * Sets all that the project asks for the address; purchases go on counting. They are charged to the API key. `price`
-   * may refuse the terms, once nothing is wrong with them and before the chain is asked. Throws ApiError
-   * INVALID_REQUEST, RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE, LIMIT_REACHED.
+   * Sets all terms of the project for the address. The numbering of purchases continues. Purchases are charged to the
+   * API key. `price` may refuse valid terms, before the chain is asked. Throws ApiError INVALID_REQUEST,
+   * RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE, LIMIT_REACHED.
    */
   async set<Costs>(
     { projectId, address, apiKeyId }: { projectId: string; address: string; apiKeyId: string },
@@ -126,7 +126,7 @@ export class AutoDelegations {
       const replaced = await this.row(tx, REPLACE, columns);
       if (replaced !== undefined) return { ...replaced, isNew: false, costs };
       await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
-      // Another request may have made it meanwhile.
+      // Another request may have inserted it before the lock.
       const made = await this.row(tx, REPLACE, columns);
       if (made !== undefined) return { ...made, isNew: false, costs };
       await this.admit(tx, projectId);
@@ -140,7 +140,7 @@ export class AutoDelegations {
     return required(await this.row(this.database, GET, [projectId, address]));
   }
 
-  /** The newest, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  /** Returns the newest, after the page that ended at `cursor`. Throws 400 INVALID_REQUEST for a foreign cursor. */
   async page({ projectId, status, limit, cursor }: PageRequest): Promise<AutoDelegationPage> {
     const before = cursor === undefined ? null : idIn('a', cursor, 'auto-delegations');
     const chainAt = this.chainNow();
@@ -152,7 +152,7 @@ export class AutoDelegations {
     return { items, nextCursor: isLast ? undefined : cursorAt('a', last.row.id) };
   }
 
-  /** Whose purchases are charged to an API key: the newest addresses, and how many there are. */
+  /** Returns the newest addresses with purchases charged to an API key, and their total number. */
   async setBy(
     projectId: string,
     apiKeyId: string,
@@ -166,7 +166,7 @@ export class AutoDelegations {
     return { addresses: found.map(({ address }) => address), count: found[0]?.count ?? 0 };
   }
 
-  /** Has it checked at once, as if the address had just been used. Throws 404. */
+  /** Requests an immediate check, as after a use of the address. Throws 404. */
   async wake(projectId: string, address: string, witness: Witness): Promise<ShownAutoDelegation> {
     requireAddress(address);
     return this.database.transaction(async (tx) => {
@@ -175,7 +175,9 @@ export class AutoDelegations {
     });
   }
 
-  /** Changes what it may spend in a UTC day and nothing else: 0 buys nothing until there is a cap again. Throws 404. */
+  /**
+   * Changes only the credits that it may spend per UTC day. With 0 it buys nothing until the cap is raised. Throws 404.
+   */
   async setCap(
     projectId: string,
     address: string,
@@ -189,7 +191,7 @@ export class AutoDelegations {
     });
   }
 
-  /** Nothing is bought any more; rentals that run go on to their end. Throws 404. */
+  /** Ends all further purchases. Running rentals continue to their end. Throws 404. */
   async delete(projectId: string, address: string, witness: Witness): Promise<void> {
     requireAddress(address);
     await this.database.transaction(async (tx) => {
@@ -209,7 +211,7 @@ export class AutoDelegations {
     throw new ApiError('LIMIT_REACHED', words);
   }
 
-  /** What it would be refilled by is the use of an address on chain, of which a test project has none. */
+  /** Test projects are refused: refills follow the use of an address on chain, and test orders have none. */
   private async refuseTestProject(projectId: string): Promise<void> {
     if ((await this.database.query(`SELECT FROM project WHERE id = $1 AND test`, [projectId])).length === 0) return;
     const words = 'A test project has no auto-delegations: they follow the use of an address on chain.';
@@ -225,13 +227,13 @@ export class AutoDelegations {
     return found && { row: found.row, shown: { at: found.now, chainAt: this.chainNow() } };
   }
 
-  /** By the chain's clock as this process knows it; a command does not. */
+  /** The chain's time, if this process follows it; a command does not. */
   private chainNow(): Date | undefined {
     const head = this.chain.pool.head;
     return head && new Date(head.timestampMs);
   }
 
-  /** By the chain's clock, or by the database's. */
+  /** Returns the chain's time, or the database's if that is unknown. */
   private async now(): Promise<Date> {
     const chainAt = this.chainNow();
     if (chainAt !== undefined) return chainAt;
@@ -246,7 +248,7 @@ function required(found: ShownAutoDelegation | undefined): ShownAutoDelegation {
   return found;
 }
 
-/** What is no address has none; and may be no text of Postgres. */
+/** A text that is no address has no auto-delegation, and Postgres might reject it as a string. */
 function requireAddress(text: string): void {
   if (!isAddress(text)) throw noSuchAutoDelegation();
 }

@@ -1,4 +1,4 @@
-/** Where each crash point of keeping addresses supplied lies: around its statements. */
+/** Places each crash point of auto-delegations around its statement. */
 import type { RefillPoint } from '../base/crash-point.js';
 import { statement, type Place } from '../store/crash-places.js';
 

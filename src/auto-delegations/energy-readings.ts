@@ -1,6 +1,7 @@
 /**
- * What an address can spend at the head, by nodes that have the block it is asked for. Where there are two they are both
- * asked, and the larger answer counts, so that one that is wrong or late has nothing bought; three outvote one.
+ * Reads the energy of an address at the head, from nodes that have the required block. If there are two such nodes,
+ * both are asked and the larger answer counts, so that a wrong or stale node causes no purchase. Three nodes outvote
+ * one.
  */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
@@ -12,11 +13,14 @@ export interface EnergyReading {
   readonly limit: bigint;
   readonly used: bigint;
   readonly ratio: EnergyRatio;
-  /** A block that the reading is not older than. */
+  /** The reading is not older than this block. */
   readonly block: number;
 }
 
-/** Answers of two nodes a block apart differ by what recovers in it; beyond this part of the limit one is wrong. */
+/**
+ * Two nodes a block apart differ by the energy recovered in it. A difference above 1/100 of the limit means that one is
+ * wrong.
+ */
 const ALIKE_PART = 100n;
 const ASKED_MAX = 2;
 
@@ -24,7 +28,10 @@ const ASKED_MAX = 2;
 export class EnergyReadings {
   constructor(private readonly client: TronClient) {}
 
-  /** The reading at or after block `atLeast`. Throws ChainUnavailableError while no node that has it answers. */
+  /**
+   * Returns the reading at or after block `atLeast`. Throws ChainUnavailableError while no node with that block
+   * answers.
+   */
   async read(address: string, atLeast: number): Promise<EnergyReading> {
     this.client.pool.assertAgreed();
     const { witnesses } = this.client.pool.agreement;
@@ -42,7 +49,7 @@ export class EnergyReadings {
       }
     }
     answers.sort((a, b) => compare(usableOf(b), usableOf(a)));
-    // The larger of two; of three the one in the middle.
+    // The larger of two, or the middle one of three.
     const chosen = answers.length > ASKED_MAX ? answers[1] : answers[0];
     if (chosen === undefined) throw new ChainUnavailableError(`resources at block ${atLeast.toString()}`, faults);
     return chosen;
@@ -60,7 +67,7 @@ async function answersOf(nodes: readonly TronNode[], address: string, faults: un
 }
 
 async function readFrom(node: TronNode, address: string): Promise<EnergyReading> {
-  // Before the question: the state that answers it is of this head or a later one.
+  // Read before the request: the answering state is of this head or a later one.
   const block = node.head?.number ?? 0;
   const { energyLimit, energyUsed, totalEnergyLimit, totalEnergyWeight } = await resourcesOf(node, address);
   return { limit: energyLimit, used: energyUsed, ratio: { totalEnergyLimit, totalEnergyWeight }, block };

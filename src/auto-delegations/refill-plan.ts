@@ -1,6 +1,4 @@
-/**
- * What an address that is kept supplied needs now. Pure. All times are the chain's, all amounts energy.
- */
+/** Decides the refill that an address needs now. Pure. All times are the chain's, all amounts energy. */
 import { REFILL_LEAD_SEC } from '../domain/order-state.js';
 import type { Energy } from '../domain/units.js';
 
@@ -12,26 +10,26 @@ export interface RefillTerms {
   readonly untilMs: number | undefined;
 }
 
-/** A rental of energy to the address, whoever bought it. */
+/** A rental of energy to the address, by any buyer. */
 export interface StandingRental {
   readonly orderId: bigint;
   /** Bought for this auto-delegation. */
   readonly isOwn: boolean;
-  /** What was bought. */
+  /** The bought energy. */
   readonly energy: Energy;
-  /** Of what the reading shows, its part. */
+  /** Its part of the energy in the reading. */
   readonly standing: Energy;
-  /** Not in the reading, and on its way. */
+  /** Pending energy that is not in the reading. */
   readonly coming: Energy;
   /** Undefined while it is not delivered. */
   readonly endsAtMs: number | undefined;
-  /** Whether it may be, or is, in the reading no more: a reclaim of it was sent, or it is given back. */
+  /** True if the reading may no longer include it: a reclaim was sent, or the order is being undone. */
   readonly isReclaimed: boolean;
-  /** `later`: once it is settled. `no`: it is short, ended by others, or was extended as often as it may be. */
+  /** `later`: once it is settled. `no`: it is short, ended by others, or already extended as often as allowed. */
   readonly extendable: 'yes' | 'later' | 'no';
 }
 
-/** What a node said of the address, and the block it said it at or after. */
+/** A node's answer on the address. */
 export interface Reading {
   readonly limit: bigint;
   readonly used: bigint;
@@ -40,7 +38,7 @@ export interface Reading {
 export interface Need {
   readonly terms: RefillTerms;
   readonly clockMs: number;
-  /** Since when it counts as unused. */
+  /** The time from which it counts as unused. */
   readonly usedAtMs: number;
   readonly reading: Reading;
   readonly rentals: readonly StandingRental[];
@@ -48,26 +46,26 @@ export interface Need {
 
 export type Refill =
   | { readonly kind: 'order'; readonly energy: Energy }
-  /** `replacement`: what an order would be for, where the rental cannot be extended after all. */
+  /** `replacement`: the energy to order instead if the rental cannot be extended after all. */
   | {
       readonly kind: 'extension';
       readonly rental: StandingRental;
       readonly endsAtMs: number;
       readonly replacement: Energy;
     }
-  /** A rental that ends soon can be extended once it is settled; there is time to wait for it. */
+  /** A rental that ends soon can be extended once it is settled, and there is time to wait for that. */
   | { readonly kind: 'wait' };
 
 export interface RefillPlan {
-  /** What it can spend, with what is on its way. */
+  /** Energy that it can spend, including pending energy. */
   readonly usable: Energy;
   readonly refill: Refill | undefined;
   readonly asleep: boolean;
-  /** When this may be another answer without a use. */
+  /** When the plan may change without a use of the address. */
   readonly changeAtMs: number | undefined;
 }
 
-/** With less time than this a rental that cannot be extended yet is replaced. */
+/** With less time left than this, a rental that cannot be extended yet is replaced. */
 const EXTENSION_WAIT_MS = 15_000;
 
 export function planRefill(need: Need): RefillPlan {
@@ -82,12 +80,12 @@ export function planRefill(need: Need): RefillPlan {
   if (clockMs >= restsAtMs) return { usable, refill: undefined, asleep: clockMs >= idleAtMs, changeAtMs: undefined };
 
   const leadMs = Math.min(REFILL_LEAD_SEC, terms.durationSec / 2) * 1000;
-  // What ends while it is wanted no more may end.
+  // A rental that outlasts the need may end without a replacement.
   const isLeaving = ({ endsAtMs, isReclaimed }: StandingRental): boolean =>
     !isReclaimed && endsAtMs !== undefined && endsAtMs <= clockMs + leadMs && endsAtMs < restsAtMs;
   const leaving = rentals.filter(isLeaving);
   const lost = sum((rental) => rental.standing, leaving);
-  // TRON: an undelegation takes its share of what was used with it.
+  // TRON: an undelegation takes a proportional share of the used energy with it.
   const left = reading.limit > 0n ? (readable * atLeastZero(reading.limit - lost)) / reading.limit : 0n;
   const effective = left + coming - sum((rental) => rental.coming, leaving);
   const changes = rentals.flatMap(({ endsAtMs, isReclaimed }) => {
@@ -106,7 +104,7 @@ interface Shortage {
 }
 
 function refillOf({ terms, clockMs }: Need, { usable, effective, leaving }: Shortage): Refill {
-  // One of more than is kept by now would cost more than what is asked for.
+  // Extending a rental larger than the current `keepEnergy` would cost more than the terms ask for.
   const mine = leaving.flatMap((rental) =>
     rental.isOwn && rental.energy <= terms.keepEnergy && rental.endsAtMs !== undefined && rental.endsAtMs > clockMs
       ? [{ rental, endsAtMs: rental.endsAtMs }]

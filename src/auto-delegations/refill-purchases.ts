@@ -1,4 +1,4 @@
-/** Prices and buys what a plan asks for: an order at the price of this moment, or the extension of a rental that stands. */
+/** Prices and buys the refill of a plan: an order at the current price, or the extension of a running rental. */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Config } from '../config/config.js';
@@ -19,7 +19,7 @@ export type Outcome =
   /** Nothing is needed, or less than is worth renting. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'ordered' }
-  /** What is needed shows at the next check. */
+  /** Check again after this time. */
   | { readonly kind: 'again'; readonly inMs: number }
   /** Paused for this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
@@ -28,14 +28,14 @@ const NOTHING: Outcome = { kind: 'nothing' };
 const AT_ONCE: Outcome = { kind: 'again', inMs: 0 };
 const SOON: Outcome = { kind: 'again', inMs: 2000 };
 
-/** What passes by itself, without anybody's doing. */
+/** Refusals that pass without intervention. */
 const PASSING: ReadonlySet<string> = new Set(['CHAIN_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'INVALID_REQUEST']);
-/** It is being reclaimed by now, or was ended, or its wallet sells nothing just now: another one takes its place. */
+/** The rental is being reclaimed, was ended, or its wallet cannot sell now: a new order replaces it. */
 const REPLACED: ReadonlySet<string> = new Set(['NOT_EXTENDABLE', 'CAPACITY_UNAVAILABLE']);
 const PRICE_ABOVE_MAX = 'PRICE_ABOVE_MAX';
-/** The price table no longer goes so far. */
+/** The price table no longer covers the duration. */
 const DURATION_NOT_SOLD = 'DURATION_NOT_SOLD';
-/** What the database says where the key that pays is revoked. */
+/** The database's code when the paying key is revoked. */
 const KEY_REFUSED = 'INVALID_SIGNATURE';
 const KEY_REVOKED = 'API_KEY_REVOKED';
 
@@ -60,7 +60,7 @@ export class RefillPurchases {
     });
   }
 
-  /** Buys what the plan asks for, at the chain's time `clockMs`. Throws what the database does, but for refusals. */
+  /** Buys the plan's refill at the chain's time `clockMs`. Throws database errors other than refusals. */
   async buy(row: ClaimedAutoDelegation, { refill }: RefillPlan, clockMs: number): Promise<Outcome> {
     switch (refill?.kind) {
       case undefined:
@@ -78,7 +78,7 @@ export class RefillPurchases {
     const { energyMin, energyMax, durationMinSec } = this.config.sales;
     if (wanted < energyMin) return NOTHING;
     const amount = energy(wanted > energyMax ? energyMax : wanted);
-    // Nothing is paid for beyond `until`, as far as rentals are sold so short.
+    // Pays for no time after `until`, as far as the shortest rental allows.
     const durationSec = Math.max(durationMinSec, Math.min(row.duration_sec, secondsLeft(row, clockMs)));
     const request = { receiveAddress: row.address, energy: amount, durationSec };
     const { terms, refusal } = await this.terms.prepare(request);
@@ -137,7 +137,7 @@ export class RefillPurchases {
     return { kind: 'refused', reason: code === KEY_REFUSED ? KEY_REVOKED : code };
   }
 
-  /** Less than is worth renting waits until there is more of it, where all that is kept would be worth it. */
+  /** Returns true if the amount is not worth renting alone but the whole `keep_energy` would be: it waits to grow. */
   private isTooLittle(row: ClaimedAutoDelegation, durationSec: number, wanted: Energy): boolean {
     try {
       const least = this.quotes.leastEnergy(durationSec);
@@ -148,7 +148,10 @@ export class RefillPurchases {
     }
   }
 
-  /** The least price of a rental makes small amounts dear: while the whole would not be, a small need waits. */
+  /**
+   * The minimum price makes small rentals expensive per energy. A small need waits if the whole amount would be within
+   * the maximum.
+   */
   private aboveMax(row: ClaimedAutoDelegation, durationSec: number): Outcome {
     try {
       const whole = this.quotes.priceDirect(row.keep_energy, durationSec);
@@ -159,7 +162,7 @@ export class RefillPurchases {
     }
   }
 
-  /** After the commit, best effort: the order's row itself is the work that a sweep finds. */
+  /** Runs after the commit, best effort: a sweep finds the order by its row. */
   private announce(row: ClaimedAutoDelegation, orderId: bigint, { energy: amount }: OrderTerms): void {
     this.wakeUps.wake(orderId);
     this.bought.inc({ kind: 'order', outcome: 'created' });
@@ -170,12 +173,12 @@ export class RefillPurchases {
   }
 }
 
-/** Of what is asked for here only the duration can be wrong. */
+/** With these inputs, INVALID_REQUEST can only mean the duration. */
 function reasonOf({ code }: ApiError): string {
   return code === 'INVALID_REQUEST' ? DURATION_NOT_SOLD : code;
 }
 
-/** From the chain's time `fromMs` until the auto-delegation ends. */
+/** Returns the seconds from the chain's time `fromMs` until the auto-delegation ends. */
 function secondsLeft({ until }: ClaimedAutoDelegation, fromMs: number): number {
   return until === null ? Number.POSITIVE_INFINITY : Math.ceil((until.getTime() - fromMs) / 1000);
 }

@@ -1,4 +1,4 @@
-/** The statements that buy for an auto-delegation: each takes one purchase of its number, or leaves nothing. */
+/** The database calls that buy for an auto-delegation. Each makes one numbered purchase, or leaves nothing behind. */
 import { withDeadline } from '../base/clock.js';
 import { messageOf } from '../domain/errors.js';
 import type { OrderTerms } from '../orders/purchase.js';
@@ -21,28 +21,28 @@ const EXTEND = {
     p_refusal => NULL, p_request_id => $12)`,
 };
 
-/** The database's word where something has happened since the check began that found the need. */
+/** The database's code when something has happened since the check that found the need. */
 export const MOVED = 'AUTO_DELEGATION_MOVED';
 
-/** Longer than the database's own limits, for a connection that went silent. */
+/** Exceeds the database's own limits; it covers a connection that went silent. */
 const STATEMENT_LIMIT_MS = 13_000;
 
-/** What became of it. `refused` names the database's code; nothing stays of it. */
+/** The outcome of a purchase. `refused` is the database's code; then nothing was written. */
 export type Bought = { readonly orderId: bigint | undefined } | { readonly refused: string };
 
 export interface ExtensionTerms extends PricedTime {
   readonly orderId: bigint;
   readonly durationSec: number;
-  /** The time of the chain's head, by which the end of the rental is judged. */
+  /** The time of the chain's head, against which the rental's end is checked. */
   readonly headAtMs: number;
 }
 
-/** The key of an auto-delegation's next purchase; callers can take none like it. */
+/** Returns the key of an auto-delegation's next purchase. Callers cannot use keys of this form. */
 export function nextKey({ id, purchases }: Pick<ClaimedAutoDelegation, 'id' | 'purchases'>): string {
   return `auto_${id.toString()}_${(purchases + 1n).toString()}`;
 }
 
-/** Orders `terms`. Throws what the database does, but for refusals. */
+/** Orders `terms`. Throws database errors other than refusals. */
 export async function buy(database: Database, claimed: ClaimedAutoDelegation, terms: OrderTerms): Promise<Bought> {
   const { receiveAddress, energy, durationSec = 0 } = terms;
   const hash = requestHash({ kind: 'direct', receiveAddress, energy, durationSec });
@@ -55,7 +55,7 @@ export async function buy(database: Database, claimed: ClaimedAutoDelegation, te
   });
 }
 
-/** Extends a rental of the auto-delegation's own. Throws as `buy`. */
+/** Extends one of the auto-delegation's own rentals. Throws as `buy`. */
 export async function extend(
   database: Database,
   claimed: ClaimedAutoDelegation,
@@ -73,7 +73,7 @@ export async function extend(
 }
 
 async function outcomeOf(claimed: ClaimedAutoDelegation, statement: () => Promise<Bought>): Promise<Bought> {
-  // Prices and readings of then are not those of now.
+  // After the lease, prices and readings are stale.
   if (isLeaseOver(claimed)) return { refused: MOVED };
   try {
     return await withDeadline(statement(), STATEMENT_LIMIT_MS, 'a purchase for an auto-delegation');

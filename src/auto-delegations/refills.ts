@@ -1,7 +1,7 @@
 /**
- * Checks auto-delegations that are due and buys what they need: one at a time for each, however many workers there are
- * (AutoDelegationClaims, buy_for_auto_delegation). Those in use cost what their use costs; all others have their turn in
- * a slow round.
+ * Checks due auto-delegations and buys their refills. Only one check of each counts, with any number of workers
+ * (AutoDelegationClaims, buy_for_auto_delegation). The load grows with the used addresses; all others are checked in a
+ * slow round.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -26,21 +26,21 @@ import { RefillPurchases, type Outcome } from './refill-purchases.js';
 import { planRefill, type RefillPlan } from './refill-plan.js';
 import { grouped, isCredible, isJustDelegated, rentalsOf } from './rentals.js';
 
-/** How soon what is due is seen. */
+/** How soon due rows are seen. */
 const REST_MS = 250;
 const RETRY_MS = 1000;
 const CHANGES_MAX = 100;
-/** What is claimed is checked at once: it waits in the table, where it is in turn, and not here. */
+/** Claimed rows are checked immediately: rows wait in the table, where they are ordered, and not in this process. */
 const AT_ONCE = 12;
-/** A node that answers late, or has not the block yet, is asked once more so soon. */
+/** Retry interval for a node that answers late or lacks the block. */
 const READ_AGAIN_MS = 1000;
 /** TRON: a block comes every three seconds. */
 const NEXT_BLOCK_MS = 3000;
-/** Whatever waits for something that another part of the service announces is checked after this long all the same. */
+/** A row that waits for an announcement of another part of the service is checked after this long anyway. */
 const ANNOUNCED_MS = 60_000;
-/** The slow round comes to each no sooner than this. */
+/** The minimum interval of the slow round for each row. */
 const ROUND_MS = 600_000;
-/** What could not be bought is tried again after 15, 30, 60 and 120 s, and then each time its turn comes in the round. */
+/** A failed purchase is retried after 15, 30, 60 and 120 s, and then at each turn in the round. */
 const PAUSED_MS = 15_000;
 const PAUSED_TRIES = 4;
 const PAUSED_MS_MAX = 300_000;
@@ -50,11 +50,11 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
   private readonly checks: Counter<'kind'>;
   private roundAtMs = monotonicMs();
-  /** How many may still be checked in this second's part of the round. */
+  /** Checks left in the current second of the slow round. */
   private turnsLeft = 0;
-  /** Longer while nodes are away, so that they are not asked about everything that is due again and again. */
+  /** Longer while nodes are away, so that due rows do not poll them continuously. */
   private restMs = REST_MS;
-  /** Rentals that change by then, by the chain's clock, were made due. */
+  /** The chain time up to which changing rentals were made due. */
   private changedToMs = 0;
 
   constructor(
@@ -89,7 +89,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     void this.repeater.start();
   }
 
-  /** Claims nothing more. Nest calls this hook of all modules before it waits for the work of any. */
+  /** Stops claiming. Nest calls this hook on all modules before it waits for their work. */
   onModuleDestroy(): void {
     this.repeater.end();
   }
@@ -98,11 +98,11 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     await this.repeater.stop();
   }
 
-  /** Checks what is due. True when there may be more. */
+  /** Checks due rows. Returns true when more may be due. */
   async pass(): Promise<boolean> {
     const { clockMs } = this;
     if (clockMs === 0) return false;
-    // Once for each block; again at once where there was more than a batch of them.
+    // Once per block; repeated immediately when a batch was full.
     if (clockMs > this.changedToMs && !(await this.claims.makeChangesDue(clockMs, CHANGES_MAX)))
       this.changedToMs = clockMs;
     const due = await this.claims.claimDue(AT_ONCE);
@@ -112,7 +112,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     return (await this.goOnRound()) || due.length === AT_ONCE;
   }
 
-  /** Checks the next of the slow round. True when there may be more in this second. */
+  /** Checks the next rows of the slow round. Returns true when more may follow in this second. */
   private async goOnRound(): Promise<boolean> {
     if (monotonicMs() - this.roundAtMs >= 1000) {
       this.roundAtMs = monotonicMs();
@@ -127,7 +127,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     return this.turnsLeft > 0;
   }
 
-  /** The chain's time that no node contradicts; 0 while that is not known. */
+  /** The chain time that no node contradicts; 0 while it is unknown. */
   private get clockMs(): number {
     const { agreement, head } = this.client.pool;
     if (agreement.dispute !== undefined || head === undefined) return 0;
@@ -151,17 +151,17 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     });
   }
 
-  /** Throws ChainUnavailableError, and what the database throws. */
+  /** Throws ChainUnavailableError and database errors. */
   private async checkOne(row: ClaimedAutoDelegation, legs: readonly LegToAddress[]): Promise<Checked> {
-    // Its end is announced by the order itself.
+    // The order announces its end itself.
     if (row.open_order_id !== null) return { ...unchanged(row), checkInMs: ANNOUNCED_MS };
     const { clockMs } = this;
     if (clockMs === 0) return { ...unchanged(row), dueInMs: READ_AGAIN_MS };
-    // Set where no node was asked, it may have no account yet, and nothing of it can be read.
+    // It may have been set without asking a node. Then its account may not exist, and nothing can be read of it.
     const refusal = row.purchases === 0n ? await this.receivers.refusalOf(row.address) : undefined;
     if (refusal !== undefined && refusal.code !== 'CHAIN_UNAVAILABLE') return this.refused(row, refusal.code);
     const reading = await this.readings.read(row.address, Number(row.used_block ?? 0));
-    // Less than our own delegations give: the reading is of another time, or wrong.
+    // Less than our own delegations provide: the reading is stale or wrong.
     if (!isCredible(reading, legs)) return { ...unchanged(row), dueInMs: READ_AGAIN_MS };
     const usedAtMs = row.used_at?.getTime() ?? clockMs;
     const plan = planOf({ row, legs, reading, clockMs, usedAtMs });
@@ -228,8 +228,8 @@ function planOf({ row, legs, reading, clockMs, usedAtMs }: Known): RefillPlan {
 }
 
 /**
- * Whether the next block may show less: of a use or of a rental's end a moment ago a node behind the same name may not know
- * yet, and what others bought may never arrive, which nothing announces.
+ * Returns true if the next block may show less energy. A node behind the same name may not know a recent use or a
+ * rental's end yet. Energy bought by others may never arrive, and nothing announces that.
  */
 function isUncertain(row: ClaimedAutoDelegation, legs: readonly LegToAddress[], { block }: EnergyReading): boolean {
   if (row.change_at === null) return true;
@@ -237,7 +237,7 @@ function isUncertain(row: ClaimedAutoDelegation, legs: readonly LegToAddress[], 
   return legs.some((leg) => !leg.is_own && (leg.delegated_in === null || Number(leg.delegated_in) > block));
 }
 
-/** Of what could not be bought, so many times in a row before. */
+/** Returns the time of the next attempt after this many consecutive failures. */
 function nextTry(failures: number): Pick<Checked, 'dueInMs' | 'checkInMs'> {
   const waitMs = Math.min(PAUSED_MS * 2 ** failures, PAUSED_MS_MAX);
   return failures < PAUSED_TRIES
@@ -245,7 +245,7 @@ function nextTry(failures: number): Pick<Checked, 'dueInMs' | 'checkInMs'> {
     : { dueInMs: undefined, checkInMs: waitMs };
 }
 
-/** What it had before, when nothing could be found out. */
+/** Keeps the previous state when the check found nothing out. */
 function unchanged(row: ClaimedAutoDelegation): Checked {
   return {
     ...pauseOf(row),

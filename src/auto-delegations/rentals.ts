@@ -1,4 +1,4 @@
-/** What the records say of energy that is delegated to an address, held against one reading of it. Pure. */
+/** Derives the rentals to an address from the records and one reading of it. Pure. */
 import { EXTENSIONS_MAX } from '../domain/order-state.js';
 import { sun, type Energy } from '../domain/units.js';
 import { energyOfSun } from '../pool/energy-ratio.js';
@@ -8,10 +8,10 @@ import type { StandingRental } from './refill-plan.js';
 
 /** Nodes compute in floating point, and the ratio moves between blocks: a delegation may give a thousandth less. */
 const CREDIBLE_PER_MILLE = 999n;
-/** A rental that gives less than this share of what was bought, in 1/100, is short. */
+/** A rental that gives less than this share of the bought energy, in 1/100, is short. */
 const WHOLE_PERCENT = 99n;
 
-/** By what `keyOf` says of each, in their order. */
+/** Groups items by `keyOf`, keeping their order. */
 export function grouped<T>(items: readonly T[], keyOf: (item: T) => bigint): ReadonlyMap<bigint, readonly T[]> {
   const groups = new Map<bigint, T[]>();
   for (const item of items) {
@@ -22,7 +22,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => bigint): Rea
   return groups;
 }
 
-/** The rentals to the address, as far as `reading` shows them. */
+/** Returns the rentals to the address, as far as `reading` shows them. */
 export function rentalsOf(legs: readonly LegToAddress[], reading: EnergyReading): StandingRental[] {
   return [...grouped(legs, (leg) => leg.order_id).values()].flatMap((ofOrder) => {
     const [order] = ofOrder;
@@ -50,7 +50,7 @@ function extendableOf(order: LegToAddress, standing: Energy): StandingRental['ex
   return order.settled ? 'yes' : 'later';
 }
 
-/** Whether a reading can be true: it shows no less than what our own delegations give that stand in it for certain. */
+/** Returns true if a reading is credible: it shows at least the energy of our own delegations that it must include. */
 export function isCredible(reading: EnergyReading, legs: readonly LegToAddress[]): boolean {
   const certain = legs.filter((leg) => isShown(leg, reading) && !leg.is_reclaim_sent);
   const given = certain.reduce((total, leg) => total + energyOf(leg, reading), 0n);
@@ -58,8 +58,8 @@ export function isCredible(reading: EnergyReading, legs: readonly LegToAddress[]
 }
 
 /**
- * Whether a delegation of ours came with the newest block that is known: a node behind the same name as the one that had
- * it may answer from before it, and where others delegate to the address too its answer is credible all the same.
+ * Returns true if one of our delegations came with the newest known block. Another node behind the same name may answer
+ * from before it. If others delegate to the address too, such an answer still seems credible.
  */
 export function isJustDelegated(legs: readonly LegToAddress[], headNumber: number): boolean {
   return legs.some((leg) => leg.delegated_in !== null && Number(leg.delegated_in) >= headNumber);

@@ -1,7 +1,7 @@
 /**
- * Marks auto-delegations whose address called a contract, by the blocks that this worker follows at the head, and by the
- * solid blocks once more: what nobody saw at the head, because no worker ran or the block could not be read whole, is
- * seen there. A block costs one statement over those who called in it, however many auto-delegations there are.
+ * Marks auto-delegations whose address called a contract: in the blocks that this worker follows at the head, and again
+ * in the solid blocks. The solid blocks show uses that were missed at the head, because no worker ran or the block
+ * could not be read whole. A block costs one statement over its callers, regardless of the number of auto-delegations.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -15,14 +15,13 @@ import { Metrics } from '../observability/metrics.js';
 import { Database, type Queryable, type Transaction } from '../store/database.js';
 import { DUE_NOW } from './auto-delegation-claims.js';
 
-/** No use of this block or a later one is on record. */
+/** True if no use of this block or a later one is recorded. */
 const UNMARKED = `(a.used_block IS NULL OR a.used_block < $2 OR (a.used_block = $2 AND a.used_block_id <> $3))`;
 
 /**
- * A use ends sleep, and has the address checked at once. One that is recorded of this block or a later one is left, so that a
- * hundred who see a use mark it once: that is judged again of the row as it is locked. Rows that another session holds are
- * left for the next try: a check that is under way may hold them, and whoever locks several at once does it in no order
- * of ours.
+ * A use ends sleep and makes the row due immediately. A recorded use of this block or a later one is kept, so that
+ * concurrent workers mark a use once; this is checked again on the locked row. Rows locked by another session are left
+ * for the next attempt: a running check may hold them, and other sessions lock several rows in other orders.
  */
 const MARK = {
   name: 'mark_auto_delegations_used',
@@ -36,7 +35,7 @@ const MARK = {
     SELECT (SELECT count(*) FROM used)::integer AS used, (SELECT count(*) FROM marked)::integer AS marked`,
 };
 
-/** Blocks whose uses could not be marked yet. Beyond it the solid ones show them. */
+/** Blocks with uses that could not be marked yet. Beyond this number, the solid blocks show them. */
 const UNMARKED_MAX = 64;
 
 interface Marked {
@@ -88,7 +87,7 @@ export class UseObserver implements BlockConsumer {
   }
 
   async prepare(): Promise<void> {
-    // What is watched is asked of the database, block by block.
+    // Nothing to load: each block's callers are looked up in the database.
   }
 
   async watch(): Promise<void> {
@@ -103,21 +102,21 @@ export class UseObserver implements BlockConsumer {
     return false;
   }
 
-  /** What another session holds just now was marked by it, or is used again: nobody waits here for it. */
+  /** Does not wait for rows locked by another session: that session marked them, or the next use will. */
   async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
     if (block.callers.length > 0) await this.mark(tx, { head: block, callers: block.callers });
     return () => undefined;
   }
 
   loseTurn(): void {
-    // Nothing is kept of a turn.
+    // A turn leaves no state.
   }
 
   async rest(): Promise<void> {
-    // Nothing is left between blocks.
+    // There is no work between blocks.
   }
 
-  /** True when all of them are marked. */
+  /** Returns true when all of the uses are marked. */
   private async mark(queryable: Queryable, { head, callers }: Uses): Promise<boolean> {
     const addresses = callers.map((hex) => addressFromBytes(Buffer.from(hex, 'hex')));
     const id = Buffer.from(head.id, 'hex');
