@@ -1,4 +1,4 @@
-/** The paths of accounts: activating one on chain, and the project's balance. */
+/** Routes of accounts: activation on chain and the project's balance. */
 import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';

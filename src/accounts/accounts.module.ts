@@ -1,4 +1,3 @@
-/** Wires activation and the balance. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { OrdersModule } from '../orders/orders.module.js';

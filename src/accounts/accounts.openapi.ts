@@ -1,4 +1,4 @@
-/** What the paths of accounts take and give, for the documentation (docs/interface.md §14, §15). */
+/** OpenAPI description of the account routes (docs/interface.md §14, §15). */
 import {
   always,
   answerSchema,

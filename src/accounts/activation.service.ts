@@ -1,6 +1,6 @@
 /**
- * Activation of a chain account as an order of its own kind: priced from the chain's fees, then accepted, charged and
- * fulfilled by the same protocol as a rental. Sends nothing itself.
+ * Sells the activation of a chain account as a kind of order: priced from the chain's fees, then accepted, charged and
+ * fulfilled like a rental. Sends nothing itself.
  */
 import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
@@ -29,7 +29,7 @@ export class ActivationService {
     private readonly config: Config,
   ) {}
 
-  /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and, but for those of quotes, what an order throws. */
+  /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and the errors of an order, except those of quotes. */
   async create(address: string, context: OrderContext): Promise<OrderAnswer> {
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
@@ -61,7 +61,7 @@ export class ActivationService {
           credits: creditsOf(priceSun, rate),
           rate,
           amountSun: createAccountFeeSun,
-          // An activation is one transaction from one wallet, so there is no further leg.
+          // An activation is one transaction from one wallet, so there is only one leg.
           legSlackSun: sun(0),
           legsMax: 1n,
         },
@@ -74,7 +74,7 @@ export class ActivationService {
     }
   }
 
-  /** A test project's is decided by the address alone. Throws ChainUnavailableError. */
+  /** For a test project, the address alone decides. Throws ChainUnavailableError. */
   private async refusalOf(address: string, isTest: boolean): Promise<ApiError | undefined> {
     if (isTest) return playedRefusal(address, 'activation');
     const refusal = testAddressRefusal(address, isTest);

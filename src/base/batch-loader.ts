@@ -1,19 +1,19 @@
 /**
- * What many ask for one by one, found together: what is asked for within one turn of the event loop, or in a time given,
- * or while earlier look-ups run, travels in one. Each is looked up after it was asked for, never before, so a caller sees all that was
- * true by then.
+ * Batches single look-ups. Look-ups requested within one turn of the event loop, within a given time, or while earlier
+ * ones run are sent together. A look-up never starts before its request, so a caller sees everything that was true at
+ * that time.
  */
 import { monotonicMs } from './clock.js';
 import { serviceBusy } from '../domain/errors.js';
 
 interface Limits {
-  /** Look-ups under way at once; what comes meanwhile gathers for the next. */
+  /** Concurrent look-ups. Requests meanwhile are collected for the next one. */
   readonly atOnce: number;
-  /** Keys of one look-up. */
+  /** Maximum keys of one look-up. */
   readonly keys: number;
-  /** Who has waited this long when a look-up may start is refused, ms. */
+  /** A request that has waited this long, in ms, when a look-up could start is refused. */
   readonly waitMs: number;
-  /** How long a look-up waits for more to gather, ms; without it, what one turn of the event loop brings. */
+  /** How long a look-up collects requests, in ms. Default: one turn of the event loop. */
   readonly gatherMs?: number;
 }
 
@@ -25,7 +25,10 @@ interface Wanted<R> {
   readonly fail: (error: unknown) => void;
 }
 
-/** `lookUp` answers in the order of its keys, undefined for what is not there. Bounded by its callers: each waits. */
+/**
+ * `lookUp` must answer in the order of its keys, with undefined for missing values. The queue is bounded by its waiting
+ * callers.
+ */
 export class Batched<R> {
   private readonly waiting = new Map<string, Wanted<R>>();
   private running = 0;
@@ -37,8 +40,8 @@ export class Batched<R> {
   ) {}
 
   /**
-   * What this key stands for, shared by all who ask for it together. Throws what the look-up throws, and 503
-   * SERVICE_UNAVAILABLE after the wait's limit.
+   * Returns the value of a key; concurrent requests for it share one look-up. Throws the look-up's error, and 503
+   * SERVICE_UNAVAILABLE when the request waited too long.
    */
   async find(...key: readonly string[]): Promise<R | undefined> {
     const name = key.join('\n');

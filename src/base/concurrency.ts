@@ -1,4 +1,4 @@
-/** Work on many things at once, but never more than a few: nodes and connections are shared with everybody. */
+/** Bounded concurrency, because nodes and connections are shared. */
 
 /** Runs `work` on every item, at most `atOnceMax` at a time. Rejects with the first failure. */
 export async function forEachConcurrently<T>(

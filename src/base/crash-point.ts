@@ -1,8 +1,8 @@
 /**
- * Named places before and after every write, signature, send and read where the crash programme kills the process.
- * `CRASH_AT=point:n` sends SIGKILL when the point is passed for the n-th time, `point:n:stop` SIGSTOP, so that a worker
- * comes back to life right there. Where each point lies is in the crash places of the API and of the worker: hooks
- * around the parts of the process, set when the setting is there and otherwise not at all.
+ * Named points before and after every write, signature, send and read at which the crash programme kills the process.
+ * `CRASH_AT=point:n` sends SIGKILL when the point is passed for the n-th time. `point:n:stop` sends SIGSTOP instead, so
+ * that the process can continue right there. The crash places of the API and of the worker map each point to the code:
+ * hooks that are installed only when CRASH_AT is set.
  */
 
 import { isPromise } from 'node:util/types';
@@ -25,7 +25,7 @@ export const CRASH_POINTS = [
   'claim-ending.after',
   'release.before',
   'release.after',
-  // A transaction on its way out.
+  // Building, signing and sending a transaction.
   'head.before',
   'head.after',
   'reference.before',
@@ -50,7 +50,7 @@ export const CRASH_POINTS = [
   'record-broadcast.after',
   'drop.before',
   'drop.after',
-  // Looking it up.
+  // Finding the transaction on chain.
   'lookup.before',
   'lookup.after',
   'block.before',
@@ -63,7 +63,7 @@ export const CRASH_POINTS = [
   'solid.after',
   'record-solid.before',
   'record-solid.after',
-  // What it burnt.
+  // Recording its cost.
   'record-cost.before',
   'record-cost.after',
   // Proof of death and its consequences.
@@ -73,7 +73,7 @@ export const CRASH_POINTS = [
   'record-dead.after',
   'top-up.before',
   'top-up.after',
-  // What a reclaim left behind of used energy is made up for, or need not be.
+  // Making up for energy that a reclaim left used, or deciding that it need not be.
   'weigh.before',
   'weigh.after',
   'give-up.before',
@@ -95,7 +95,7 @@ export const CRASH_POINTS = [
   'number.after',
 ] as const;
 
-/** Of the sender, which holds no orders. */
+/** Points of the sender, which handles no orders. */
 export const SENDER_POINTS = [
   'webhook-fresh.before',
   'webhook-fresh.after',
@@ -110,7 +110,7 @@ export const SENDER_POINTS = [
 ] as const;
 export type SenderPoint = (typeof SENDER_POINTS)[number];
 
-/** Of a worker that reads blocks for deposits. */
+/** Points of a worker that reads blocks for deposits. */
 export const DEPOSIT_POINTS = [
   'deposit-claim.before',
   'deposit-claim.after',
@@ -122,31 +122,31 @@ export const DEPOSIT_POINTS = [
   'deposit-small.before',
   'deposit-insert.before',
   'deposit-commit.before',
-  // When it is committed.
+  // After its commit.
   'deposit-commit.after',
   'deposit-insert.after',
   'deposit-small.after',
-  // Of what waited for a rate.
+  // For deposits that waited for a rate.
   'deposit-decide.before',
   'deposit-decide.after',
 ] as const;
 export type DepositPoint = (typeof DEPOSIT_POINTS)[number];
 
-/** Of a worker that closes months. */
+/** Points of a worker that closes months. */
 export const STATEMENT_POINTS = [
   'statement-cut.before',
   'statement-cut.after',
   // Within the transaction that closes a month for one project.
   'statement-close.before',
   'statement-pass.before',
-  // When it is committed.
+  // After its commit.
   'statement-close.after',
   'statement-end.before',
   'statement-end.after',
 ] as const;
 export type StatementPoint = (typeof STATEMENT_POINTS)[number];
 
-/** Of a worker that keeps addresses supplied. */
+/** Points of a worker that keeps addresses supplied. */
 export const REFILL_POINTS = [
   'use-mark.before',
   'use-mark.after',
@@ -161,33 +161,33 @@ export const REFILL_POINTS = [
 ] as const;
 export type RefillPoint = (typeof REFILL_POINTS)[number];
 
-/** Of a worker that plays the orders of test projects. */
+/** Points of a worker that plays the orders of test projects. */
 export const TEST_ORDER_POINTS = [
   'test-claim.after',
   'test-move.before',
   'test-move.after',
-  // Within the transaction that refunds one, in this order.
+  // Within the transaction that refunds an order, in this order.
   'test-refund.before',
   'test-refund-entry.before',
   'test-refund-balance.before',
-  // When it is committed.
+  // After its commit.
   'test-refund.after',
 ] as const;
 export type TestOrderPoint = (typeof TEST_ORDER_POINTS)[number];
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
-/** Of what a worker does beside fulfilment. */
+/** Points of a worker's tasks other than fulfilment. */
 export type WorkerTaskPoint = DepositPoint | StatementPoint | RefillPoint | TestOrderPoint;
 
-/** The armed point: `pass` is called each time the process comes to it. */
+/** The armed point. `pass` is called each time the process reaches it. */
 export interface CrashTrap {
   readonly point: CrashPoint | SenderPoint | WorkerTaskPoint;
   readonly pass: () => void;
 }
 
 /**
- * The trap that `CRASH_AT` asks for: `point:n` ends the process at the n-th passing (n defaults to 1), `point:n:stop`
- * stops it; an unknown point is an error, so that no run is silently quiet.
+ * Returns the trap for `CRASH_AT`: `point:n` kills the process at the n-th passing (default 1), `point:n:stop` stops
+ * it. Throws StartError for an unknown point, so that no crash run silently does nothing.
  */
 export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
   if (setting === undefined) return undefined;
@@ -210,14 +210,14 @@ export function crashTrapOf(setting: string | undefined): CrashTrap | undefined 
 export type MethodName<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T];
 export type ArgsOf<T, K extends keyof T> = T[K] extends (...args: infer A) => unknown ? A : never;
 
-/** What is called around a method: `after` when it succeeded, `settled` whatever became of it. */
+/** Callbacks around a method: `after` on success, `settled` on success and failure. */
 export interface Around<Args extends readonly unknown[]> {
   readonly before?: (...args: Args) => void;
   readonly after?: (...args: Args) => void;
   readonly settled?: (...args: Args) => void;
 }
 
-/** Hooks one method of one object; of an asynchronous one the end is the end of its promise. */
+/** Hooks one method of one object. An asynchronous method ends when its promise settles. */
 export function around<T extends object, K extends MethodName<T>>(
   target: T,
   method: K,

@@ -1,6 +1,7 @@
 /**
- * Writes CSV (RFC 4180) that spreadsheet programs read as data: a text that they would take for a formula is marked as
- * text, also by a program that splits cells at semicolons or tabs, as it does where commas are decimal marks.
+ * Writes CSV (RFC 4180) that spreadsheet programs read as data. Text that such a program would take for a formula is
+ * marked as text. This also covers programs that split cells at semicolons or tabs, as they do where commas are decimal
+ * marks.
  */
 import { invariant } from '../domain/errors.js';
 
@@ -9,20 +10,20 @@ export interface CsvDecimal {
   readonly decimal: string;
 }
 
-/** Absent values are empty; times are UTC, to the millisecond; integers and decimals are never marked as text. */
+/** Absent values are empty. Times are UTC, to the millisecond. Integers and decimals are never marked as text. */
 export type CsvCell = string | number | bigint | boolean | Date | CsvDecimal | null | undefined;
 
-/** What a spreadsheet program takes for the beginning of a formula, in both widths. */
+/** Characters that begin a formula in spreadsheet programs, in both widths. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r]/;
 /**
- * A formula behind what may end a cell. Quotes don't help there: such a program sees them in the middle of a cell, where
- * they are letters. So the text gets a mark at the place itself.
+ * A formula after a character that may end a cell. Quoting does not help: such a program sees the quotes in the middle
+ * of a cell, where they are ordinary characters. So the mark goes before the formula itself.
  */
 const LATER_FORMULA = /([;\t\r\n])(?=[\s"]*[=+\-@＝＋－＠])/g;
 const MUST_QUOTE = /[",;\t\r\n]/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
-/** One record with its end of line. A heading line is a record of texts. */
+/** Returns one record with its line end. A header line is a record of texts. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
@@ -45,10 +46,10 @@ function quoted(text: string): string {
   return MUST_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** U+FEFF: by it a spreadsheet program knows UTF-8. A program that reads the file must skip it. */
+/** U+FEFF marks the file as UTF-8 for spreadsheet programs. Other programs that read the file must skip it. */
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Returns the pages of a file that is downloaded and opened by hand: with a byte-order mark in front. */
+/** Adds a byte-order mark to a file that is downloaded and opened by hand, and returns its pages. */
 export async function* forPeople(pages: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
   let mark = BYTE_ORDER_MARK;
   for await (const page of pages) {
@@ -57,5 +58,5 @@ export async function* forPeople(pages: AsyncIterable<string>): AsyncGenerator<s
   }
 }
 
-/** Returns a whole file that is downloaded and opened by hand. */
+/** Adds a byte-order mark to a whole file that is downloaded and opened by hand. */
 export const fileForPeople = (text: string): string => BYTE_ORDER_MARK + text;

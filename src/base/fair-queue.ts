@@ -1,6 +1,6 @@
 /**
- * A fair queue of projects: so much of one kind of work runs at once, so much of it for one project, and the projects
- * that wait take turns. Nobody is refused for a rate; only a wait beyond its limit is, and a queue that is full.
+ * A fair queue of projects for one kind of work: bounded concurrency in total and per project, and waiting projects
+ * take turns. There is no rate limit. Only a wait beyond its limit and a full queue are refused.
  */
 import { monotonicMs } from './clock.js';
 import { serviceBusy, type ApiError } from '../domain/errors.js';
@@ -12,13 +12,13 @@ interface Waiter {
 }
 
 interface Limits {
-  /** Running at once over all projects. */
+  /** Concurrent runs over all projects. */
   readonly total: number;
-  /** Running at once of one project. */
+  /** Concurrent runs of one project. */
   readonly perProject: number;
-  /** Waiting over all projects; beyond it the process is overloaded and says so. */
+  /** Waiting calls over all projects. Beyond it the process is overloaded and refuses. */
   readonly waitingMax: number;
-  /** Waiting of one project, so that one alone never fills the queue. */
+  /** Waiting calls of one project, so that one project alone cannot fill the queue. */
   readonly waitingPerProject: number;
   readonly waitMs: number;
 }
@@ -29,13 +29,16 @@ export class FairQueue {
   private running = 0;
   private waiting = 0;
   private readonly runningOf = new Map<string, number>();
-  /** In the order of turns: a project that was served goes to the end. */
+  /** In the order of turns: a served project moves to the end. */
   private readonly queues = new Map<string, Waiter[]>();
   private sweeper: NodeJS.Timeout | undefined;
 
   constructor(private readonly limits: Limits) {}
 
-  /** Runs `work` when it is this project's turn. 503 SERVICE_UNAVAILABLE after the wait's limit or when overfull. */
+  /**
+   * Runs `work` when the project's turn comes. Throws 503 SERVICE_UNAVAILABLE after the maximum wait or when the queue
+   * is full.
+   */
   async run<T>(projectId: string, work: () => Promise<T>): Promise<T> {
     if (this.isFull(projectId)) await this.turn(projectId);
     else this.enter(projectId);
@@ -74,7 +77,9 @@ export class FairQueue {
     });
   }
 
-  /** Lets in whoever may go, one of each project in turn: a served project goes to the end and is met again there. */
+  /**
+   * Admits waiting calls, one per project in turn. A served project moves to the end, where this loop reaches it again.
+   */
   private admit(): void {
     for (const [projectId, queue] of this.queues) {
       if (this.running >= this.limits.total) return;

@@ -1,21 +1,21 @@
-/** How a failed start is reported: one line on stderr that names the cause and the cure, once, and exit code 1. */
+/** Reports a failed start: one line on stderr with the cause and the remedy, and exit code 1. */
 import { writeSync } from 'node:fs';
 import { reasonOf, StartError } from '../domain/errors.js';
 
-/** The line of a process whose log is JSON. What no start foresees says where it came from as well. */
+/** Writes the line as JSON, for processes with a JSON log. An unforeseen error includes its stack. */
 export function failStart(thrown: unknown): never {
   const stack = thrown instanceof StartError || !(thrown instanceof Error) ? undefined : thrown.stack;
   writeSync(2, `${JSON.stringify({ level: 'fatal', msg: `${reasonOf(thrown)}.`, stack })}\n`);
   process.exit(1);
 }
 
-/** The settings that choose where to listen, as the person who starts the process knows them. */
+/** The names of the settings for the listening port and host. */
 interface ListenSettings {
   readonly port: string;
   readonly host: string;
 }
 
-/** Resolves as `listening` does; rejects with StartError `PORT_UNAVAILABLE`, naming the setting to change. */
+/** Resolves as `listening` does. Rejects with StartError `PORT_UNAVAILABLE`, naming the setting to change. */
 export async function opened<T>(listening: Promise<T>, settings: ListenSettings): Promise<T> {
   try {
     return await listening;

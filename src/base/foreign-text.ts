@@ -1,9 +1,9 @@
-/** What others say, cut to a length, so that it can be kept, answered and shown. */
+/** Truncates untrusted text. */
 
-/** Up to `max` units of UTF-16, and no half of a character: half of one is refused by whoever reads JSON strictly. */
+/** Cuts to `max` UTF-16 units without splitting a surrogate pair, since strict JSON parsers reject half of one. */
 export const cutText = (text: string, max: number): string => text.slice(0, max).replace(/[\ud800-\udbff]$/, '');
 
-/** The same in one line, without what Postgres refuses and terminals obey. */
+/** Does the same in one line, without control characters, which Postgres may reject and terminals obey. */
 export const lineOf = (text: string, max: number): string =>
   cutText(text, max)
     .replace(/\p{Cc}+/gu, ' ')

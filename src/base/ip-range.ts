@@ -1,14 +1,14 @@
-/** IP addresses and ranges of them, as settings and projects name them. */
+/** IP addresses and ranges in settings and project options. */
 import { isIP } from 'node:net';
 
 export interface IpRange {
   readonly address: string;
-  /** Bits of the address that the range has in common. */
+  /** The number of leading bits that all addresses of the range share. */
   readonly length: number;
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** An address, or a range in CIDR form; undefined when the text is neither. */
+/** Parses an address or a range in CIDR form; undefined for any other text. */
 export function parseIpRange(text: string): IpRange | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   const version = isIP(address);

@@ -1,20 +1,20 @@
 /**
- * What is costly to read and much asked for: read once for all who ask, shown for a while, and read anew in the background
- * once it is older. So many keys at most: the oldest reading goes first.
+ * Caches expensive readings: one read serves all callers, and a stale reading is still returned while it is refreshed
+ * in the background. The number of keys is bounded; the oldest reading is evicted first.
  */
 import { monotonicMs } from './clock.js';
 
 interface Kept<T> {
   readonly value: Promise<T>;
   readonly atMs: number;
-  /** Of the reading that takes its place. */
+  /** True while a refresh is in progress. */
   isReplaced: boolean;
 }
 
 export interface KeptLimits {
-  /** So long a reading serves everybody; an older one is shown while it is read anew. */
+  /** How long a reading is fresh. An older one is returned while it is refreshed. */
   readonly keptMs: number;
-  /** An older one is shown to nobody. */
+  /** A reading older than this is never returned. */
   readonly shownMs: number;
   readonly keysMax: number;
 }
@@ -25,14 +25,14 @@ export class KeptReadings<T> {
 
   constructor(private readonly limits: KeptLimits) {}
 
-  /** Rejects as `read` does, where there is nothing to show; what failed is not kept. */
+  /** Returns a cached or new reading. Rejects as `read` does when there is none to return. Failures are not cached. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const kept = this.kept.get(key);
     const ageMs = kept === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - kept.atMs;
     if (kept === undefined || ageMs > this.limits.shownMs) return this.first(key, read());
     if (ageMs > this.limits.keptMs && !kept.isReplaced) {
       kept.isReplaced = true;
-      // Whoever asks meanwhile need not wait for it; where it fails, the next who asks reads.
+      // Callers do not wait for the refresh. If it fails, the next call starts another.
       read().then(
         (value) => {
           this.set(key, Promise.resolve(value));

@@ -1,8 +1,8 @@
-/** Files of this repository that a program reads at run time, wherever its own code lies: in src, dist or a bundle. */
+/** Locates files of this repository at run time, from src, dist or a bundle. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The path of a file that is named from the root of the repository. Throws when there is none. */
+/** Returns the path of a file named from the repository's root. Throws when there is none. */
 export function ownFile(name: string): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const url = new URL(name, folder);

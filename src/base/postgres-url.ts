@@ -1,23 +1,23 @@
 /**
- * The URL of a Postgres that may stand on several hosts, as libpq takes it:
- * `postgres://user:password@h1:5432,h2:5433/database?sslmode=verify-full`. Everything but host and port is the same for all.
+ * Parses the URL of a Postgres with one or several hosts, in libpq's form:
+ * `postgres://user:password@h1:5432,h2:5433/database?sslmode=verify-full`. All parts except host and port are shared.
  */
 
-/** More is a mistake: each of them is asked whenever one is lost. */
+/** More hosts are likely a mistake: each is tried whenever a connection is lost. */
 const HOSTS_MAX = 9;
-/** What libpq calls a server that takes writes; any other kind is not what this service could use. */
+/** libpq's values for a server that accepts writes. This service cannot use any other server. */
 const TARGETS: ReadonlySet<string> = new Set(['read-write', 'primary']);
-/** The same of one that is only read. */
+/** libpq's values that can select a standby. */
 const STANDBYS: ReadonlySet<string> = new Set(['standby', 'prefer-standby', 'read-only', 'any']);
 
 export interface PostgresHost {
-  /** As the operator named it: `h1:5432`. Never holds a user or a password. */
+  /** As the operator named it: `h1:5432`. Never contains a user or a password. */
   readonly name: string;
-  /** Of this host alone, which any client takes. */
+  /** The URL of this host alone, in a form that every client accepts. */
   readonly url: string;
 }
 
-/** The hosts of a URL in its order, or what is wrong with it, as a sentence's end. Shows nothing of the URL. */
+/** Returns the hosts of a URL in order, or its fault as the end of a sentence. The fault reveals nothing of the URL. */
 export function postgresHosts(text: string, wanted?: 'standby'): readonly PostgresHost[] | string {
   const match = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/s.exec(text);
   if (match === null) return 'must hold URLs starting with postgres: or postgresql:';

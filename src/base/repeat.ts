@@ -1,10 +1,10 @@
-/** Work that a process repeats in its background: one run at a time, until it is stopped, whatever a run throws. */
+/** Repeats background work: one run at a time until it is stopped, even after a run throws. */
 import { sleep } from './clock.js';
 
 interface RepeatOptions {
-  /** One run; returns how many milliseconds later the next one is due. Must limit its own waits. */
+  /** One run. Returns the milliseconds until the next run. Must bound its own waits. */
   readonly run: () => Promise<number>;
-  /** How long after a failed run the next one begins. */
+  /** The delay after a failed run. */
   readonly retryMs: number;
   readonly onFailure: (error: unknown) => void;
 }
@@ -17,7 +17,7 @@ export class Repeater {
 
   constructor(private readonly options: RepeatOptions) {}
 
-  /** Begins; resolves when the first run has ended, well or badly. */
+  /** Starts, and resolves when the first run has ended, successfully or not. */
   async start(): Promise<void> {
     this.loop ??= new Promise((ended) => {
       this.first = new Promise((ran) => {
@@ -27,24 +27,24 @@ export class Repeater {
     await this.first;
   }
 
-  /** Begins no further run. The run in progress goes on. */
+  /** Starts no further run. The current run continues. */
   end(): void {
     this.isStopping = true;
     this.sleeping.abort();
   }
 
-  /** True once no further run begins. A run of several claims asks before each. */
+  /** True once no further run starts. A run with several claims should check it before each. */
   get isEnding(): boolean {
     return this.isStopping;
   }
 
-  /** Ends; resolves when the run in progress is over. */
+  /** Stops, and resolves when the current run is over. */
   async stop(): Promise<void> {
     this.end();
     await this.loop;
   }
 
-  /** Begins the next run now, or as soon as the one in progress is over. */
+  /** Starts the next run now, or directly after the current one. */
   nudge(): void {
     this.sleeping.abort();
   }
@@ -54,7 +54,7 @@ export class Repeater {
       this.sleeping = new AbortController();
       const waitMs = await this.runOnce();
       ran();
-      // Spread by a tenth, so that processes started together do not stay in step.
+      // Varies the wait by ±5 %, so that processes started together do not stay in step.
       await sleep(waitMs * (0.95 + Math.random() * 0.1), this.sleeping.signal);
     }
     ran();

@@ -1,7 +1,7 @@
 /**
- * Seals secrets at rest and quotes in flight: AES-256-GCM under keys derived from MASTER_KEY, one per purpose.
- * Two keys may be held for a purpose, so that rotating the master key refuses nothing: the newer seals, both open, also
- * what was sealed to their public halves (sealed-box.ts).
+ * Seals secrets at rest and quotes in flight: AES-256-GCM under keys derived from MASTER_KEY, one per purpose. A
+ * purpose may have two keys, so that rotating the master key invalidates nothing: the newer one seals, both open. Both
+ * also open data sealed to their public halves (sealed-box.ts).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto';
 import { BoxOpener, isBox } from './sealed-box.js';
@@ -9,11 +9,11 @@ import { BoxOpener, isBox } from './sealed-box.js';
 export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote', 'webhook-secret', 'second-factor'] as const;
 export type SealPurpose = (typeof SEAL_PURPOSES)[number];
 
-/** What a console makes without being able to open it: sealed to the public half of the purpose's key. */
+/** Secrets that a console creates but cannot open: sealed to the public half of the purpose's key. */
 export const BOX_PURPOSES = ['api-key', 'webhook-secret'] as const satisfies readonly SealPurpose[];
 export type BoxPurpose = (typeof BOX_PURPOSES)[number];
 
-/** Whatever seals; what opens is a Sealer. */
+/** Anything that can seal. A Sealer can also open. */
 export interface Seals {
   seal(plain: Buffer, context: string): Buffer;
 }
@@ -24,7 +24,7 @@ export interface SealKeys {
   readonly previous?: Buffer | undefined;
 }
 
-/** A purpose's key under a master key. It leads neither back to the master key nor to another purpose's. */
+/** Derives a purpose's key from a master key. The result reveals neither the master key nor another purpose's key. */
 export function sealKey(masterKey: Buffer, purpose: SealPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `tron-energy-rental/${purpose}/v1`, 32));
 }
@@ -35,11 +35,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const OVERHEAD = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
-/** Random bytes are cheap only in bulk: one draw for many nonces spares a quote a third of its sealing (measured). */
+/**
+ * Random bytes are cheap only in bulk. Drawing many nonces together saves a quote a third of its sealing time
+ * (measured).
+ */
 const drawn = Buffer.alloc(NONCE_BYTES * 256);
 let drawnAt = drawn.length;
 
-/** A nonce never given before; valid until the next call. */
+/** Returns a nonce that was never used before; valid until the next call. */
 function nextNonce(): Buffer {
   if (drawnAt === drawn.length) {
     randomFillSync(drawn);
@@ -60,7 +63,7 @@ function named(key: Buffer): NamedKey {
   return { id, key, box: new BoxOpener(key) };
 }
 
-/** Seals and opens bytes for one purpose. `context` is authenticated, not stored: opening needs the same. */
+/** Seals and opens bytes for one purpose. `context` is authenticated but not stored: opening needs the same one. */
 export class Sealer implements Seals {
   private readonly keys: readonly [NamedKey, ...NamedKey[]];
 
@@ -68,12 +71,12 @@ export class Sealer implements Seals {
     this.keys = previous === undefined ? [named(current)] : [named(current), named(previous)];
   }
 
-  /** What others seal to, so that this opens it. */
+  /** The public key for sealing data that this sealer opens. */
   get publicKey(): Buffer {
     return this.keys[0].box.publicKey;
   }
 
-  /** Whether it is the public half of a key that is held. */
+  /** Returns true if it is the public half of a held key. */
   isOurs(publicKey: Buffer): boolean {
     return this.keys.some(({ box }) => box.publicKey.equals(publicKey));
   }
@@ -87,7 +90,10 @@ export class Sealer implements Seals {
     return Buffer.concat([Buffer.of(FORMAT), id, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** The sealed bytes, or undefined when they were altered, sealed for another context, or under an unknown key. */
+  /**
+   * Returns the opened bytes; undefined when they were altered, sealed for another context, or sealed under an unknown
+   * key.
+   */
   open(sealed: Buffer, context: string): Buffer | undefined {
     if (isBox(sealed)) return this.keys.find(({ box }) => box.isFor(sealed))?.box.open(sealed, context);
     if (sealed.length < OVERHEAD || sealed[0] !== FORMAT) return undefined;
@@ -106,7 +112,7 @@ export class Sealer implements Seals {
     }
   }
 
-  /** Whether `sealed` was made under the newer key; `false` asks for a rewrap. */
+  /** Returns true if `sealed` was made under the newer key; `false` means that a rewrap is needed. */
   isCurrent(sealed: Buffer): boolean {
     const { id, box } = this.keys[0];
     return isBox(sealed) ? box.isFor(sealed) : sealed.subarray(1, 1 + KEY_ID_BYTES).equals(id);

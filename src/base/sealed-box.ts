@@ -1,6 +1,6 @@
 /**
- * Seals to a public key, for a process that must not open what it seals: X25519 with a key pair made for the one secret,
- * HKDF-SHA256, AES-256-GCM. Who holds the purpose's key derives the private half from it; nobody else can open.
+ * Seals to a public key, for a process that must not open the result: X25519 with an ephemeral key pair per secret,
+ * HKDF-SHA256, AES-256-GCM. Only a holder of the purpose's key can derive the private half and open it.
  */
 import {
   createCipheriv,
@@ -21,7 +21,7 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + PUBLIC_BYTES;
 const CIPHER = 'aes-256-gcm';
 
-/** What stands in front of the 32 bytes of a key as DER (RFC 8410). */
+/** The DER prefix of a 32-byte key (RFC 8410). */
 const PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex');
 
@@ -36,13 +36,13 @@ const bytesOf = (key: KeyObject): Buffer => key.export({ format: 'der', type: 's
 const idOf = (publicKey: Buffer): Buffer =>
   createHash('sha256').update('box-id').update(publicKey).digest().subarray(0, KEY_ID_BYTES);
 
-/** Key and nonce of one secret. Both public halves are in it, so that neither can be exchanged. */
+/** Derives key and nonce of one secret. Both public keys are included, so that neither can be exchanged. */
 function cipherKeys(shared: Buffer, ephemeral: Buffer, recipient: Buffer): { key: Buffer; nonce: Buffer } {
   const bytes = derive(shared, Buffer.concat([ephemeral, recipient]), 'secret', 44);
   return { key: bytes.subarray(0, 32), nonce: bytes.subarray(32) };
 }
 
-/** Seals to the one public key; opens nothing. */
+/** Seals to one public key; opens nothing. */
 export class BoxSealer {
   private readonly id: Buffer;
   private readonly recipient: KeyObject;
@@ -69,12 +69,12 @@ export class BoxSealer {
 
 /** The private half of a purpose's key pair. */
 export class BoxOpener {
-  /** 32 bytes, to be known to whoever seals. */
+  /** 32 bytes, for the processes that seal. */
   readonly publicKey: Buffer;
   private readonly privateKey: KeyObject;
   private readonly id: Buffer;
 
-  /** `purposeKey`: the key of the purpose, 32 bytes, from which the pair is derived. */
+  /** `purposeKey`: the purpose's key, 32 bytes, from which the pair is derived. */
   constructor(purposeKey: Buffer) {
     const scalar = derive(purposeKey, Buffer.alloc(0), 'private', 32);
     const der = Buffer.concat([PRIVATE_DER, scalar]);
@@ -83,17 +83,17 @@ export class BoxOpener {
     this.id = idOf(this.publicKey);
   }
 
-  /** Whether it was sealed to this key. */
+  /** Returns true if `sealed` was sealed to this key. */
   isFor(sealed: Buffer): boolean {
     return isBox(sealed) && sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.id);
   }
 
-  /** The secret; undefined when it was altered, or sealed for another context or key. */
+  /** Returns the secret; undefined when it was altered, or sealed for another context or key. */
   open(sealed: Buffer, context: string): Buffer | undefined {
     if (!this.isFor(sealed)) return undefined;
     const ephemeral = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES);
     try {
-      // Throws for a point of small order, with which everybody would share the same secret.
+      // Throws for a point of small order, which would give everyone the same shared secret.
       const shared = diffieHellman({ privateKey: this.privateKey, publicKey: publicOf(ephemeral) });
       const { key, nonce } = cipherKeys(shared, ephemeral, this.publicKey);
       const decipher = createDecipheriv(CIPHER, key, nonce);
@@ -107,7 +107,7 @@ export class BoxOpener {
   }
 }
 
-/** Whether it has the form of a secret sealed to a public key. */
+/** Returns true if `sealed` has the form of a secret sealed to a public key. */
 export function isBox(sealed: Buffer): boolean {
   return sealed.length >= HEAD_BYTES + TAG_BYTES && sealed[0] === FORMAT;
 }

@@ -1,19 +1,21 @@
-/** The keys of this process, by what they are for. */
 import { Sealer, type BoxPurpose, type SealKeys, type SealPurpose, type Seals } from './seal.js';
 
 /** The sealers that a process holds, by purpose. */
 export type HeldSealers = ReadonlyMap<SealPurpose, Sealer>;
 
-/** A sealer for each purpose of which this process holds the key; none of them opens what another sealed. */
+/** One sealer for each purpose whose key this process holds. No sealer opens data sealed by another. */
 export class Sealers {
-  /** By purpose: all of them under MASTER_KEY, otherwise those that were given. */
+  /** By purpose: all purposes with MASTER_KEY, otherwise those with a configured key. */
   readonly held: HeldSealers;
 
   constructor({ sealKeys }: { readonly sealKeys: ReadonlyMap<SealPurpose, SealKeys> }) {
     this.held = new Map([...sealKeys].map(([purpose, keys]) => [purpose, new Sealer(keys)]));
   }
 
-  /** What seals a new secret: the key held here; a process that holds none has another way (store/public-sealers.ts). */
+  /**
+   * Returns the seal for a new secret, here the held key. A process without the key uses public keys
+   * (store/public-sealers.ts).
+   */
   async sealing(purpose: BoxPurpose): Promise<Seals> {
     return Promise.resolve(this.of(purpose));
   }

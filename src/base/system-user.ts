@@ -1,7 +1,9 @@
-/** The user that this process runs as. */
 import { userInfo } from 'node:os';
 
-/** Its name; `uid N` where the machine's list of users has no entry for it, as in many containers. */
+/**
+ * Returns the name of the user that runs this process. `uid N` if the machine has no entry for the user, as in many
+ * containers.
+ */
 export function systemUser(): string {
   try {
     return userInfo().username;

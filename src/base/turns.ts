@@ -1,4 +1,4 @@
-/** A few at once: the others wait in their order, and no longer than they may. */
+/** A semaphore with FIFO waiting and a maximum wait. */
 import { DeadlineError } from './clock.js';
 
 export class Turns {
@@ -7,14 +7,14 @@ export class Turns {
 
   constructor(private readonly atOnceMax: number) {}
 
-  /** Runs `work` in its turn; throws DeadlineError if that does not come within `waitMs`, 0 = however long it takes. */
+  /** Runs `work` when a slot is free. Throws DeadlineError when none is free within `waitMs`; 0 means no limit. */
   async run<T>(work: () => Promise<T>, waitMs: number): Promise<T> {
     if (this.running >= this.atOnceMax) await this.turn(waitMs);
     else this.running += 1;
     try {
       return await work();
     } finally {
-      // Handed on, so that nobody who comes now is before those who wait.
+      // Passes the slot to the next waiter (FIFO).
       const next = this.waiting.shift();
       if (next === undefined) this.running -= 1;
       else next();

@@ -1,7 +1,7 @@
 /**
- * Keeps in each chain transaction's row what it burnt, by the receipt in its solid block: as the block is read, and of
- * what was not recorded so then (settled later, found later, locked by another session) by asking for its receipt. The
- * only writer of chain_tx.fee_sun but for reverted blocks.
+ * Records the fee that each chain transaction burnt, from the receipt in its solid block. Normally this happens when
+ * the block is read. Rows missed then (settled later, found later, or locked by another session) are looked up by their
+ * receipts. The only writer of chain_tx.fee_sun, except for reverted blocks.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -13,8 +13,8 @@ import { Metrics } from '../observability/metrics.js';
 import { Database, type Queryable, type Transaction } from '../store/database.js';
 
 /**
- * Once for each, of what stands in this very block by the records. Rows that another session holds are left to the
- * look-up: nobody waits here for an order.
+ * Records the fee once per row, for rows recorded in exactly this block. Rows locked by another session are left to the
+ * look-up, so that reading blocks never waits for an order.
  */
 const RECORD = {
   name: 'record_costs',
@@ -27,7 +27,7 @@ const RECORD = {
      WHERE t.id = seen.id AND w.id = t.wallet_id RETURNING t.purpose, w.address AS wallet, t.fee_sun`,
 };
 
-/** After an id, in turns: one whose receipt no node has does not keep the others from theirs. */
+/** $1: id after which to continue. Rotation keeps a receipt that no node has from blocking the others. */
 const MISSING = {
   name: 'missing_costs',
   text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM open_chain_tx
@@ -42,7 +42,7 @@ const COUNT_MISSING = {
 
 const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wallet` };
 
-/** A look; after an upgrade there is a history to ask for, and nodes have more urgent things to answer. */
+/** Look-ups per round. After an upgrade there may be a long history, and nodes have more urgent requests. */
 const LOOK_UPS = 10;
 const LOOK_UPS_AT_ONCE = 4;
 const COUNTED_MAX = 1000;
@@ -86,7 +86,7 @@ export class CostRecorder implements BlockConsumer {
   }
 
   async prepare(): Promise<void> {
-    // What is watched depends on the height alone.
+    // Nothing to prepare: the watched accounts depend only on the height.
   }
 
   async watch(): Promise<void> {
@@ -117,7 +117,7 @@ export class CostRecorder implements BlockConsumer {
     this.missing.set(0);
   }
 
-  /** Asks for receipts that are missing, a few at a time. Throws ChainUnavailableError. */
+  /** Reads missing receipts, a few per call. Throws ChainUnavailableError. */
   async rest(_fence: bigint, solid: number): Promise<void> {
     const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
     await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, block_number: block }) => {

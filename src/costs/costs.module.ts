@@ -1,4 +1,4 @@
-/** Wires what chain transactions cost, for workers. */
+/** Wires the recording of chain costs, for workers. */
 import { Module } from '@nestjs/common';
 import { CostRecorder } from './cost-recorder.js';
 
