@@ -1,6 +1,6 @@
 /**
- * The only reader of process.env: every setting of a process, judged, in one frozen object; and the keys it holds.
- * An error names the variable and what it wants, never the value it holds.
+ * The only reader of process.env. Validates every setting of a process and returns them, with its keys, in one frozen
+ * object. An error names the variable and its rule, never its value.
  */
 import { StartError } from '../domain/errors.js';
 import { SEAL_PURPOSES, sealKey, type SealKeys, type SealPurpose } from '../base/seal.js';
@@ -28,31 +28,31 @@ import { SettingsReader, type Env } from './settings-reader.js';
 
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
-  /** `faults`: what is wrong, a variable at a time. */
+  /** `faults`: one sentence for each faulty variable. */
   constructor(readonly faults: readonly string[]) {
     super('CONFIGURATION', `Configuration: ${faults.join('; ')}. .env.example has a line on each.`);
   }
 }
 
-/** Where metrics and probes are, by the kind of the process, unless ADMIN_PORT says otherwise. */
+/** Default port of metrics and probes by kind of process, unless ADMIN_PORT is set. */
 export const ADMIN_PORTS = { api: 9100, worker: 9101, sender: 9102, merchant: 9103, operator: 9104 } as const;
 
 export type Role = 'api' | 'worker' | 'cli';
-/** Sender and consoles have settings of their own, and no Role. */
+/** The sender and the consoles have their own settings and no Role. */
 export type KeyHolder = Role | 'sender' | 'console';
 
-/** What each process opens and seals. It needs the keys of these purposes and no other. */
+/** The purposes for which each process opens or seals. It needs these keys and no others. */
 export const PURPOSES_OF: Readonly<Record<KeyHolder, readonly SealPurpose[]>> = {
   api: ['api-key', 'quote', 'webhook-secret'],
   worker: ['pool-key'],
   cli: ['api-key', 'pool-key', 'webhook-secret', 'second-factor'],
   sender: ['webhook-secret'],
-  // The secrets of the people who sign in to it alone: it shows and seals others that it cannot open, so that a session
-  // that was taken over opens none.
+  // Only the secrets of the people who sign in to it. It lists and seals other secrets without being able to open them,
+  // so that a hijacked session opens none.
   console: ['second-factor'],
 };
 
-/** The setting that holds the key of one purpose, in the place of MASTER_KEY; with _PREVIOUS the one before. */
+/** The setting that holds the key of one purpose, instead of MASTER_KEY; with _PREVIOUS the previous key. */
 export const SEAL_KEY_SETTINGS: Readonly<Record<SealPurpose, string>> = {
   'api-key': 'SEAL_KEY_API_KEYS',
   'pool-key': 'SEAL_KEY_POOL_KEYS',
@@ -63,7 +63,7 @@ export const SEAL_KEY_SETTINGS: Readonly<Record<SealPurpose, string>> = {
 
 const previousOf = (name: string): string => `${name}_PREVIOUS`;
 
-/** The secret settings. Each can be given as a file instead, by its name with _FILE. */
+/** The secret settings. Each can come from a file instead, named by the setting with _FILE. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
@@ -83,7 +83,7 @@ class MasterKeys {
   declare readonly previous: Buffer | undefined;
 }
 
-/** A member for the key of each purpose and for the one before it, by the names of their settings. */
+/** Members for the current and previous key of each purpose, named after their settings. */
 class PurposeKeys {
   readonly [name: string]: Buffer | undefined;
 }
@@ -92,7 +92,7 @@ for (const name of Object.values(SEAL_KEY_SETTINGS)) {
   Key(previousOf(name))(PurposeKeys.prototype, previousOf(name));
 }
 
-/** MASTER_KEY, from which every purpose's key is derived, or the keys that a process needs and no other. */
+/** Reads MASTER_KEY, from which the key of every purpose is derived, or only the keys that the process needs. */
 function secrets(r: SettingsReader, role: Role | undefined) {
   const { signerSocket } = r.read(SignerSettings);
   const faultsBefore = r.faults.length;
@@ -116,7 +116,7 @@ function secrets(r: SettingsReader, role: Role | undefined) {
   if (master !== undefined) {
     for (const purpose of SEAL_PURPOSES) sealKeys.set(purpose, sealKeysOf(master, purpose));
   }
-  // A worker whose signer holds the keys opens none.
+  // A worker with a signer process opens no keys.
   const needed = role === undefined || (role === 'worker' && signerSocket !== undefined) ? [] : PURPOSES_OF[role];
   const missing = needed.filter((purpose) => !sealKeys.has(purpose));
   if (missing.length > 0 && r.faults.length === faultsBefore) {
@@ -126,14 +126,14 @@ function secrets(r: SettingsReader, role: Role | undefined) {
   return { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys>, isMaster: master !== undefined, signerSocket };
 }
 
-/** The keys of one purpose under the master keys. */
+/** Derives the keys of one purpose from the master keys. */
 function sealKeysOf({ current, previous }: SealKeys, purpose: SealPurpose): SealKeys {
   return { current: sealKey(current, purpose), previous: previous && sealKey(previous, purpose) };
 }
 
 /**
- * The lines of settings that `role` takes in the place of MASTER_KEY, derived from the MASTER_KEY (and
- * MASTER_KEY_PREVIOUS) of `env`. Throws ConfigError.
+ * Returns the settings that `role` takes instead of MASTER_KEY, derived from the MASTER_KEY (and MASTER_KEY_PREVIOUS)
+ * of `env`. Throws ConfigError.
  */
 export function deriveSettings(env: Env, role: KeyHolder): { readonly name: string; readonly value: string }[] {
   const r = new SettingsReader(env, SECRET_SETTINGS);
@@ -148,7 +148,7 @@ export function deriveSettings(env: Env, role: KeyHolder): { readonly name: stri
   });
 }
 
-/** One secret setting, for commands that need no more. Throws ConfigError when it cannot be read. */
+/** Reads a single secret setting, for commands that need no others. Throws ConfigError when it cannot be read. */
 export function readSecret(env: Env, name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL'): string | undefined {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const value = r.optional(name);
@@ -156,7 +156,7 @@ export function readSecret(env: Env, name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL
   return value;
 }
 
-/** The sealing keys that are set, for a command that needs no more. Throws ConfigError. */
+/** Reads only the configured sealing keys, for a command that needs no other settings. Throws ConfigError. */
 export function readSealKeys(env: Env): ReadonlyMap<SealPurpose, SealKeys> {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const { sealKeys } = secrets(r, undefined);
@@ -164,7 +164,7 @@ export function readSealKeys(env: Env): ReadonlyMap<SealPurpose, SealKeys> {
   return sealKeys;
 }
 
-/** Every setting of a process; the injection token is this class. */
+/** All settings of a process; this class is the injection token. */
 export class Config {
   readonly http: Readonly<HttpSettings>;
   readonly database: Readonly<DatabaseSettings>;
@@ -203,11 +203,11 @@ export class Config {
   }
 }
 
-/** Reads the settings of a process from `env`; throws ConfigError naming every variable at fault. */
+/** Reads the settings of a process from `env`. Throws ConfigError naming every faulty variable. */
 export function readConfig(env: Env = process.env, role: Role = 'cli'): Config {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const config = new Config(r, role);
-  // Ignored, it would be missed only once the provider throttles.
+  // If the old name were ignored, the operator would notice the missing key only when the provider throttles.
   if ('TRON_API_KEY' in env)
     r.faults.push('TRON_API_KEY is called TRON_API_KEYS now, and a single key is the first node’s');
   if (r.faults.length > 0) throw new ConfigError(r.faults);

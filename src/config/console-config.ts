@@ -1,6 +1,6 @@
 /**
- * The settings of a console, which serves one audience: its database, where it is reached, and the key of its people's
- * second factors. It holds no other key, so that a session that was taken over opens none.
+ * The settings of a console, which serves one audience: its database, its URL, and the key of its people's second
+ * factors. It holds no other key, so that a hijacked session opens no other secret.
  */
 import type { SealKeys, SealPurpose } from '../base/seal.js';
 import { AUDIENCES, type Audience } from '../domain/audience.js';
@@ -23,30 +23,30 @@ import { readMail } from './mail-settings.js';
 import { SettingsReader, type Env } from './settings-reader.js';
 
 const KEY = SEAL_KEY_SETTINGS['second-factor'];
-/** Where a console listens unless PORT says otherwise. */
+/** The default port of a console, unless PORT is set. */
 const CONSOLE_PORTS = { merchant: 3001, operator: 3002 } as const satisfies Record<Audience, number>;
 
 class ConsoleSettings {
   @Choice('CONSOLE_AUDIENCE', ['', ...AUDIENCES], '')
   declare readonly audience: Audience | '';
 
-  /** Where browsers reach it: the one origin that it answers. */
+  /** The URL for browsers: the only origin that the console answers. */
   @OptionalOrigin('CONSOLE_URL')
   declare readonly url: string | undefined;
 
-  /** The cost of a password, as a power of two: 17 takes 128 MB and a third of a second. */
+  /** The cost of hashing a password, as a power of two: 17 takes 128 MB and a third of a second. */
   @Integer('CONSOLE_PASSWORD_COST', { fallback: 17, min: 14, max: 20 })
   declare readonly passwordCostLog2: number;
 
-  /** Of a transaction, with `{txid}` in its place, as https://tronscan.org/#/transaction/{txid}. */
+  /** The URL of a transaction, with `{txid}` as its placeholder, as https://tronscan.org/#/transaction/{txid}. */
   @OptionalText('EXPLORER_URL')
   declare readonly explorerUrl: string | undefined;
 
-  /** What an admin books beyond it at once waits for another admin. */
+  /** A booking above this amount waits for another admin's approval. */
   @Integer('APPROVAL_CREDITS', { fallback: 10_000_000_000, min: 0, max: 999_999_999_999_999 })
   declare readonly approvalCredits: number;
 
-  /** Whom the commands ask with which a reader checks an order; any node that shows final blocks. */
+  /** The node in the commands with which a reader verifies an order: any node that serves final blocks. */
   @Text('CHECK_NODE_URL', 'https://api.trongrid.io')
   declare readonly checkNodeUrl: string;
 
@@ -71,7 +71,7 @@ class TokenSettings {
   declare readonly tokenContract: string;
 }
 
-/** Reads the settings from `env`; throws ConfigError naming every variable at fault. Any key but its own is refused. */
+/** Reads the settings from `env`. Throws ConfigError naming every faulty variable. Refuses any key but its own. */
 export function readConsoleConfig(env: Env) {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const own = r.read(ConsoleSettings);
@@ -87,21 +87,21 @@ export function readConsoleConfig(env: Env) {
   if (!isNode(own.checkNodeUrl)) r.faults.push('CHECK_NODE_URL must be an http or https URL without a query');
   const http = r.read(HttpSettings);
   const isSecure = url?.startsWith('https:') === true;
-  // An operator's console is nobody's business outside of this machine, nor is one without TLS.
+  // An operator console, and any console without TLS, listens only on this machine by default.
   const host = own.host ?? (audience === 'operator' || !isSecure ? '127.0.0.1' : '0.0.0.0');
   if (!isSecure && !isLoopback(host)) r.faults.push('HOST must be 127.0.0.1 or ::1 while CONSOLE_URL is without https');
   const config = {
     audience,
-    /** The origin, without a slash at its end. */
+    /** The origin, without a trailing slash. */
     url: url ?? '',
     isSecure,
-    /** The merchants' console: this one itself, or where it is said to be. */
+    /** The URL of the merchants' console: this console itself, or the configured one. */
     merchantUrl: audience === 'merchant' ? url : r.read(ConsoleLinkSettings).merchant,
     passwordCostLog2: own.passwordCostLog2,
     stopSec: own.stopSec,
     approvalCredits: BigInt(own.approvalCredits),
     explorerUrl: own.explorerUrl,
-    /** Without a slash at its end. */
+    /** Without a trailing slash. */
     checkNodeUrl: own.checkNodeUrl.replace(/\/+$/, ''),
     http: {
       ...http,
@@ -114,13 +114,13 @@ export function readConsoleConfig(env: Env) {
     sales: r.read(SalesSettings),
     market: r.read(MarketSettings),
     rates: r.read(RateSettings),
-    /** The one token that is paid in. */
+    /** The single token for deposits. */
     chain: r.read(TokenSettings),
     deposits: r.read(DepositSettings),
     autoDelegations: r.read(AutoDelegationSettings),
     retention: r.read(RetentionSettings),
     webhooks: r.read(WebhookSettings),
-    /** Undefined: nobody is notified of anything by e-mail. */
+    /** Undefined: no notifications by e-mail. */
     mail: readMail(r),
     logLevel: r.read(LogSettings).level,
   };
@@ -142,12 +142,12 @@ function ownKeys(r: SettingsReader, { current, previous }: ConsoleSettings): Rea
 const isExplorer = (text: string): boolean =>
   URL.canParse(text) && new URL(text).protocol === 'https:' && text.includes('{txid}');
 
-/** It stands in a command that people paste: nothing of it may mean anything to a shell. */
+/** The URL becomes part of a command that people paste, so it may not contain characters with a meaning to a shell. */
 const isNode = (text: string): boolean => URL.canParse(text) && /^https?:\/\/[\w.:[\]/-]+$/.test(text);
 
 type Settings = ReturnType<typeof readConsoleConfig>;
 
-/** Every setting, as `readConsoleConfig` returns it; the injection token is this class. */
+/** All settings, as `readConsoleConfig` returns them; this class is the injection token. */
 export abstract class ConsoleConfig implements Readonly<Settings> {
   abstract readonly audience: Settings['audience'];
   abstract readonly url: Settings['url'];

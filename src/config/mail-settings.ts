@@ -1,14 +1,17 @@
-/** The operator's mail server, by one URL: smtps://user:password@host:465, or smtp://…:587, which is made TLS before anything is said. */
+/**
+ * The operator's mail server as one URL: smtps://user:password@host:465, or smtp://…:587, which switches to TLS before
+ * anything else is sent.
+ */
 import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { isLoopback, OptionalText } from './setting.js';
 import type { SettingsReader } from './settings-reader.js';
 
 class MailSettings {
-  /** A secret: it may hold the password. */
+  /** A secret: it may contain the password. */
   @OptionalText('SMTP_URL')
   declare readonly url: string | undefined;
 
-  /** Whom mails are from, an address alone. */
+  /** The sender address of mails, without a name. */
   @OptionalText('MAIL_FROM')
   declare readonly from: string | undefined;
 }
@@ -18,7 +21,7 @@ export interface MailServer {
   readonly port: number;
   /** TLS from the first byte. */
   readonly isSecure: boolean;
-  /** On this machine: it may be spoken to without TLS. */
+  /** On this machine: connections without TLS are allowed. */
   readonly isLocal: boolean;
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -33,7 +36,7 @@ const PORTS: Readonly<Record<string, number>> = { 'smtps:': 465, 'smtp:': 587 };
 const URL_WORDS =
   'SMTP_URL must be smtps://user:password@host:port, or smtp:// with STARTTLS, with user and password in percent-encoding where they need it';
 
-/** Undefined where no mail server is set up. Faults go to the reader, never with a value. */
+/** Returns undefined when no mail server is configured. Faults go to the reader, never with a value. */
 export function readMail(r: SettingsReader): MailConfig | undefined {
   const { url, from } = r.read(MailSettings);
   if (url === undefined && from === undefined) return undefined;
@@ -53,7 +56,7 @@ function serverOf(text: string): MailServer | undefined {
   if (fallback === undefined || hostname === '' || !/^\/?$/.test(pathname) || search !== '' || hash !== '')
     return undefined;
   if (user === undefined || secret === undefined || (user === '') !== (secret === '')) return undefined;
-  // A URL has IPv6 in brackets; a connection has not.
+  // A URL has IPv6 addresses in brackets; a connection needs them without.
   const host = hostname.replace(/^\[|\]$/g, '');
   return {
     host,
@@ -65,7 +68,7 @@ function serverOf(text: string): MailServer | undefined {
   };
 }
 
-/** Undefined where it is encoded wrongly. */
+/** Returns undefined for an invalid encoding. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

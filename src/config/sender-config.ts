@@ -1,4 +1,7 @@
-/** The settings of the sender, which speaks to other people's hosts: its database, its one key, and where it may send. */
+/**
+ * The settings of the sender, which connects to third-party hosts: its database, its only key, and the allowed
+ * destinations.
+ */
 import { readFileSync } from 'node:fs';
 import type { SealKeys, SealPurpose } from '../base/seal.js';
 import { messageOf } from '../domain/errors.js';
@@ -22,18 +25,18 @@ class SenderSettings {
   @Key(`${KEY}_PREVIOUS`)
   declare readonly previous: Buffer | undefined;
 
-  /** Empty: those of the system. */
+  /** Empty: the system's servers. */
   @List('WEBHOOK_DNS_SERVERS')
   declare readonly dnsServers: readonly string[];
 
   @OptionalText('WEBHOOK_CA_FILE')
   declare readonly caFile: string | undefined;
 
-  /** Requests under way at once; endpoints that fail have half of them. */
+  /** Concurrent requests. Failing endpoints get at most half of them. */
   @Integer('SENDER_CONCURRENCY', { fallback: 512, min: 2, max: 10_000 })
   declare readonly concurrency: number;
 
-  /** How long what a sender holds stays its own when nothing is heard of it. */
+  /** How long a silent sender keeps its claims. */
   @Integer('SENDER_LEASE_SEC', { fallback: 45, min: 2, max: 300 })
   declare readonly leaseSec: number;
 
@@ -44,7 +47,7 @@ class SenderSettings {
   declare readonly crashAt: string | undefined;
 }
 
-/** Reads the settings from `env`; throws ConfigError naming every variable at fault. Any key but its own is refused. */
+/** Reads the settings from `env`. Throws ConfigError naming every faulty variable. Refuses any key but its own. */
 export function readSenderConfig(env: Env) {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const own = r.read(SenderSettings);
@@ -66,7 +69,7 @@ export function readSenderConfig(env: Env) {
     webhooks: r.read(WebhookSettings),
     resolving: { dnsServers: own.dnsServers, ca: own.caFile === undefined ? undefined : readCa(r, own.caFile) },
     sender: { concurrency: own.concurrency, leaseSec: own.leaseSec, stopSec: own.stopSec },
-    /** Days; 0 keeps for ever. As long as the events that they are of. */
+    /** Days; 0 keeps for ever. Deliveries are kept as long as their events. */
     deliveriesDays: r.read(RetentionSettings).eventsDays,
     crashAt: own.crashAt,
     logLevel: r.read(LogSettings).level,
@@ -86,7 +89,7 @@ function readCa(r: SettingsReader, path: string): string | undefined {
 
 type Settings = ReturnType<typeof readSenderConfig>;
 
-/** Every setting, as `readSenderConfig` returns it; the injection token is this class. */
+/** All settings, as `readSenderConfig` returns them; this class is the injection token. */
 export abstract class SenderConfig implements Readonly<Settings> {
   abstract readonly http: Settings['http'];
   abstract readonly database: Settings['database'];

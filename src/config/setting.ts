@@ -1,6 +1,6 @@
 /**
- * The decorators of settings: which variable a member is read from, how its text is read, and class-validator's rules,
- * each with the sentence that the operator reads. A sentence names the variable and what it wants, never its value.
+ * Decorators of settings: the variable of a member, its parser, and class-validator rules with their messages to the
+ * operator. A message names the variable and its rule, never its value.
  */
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Expose, Transform } from 'class-transformer';
@@ -24,15 +24,18 @@ const DIGITS = /^\d{1,15}$/;
 
 const NAMES = new WeakMap<object, string[]>();
 
-/** The variables that the members of a class are read from. */
+/** Returns the variables that the members of a class are read from. */
 export function namesIn(type: Type): readonly string[] {
   return NAMES.get(type) ?? [];
 }
 
-/** The other variables that were read for the same class, as texts. */
+/** The raw texts of all variables of the same class. */
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** The variable of a member, and how its text, undefined when it is not set, is read. What cannot be read stays a text. */
+/**
+ * Binds a member to a variable and a parser. The text is undefined when the variable is unset. An unparsable value
+ * stays a text, so that a rule rejects it.
+ */
 function Setting(name: string, read: (text: string | undefined, texts: Texts) => unknown): PropertyDecorator {
   return (target, member) => {
     NAMES.set(target.constructor, [...namesIn(target.constructor as Type), name]);
@@ -41,14 +44,14 @@ function Setting(name: string, read: (text: string | undefined, texts: Texts) =>
   };
 }
 
-/** A rule of ours beside class-validator's own. */
+/** Adds a rule of our own to class-validator's. */
 function Rule(message: string, isMet: (value: unknown, settings: object) => boolean): PropertyDecorator {
   const validate = (value: unknown, args?: ValidationArguments): boolean => isMet(value, args?.object ?? {});
   return ValidateBy({ name: message, validator: { validate, defaultMessage: () => message } });
 }
 
 interface IntegerTerms {
-  /** What it is when it is not set; undefined without one. */
+  /** The default; undefined for none. */
   readonly fallback?: number;
   readonly min: number;
   readonly max: number;
@@ -72,7 +75,7 @@ export function Flag(name: string, fallback: boolean): PropertyDecorator {
   return applyDecorators(Setting(name, read), IsBoolean({ message: `${name} must be true or false` }));
 }
 
-/** A text that must be set unless there is a fallback. */
+/** A text, required unless there is a fallback. */
 export function Text(name: string, fallback?: string): PropertyDecorator {
   return applyDecorators(
     Setting(name, (text) => text ?? fallback),
@@ -95,7 +98,7 @@ export function Choice(name: string, choices: readonly string[], fallback: strin
   );
 }
 
-/** The parts between commas; empty ones are left out. */
+/** Splits at commas and drops empty parts. */
 function listOf(text: string | undefined): readonly string[] {
   const parts = (text ?? '').split(',').map((part) => part.trim());
   return Object.freeze(parts.filter((part) => part !== ''));
@@ -104,12 +107,12 @@ function listOf(text: string | undefined): readonly string[] {
 const isEach = (value: unknown, isPart: (part: string) => boolean): boolean =>
   Array.isArray(value) && value.every((part) => isPart(String(part)));
 
-/** Texts between commas. `fallback` as it would be set. */
+/** Comma-separated texts. `fallback` is in the same form. */
 export function List(name: string, fallback = ''): PropertyDecorator {
   return Setting(name, (text) => listOf(text ?? fallback));
 }
 
-/** IP addresses and CIDR ranges between commas. */
+/** Comma-separated IP addresses and CIDR ranges. */
 export function Networks(name: string): PropertyDecorator {
   return applyDecorators(
     List(name),
@@ -119,7 +122,7 @@ export function Networks(name: string): PropertyDecorator {
   );
 }
 
-/** Ports between commas, one at least. */
+/** Comma-separated ports, at least one. */
 export function Ports(name: string, fallback: string): PropertyDecorator {
   const isPort = (part: string): boolean => /^[1-9]\d{0,4}$/.test(part) && Number(part) <= 65_535;
   const read = (text: string | undefined): unknown => {
@@ -134,7 +137,7 @@ const isUrl = (text: string, schemes: readonly string[]): boolean =>
   URL.canParse(text) && schemes.includes(new URL(text).protocol);
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
-/** URLs between commas, one at least, their last slash left out. */
+/** Comma-separated URLs, at least one. Trailing slashes are removed. */
 export function Urls(name: string, schemes: readonly string[]): PropertyDecorator {
   return applyDecorators(
     Setting(name, (text) => Object.freeze(listOf(text).map(withoutSlash))),
@@ -145,7 +148,7 @@ export function Urls(name: string, schemes: readonly string[]): PropertyDecorato
   );
 }
 
-/** One URL. Of several between commas the first counts, if all of them are URLs. */
+/** One URL. Of several comma-separated URLs, the first is used if all are valid. */
 export function Url(name: string, schemes: readonly string[]): PropertyDecorator {
   const read = (text: string | undefined): unknown => {
     const parts = listOf(text).map(withoutSlash);
@@ -160,10 +163,12 @@ export function Url(name: string, schemes: readonly string[]): PropertyDecorator
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 
-/** Whether nobody outside of this machine reaches the host. */
+/** Returns true if only this machine can reach the host. */
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
 
-/** The origin as browsers write it, or undefined for what is none: only with https, or of this machine itself. */
+/**
+ * Returns the origin as browsers write it. Undefined for anything else, including http origins outside this machine.
+ */
 export function originOf(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
@@ -171,7 +176,7 @@ export function originOf(text: string): string | undefined {
   return isOriginAlone && (url.protocol === 'https:' || isLoopback(url.hostname)) ? url.origin : undefined;
 }
 
-/** An origin that browsers are sent to, or undefined. */
+/** An origin for links to browsers, or undefined. */
 export function OptionalOrigin(name: string): PropertyDecorator {
   const message = `${name} must be an origin alone, as https://console.example.com; http:// only for localhost or 127.0.0.1`;
   return applyDecorators(
@@ -181,7 +186,7 @@ export function OptionalOrigin(name: string): PropertyDecorator {
   );
 }
 
-/** The URL of a Postgres, of one host or several, or undefined. */
+/** The URL of a Postgres with one or several hosts, or undefined. */
 export function OptionalPostgresUrl(name: string, wanted?: 'standby'): PropertyDecorator {
   const wrong = (value: unknown): string | undefined => {
     const hosts = postgresHosts(String(value), wanted);
@@ -199,7 +204,7 @@ export function OptionalPostgresUrl(name: string, wanted?: 'standby'): PropertyD
   );
 }
 
-/** The same, which must be set. */
+/** Does the same for a required setting. */
 export function PostgresUrl(name: string): PropertyDecorator {
   return applyDecorators(OptionalPostgresUrl(name), IsDefined({ message: `${name} is required` }));
 }
@@ -232,7 +237,7 @@ export function Range(name: string, fallback: string, limit: number): PropertyDe
   );
 }
 
-/** Dollars for one TRX. */
+/** Dollars per TRX. */
 export function Rate(name: string, fallback: string): PropertyDecorator {
   return applyDecorators(
     Setting(name, (text = fallback) => parseRate(text) ?? text),
@@ -258,8 +263,8 @@ export function Key(name: string): PropertyDecorator {
 }
 
 /**
- * Values between commas, one for each URL of the variable `urls` in their order, where an empty one is none; one alone is
- * the first's. `Of` what each value becomes, and what stands where there is none.
+ * Comma-separated values, one for each URL of the variable `urls` in order; an empty one means none. A single value
+ * belongs to the first URL. `of` converts each value, and supplies the default for none.
  */
 function PerUrl(name: string, urls: string, of: (part: string | undefined) => unknown): PropertyDecorator {
   const read = (text: string | undefined, texts: Texts): unknown => {
@@ -276,7 +281,7 @@ function PerUrl(name: string, urls: string, of: (part: string | undefined) => un
   );
 }
 
-/** API keys by URL, or undefined; they go into a header and must be able to stand in one. */
+/** API keys by URL, or undefined. They must be valid in an HTTP header. */
 export function KeyPerUrl(name: string, urls: string): PropertyDecorator {
   return applyDecorators(
     PerUrl(name, urls, (part) => part),
@@ -286,7 +291,7 @@ export function KeyPerUrl(name: string, urls: string): PropertyDecorator {
   );
 }
 
-/** Integers by URL, 0 where there is none. */
+/** Integers by URL, 0 for none. */
 export function IntegerPerUrl(name: string, urls: string, max: number): PropertyDecorator {
   return applyDecorators(
     PerUrl(name, urls, (part = '0') => (DIGITS.test(part) ? Number(part) : Number.NaN)),
@@ -296,7 +301,7 @@ export function IntegerPerUrl(name: string, urls: string, max: number): Property
   );
 }
 
-/** As many as the member `other` holds. */
+/** Requires the same number of values as the member `other`. */
 export function AsManyAs(other: string, message: string): PropertyDecorator {
   const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
   return Rule(message, (value, settings) => lengthOf(value) === lengthOf(Reflect.get(settings, other)));

@@ -1,4 +1,4 @@
-/** Reads settings from an environment, or from the files that it names. A fault names the variable, never its value. */
+/** Reads settings from an environment, or from files named in it. A fault names the variable, never its value. */
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
@@ -11,23 +11,26 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 const SECRET_BYTES_MAX = 64 * 1024;
 
-/** Collects what is wrong, so that one start names every fault. */
+/** Collects faults, so that one start reports all of them. */
 export class SettingsReader {
   readonly faults: string[] = [];
 
-  /** Of `secrets`, each can be given as a file instead: NAME_FILE. */
+  /** Each setting in `secrets` can come from a file instead: NAME_FILE. */
   constructor(
     private readonly env: Env,
     private readonly secrets: ReadonlySet<string>,
   ) {}
 
-  /** The settings that a class declares, by the decorators of setting.ts; of what is wrong each first fault is in `faults`. */
+  /**
+   * Reads the settings that a class declares with the decorators of setting.ts. Adds the first fault of each to
+   * `faults`.
+   */
   read<T extends object>(type: Type<T>): Readonly<T> {
     const texts = Object.fromEntries(namesIn(type).map((name) => [name, this.optional(name)]));
     const settings = plainToInstance(type, texts, { excludeExtraneousValues: true });
     for (const { property, constraints } of validateSync(settings, { stopAtFirstError: true })) {
       this.faults.push(...Object.values(constraints ?? {}).slice(0, 1));
-      // Nobody works on with what could not be read.
+      // An invalid value must not be used.
       Reflect.set(settings, property, undefined);
     }
     return Object.freeze(settings);

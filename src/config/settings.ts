@@ -1,4 +1,4 @@
-/** Every setting of the service, its default and its bounds: a class for each section, a member for each variable. */
+/** Every setting of the service with its default and bounds: a class for each section, a member for each variable. */
 import type { RateE8 } from '../domain/units.js';
 import {
   AsManyAs,
@@ -24,7 +24,7 @@ import {
 
 const HTTP = ['http:', 'https:'];
 
-/** How the process is reached, and what callers may take of it. */
+/** Network interface of the process, and limits on callers. */
 export class HttpSettings {
   @Text('HOST', '0.0.0.0')
   declare readonly host: string;
@@ -32,11 +32,11 @@ export class HttpSettings {
   @Integer('PORT', { fallback: 3000, min: 0, max: 65535 })
   declare readonly port: number;
 
-  /** Metrics and probes, with balances and addresses in them: from this machine alone unless said. */
+  /** Metrics and probes show balances and addresses, so by default they are only reachable from this machine. */
   @Text('ADMIN_HOST', '127.0.0.1')
   declare readonly adminHost: string;
 
-  /** 0 takes any free port; undefined: the one of the process's kind. */
+  /** 0 uses any free port; undefined uses the default of the process's kind. */
   @Integer('ADMIN_PORT', { min: 0, max: 65535 })
   declare readonly adminPort: number | undefined;
 
@@ -49,11 +49,14 @@ export class HttpSettings {
   @Integer('HEADERS_TIMEOUT_SEC', { fallback: 10, min: 1, max: 300 })
   declare readonly headersTimeoutSec: number;
 
-  /** How long an idle connection is kept: longer than a load balancer keeps its own, or requests meet its end. */
+  /**
+   * How long an idle connection is kept. It must exceed the load balancer's own timeout, or requests meet a closing
+   * connection.
+   */
   @Integer('KEEP_ALIVE_SEC', { fallback: 65, min: 1, max: 3600 })
   declare readonly keepAliveSec: number;
 
-  /** How long after SIGTERM requests are still taken while /ready already says no. */
+  /** How long after SIGTERM requests are still accepted while /ready already fails. */
   @Integer('DRAIN_DELAY_SEC', { fallback: 0, min: 0, max: 300 })
   declare readonly drainDelaySec: number;
 
@@ -67,21 +70,21 @@ export class HttpSettings {
   @Integer('RATE_LIMIT_PER_MINUTE', { fallback: 120, min: 1, max: 10_000_000 })
   declare readonly rateLimitPerMinute: number;
 
-  /** Held open at once by this process; each project has limits of its own. */
+  /** Long polls held open by this process; each project has its own limit too. */
   @Integer('LONG_POLLS_MAX', { fallback: 2000, min: 1, max: 100_000 })
   declare readonly longPollsMax: number;
 
   @Integer('STREAMS_MAX', { fallback: 2000, min: 1, max: 100_000 })
   declare readonly streamsMax: number;
 
-  /** How long a caller may take nothing of an answer or a stream before it is cut off. */
+  /** How long a caller may read nothing of an answer or stream before it is disconnected. */
   @Integer('STREAM_SLOW_SEC', { fallback: 10, min: 1, max: 300 })
   declare readonly streamSlowSec: number;
 
   @Integer('GENERAL_RATE_LIMIT_PER_MINUTE', { fallback: 600, min: 1, max: 10_000_000 })
   declare readonly generalRateLimitPerMinute: number;
 
-  /** Lines about refused requests per second; the rest are counted in a summary. */
+  /** Log lines about refused requests per second; the rest is counted in a summary. */
   @Integer('LOG_REFUSALS_PER_SEC', { fallback: 10, min: 1, max: 100_000 })
   declare readonly logRefusalsPerSec: number;
 
@@ -89,37 +92,37 @@ export class HttpSettings {
   @Integer('MAX_CONNECTIONS', { fallback: 0, min: 0, max: 1_000_000 })
   declare readonly maxConnections: number;
 
-  /** Of one address (IPv6: /64) that is no trusted proxy; 0 = half of all. */
+  /** Connections of one address (IPv6: /64), except trusted proxies; 0 = half of all. */
   @Integer('MAX_CONNECTIONS_PER_ADDRESS', { fallback: 0, min: 0, max: 1_000_000 })
   declare readonly maxConnectionsPerAddress: number;
 
   @Integer('BAD_SIGNATURES_PER_MINUTE', { fallback: 600, min: 1, max: 10_000_000 })
   declare readonly badSignaturesPerMinute: number;
 
-  /** The age at which a project's record is read again, when no announcement came before (docs/interface.md §2). */
+  /** The age at which a project's record is read again without an announcement (docs/interface.md §2). */
   @Integer('PROJECT_CACHE_SEC', { fallback: 30, min: 1, max: 30 })
   declare readonly projectCacheSec: number;
 }
 
-/** The one Postgres, on one host or several. */
+/** The Postgres database. */
 export class DatabaseSettings {
-  /** One host or several; the one that takes writes serves. */
+  /** One host or several; the host that accepts writes is used. */
   @PostgresUrl('DATABASE_URL')
   declare readonly url: string;
 
-  /** Past a pooler, for what needs a session of its own: connections that listen, and migrations. As `url` unless set. */
+  /** Bypasses a pooler, for work that needs its own session: listening connections and migrations. Default: `url`. */
   @OptionalPostgresUrl('DATABASE_DIRECT_URL')
   declare readonly directUrl: string | undefined;
 
-  /** A standby, for reads that may be a moment old; its hosts may be those of `url`. */
+  /** A standby, for reads that may be slightly stale; its hosts may be those of `url`. */
   @OptionalPostgresUrl('DATABASE_READ_URL', 'standby')
   declare readonly readUrl: string | undefined;
 
-  /** A standby that is further behind is not read. */
+  /** A standby that lags further behind is not read. */
   @Integer('DATABASE_READ_LAG_MAX_SEC', { fallback: 10, min: 5, max: 300 })
   declare readonly readLagMaxSec: number;
 
-  /** off: no statement is prepared by its name, for a pooler that gives each transaction another connection. */
+  /** off: no named prepared statements, for a pooler that gives each transaction another connection. */
   @Choice('PG_NAMED_STATEMENTS', ['on', 'off'], 'on')
   declare readonly namedStatements: 'on' | 'off';
 
@@ -127,7 +130,7 @@ export class DatabaseSettings {
   declare readonly poolMax: number;
 }
 
-/** The one Redis. */
+/** The Redis server. */
 export class RedisSettings {
   @Url('REDIS_URL', ['redis:', 'rediss:'])
   declare readonly url: string;
@@ -136,21 +139,21 @@ export class RedisSettings {
   declare readonly prefix: string;
 }
 
-/** The nodes, and what they are believed. */
+/** The nodes, and the limits on trusting them. */
 export class ChainSettings {
   @Urls('TRON_FULL_NODE_URLS', HTTP)
   declare readonly fullNodeUrls: readonly string[];
 
-  // Above, so that it is judged last: decorators apply from the member up.
+  // Listed first so that it is checked last: decorators apply bottom-up.
   @AsManyAs('fullNodeUrls', 'TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order')
   @Urls('TRON_SOLIDITY_NODE_URLS', HTTP)
   declare readonly solidityNodeUrls: readonly string[];
 
-  /** How long endings and proofs wait for a witness that is silent, before they go on by the others' word. */
+  /** How long endings and proofs wait for a silent witness before they proceed with the others' agreement. */
   @Integer('WITNESS_AWAY_SEC', { fallback: 300, min: 1, max: 86_400 })
   declare readonly witnessAwaySec: number;
 
-  /** By node: a provider's key is nobody else's business. */
+  /** One per node: a provider's key must not reach another provider. */
   @KeyPerUrl('TRON_API_KEYS', 'TRON_FULL_NODE_URLS')
   declare readonly apiKeys: readonly (string | undefined)[];
 
@@ -163,15 +166,15 @@ export class ChainSettings {
   @Integer('TRON_BROADCAST_TIMEOUT_MS', { fallback: 5000, min: 100, max: 60_000 })
   declare readonly broadcastTimeoutMs: number;
 
-  /** Of each process to each port of a node; a quarter of them are for broadcasts alone. */
+  /** Connections of each process to each port of a node. A quarter of them is reserved for broadcasts. */
   @Integer('TRON_CONNECTIONS_MAX', { fallback: 12, min: 2, max: 1000 })
   declare readonly connectionsMax: number;
 
-  /** A node whose head has not moved for this long is not asked (docs/interface.md §18). */
+  /** A node with a head stalled for this long is not asked (docs/interface.md §18). */
   @Integer('TRON_HEAD_STALL_SEC', { fallback: 30, min: 1, max: 3600 })
   declare readonly headStallSec: number;
 
-  /** The oldest a head's timestamp may be by the wall clock; 0 = not judged (a chain of its own time). */
+  /** The maximum age of a head's timestamp by the wall clock; 0 = not checked (for a chain with its own time). */
   @Integer('TRON_HEAD_AGE_MAX_SEC', { fallback: 0, min: 0, max: 86_400 })
   declare readonly headAgeMaxSec: number;
 
@@ -182,12 +185,12 @@ export class ChainSettings {
   @Integer('TRON_POLL_MS', { fallback: 1000, min: 20, max: 60_000 })
   declare readonly pollMs: number;
 
-  /** How far ahead of the head a transaction of ours expires. */
+  /** How far ahead of the head our transactions expire. */
   @Integer('TRON_EXPIRATION_SEC', { fallback: 60, min: 20, max: 3600 })
   declare readonly expirationSec: number;
 }
 
-/** Where the TRX/USD rate comes from. */
+/** Sources of the TRX/USD rate. */
 export class RateSettings {
   @Rate('FALLBACK_TRX_USD', '0.30')
   declare readonly fallback: RateE8;
@@ -198,11 +201,11 @@ export class RateSettings {
   @Integer('RATE_REFRESH_SEC', { fallback: 30, min: 1, max: 3600 })
   declare readonly refreshSec: number;
 
-  /** Exchanges by name, or `static` alone: the fallback rate, always fresh. */
+  /** Exchanges by name, or only `static`: the fallback rate, always fresh. */
   @List('RATE_SOURCES', 'binance,coinbase,kraken,okx')
   declare readonly sources: readonly string[];
 
-  /** Where to reach a source instead of its public host, as name=url. */
+  /** URLs that replace the public hosts of sources, as name=url. */
   @NamedUrls('RATE_SOURCE_URLS', HTTP)
   declare readonly sourceUrls: ReadonlyMap<string, string>;
 }
@@ -212,7 +215,7 @@ export interface SunRange {
   readonly max: bigint;
 }
 
-/** What each chain parameter can be believed to be: outside of it the node is at fault, and nothing is priced. */
+/** Believable values of each chain parameter. Outside them the node is at fault, and nothing is priced. */
 export class ParameterBounds {
   @Range('ENERGY_FEE_BOUNDS_SUN', '10-1000', 1_000_000)
   declare readonly energyFeeSun: SunRange;
@@ -227,7 +230,7 @@ export class ParameterBounds {
   declare readonly systemContractFeeSun: SunRange;
 }
 
-/** What is read of the chain to price and size orders. */
+/** Chain data for pricing and sizing orders. */
 export class MarketSettings {
   @Integer('MARKET_REFRESH_SEC', { fallback: 10, min: 1, max: 3600 })
   declare readonly refreshSec: number;
@@ -244,12 +247,12 @@ export class MarketSettings {
   @Integer('COLD_ENERGY', { fallback: 131_000, min: 1000, max: 100_000_000 })
   declare readonly coldEnergy: number;
 
-  /** An address known to hold the reference token, from which transfers are simulated to size orders. */
+  /** An address known to hold the reference token. Transfers from it are simulated to size orders. */
   @OptionalText('SIZING_HOLDER')
   declare readonly sizingHolder: string | undefined;
 }
 
-/** What is on sale. */
+/** Limits and prices of sales. */
 export class SalesSettings {
   @Integer('ENERGY_MIN', { fallback: 1000, min: 1, max: 1_000_000_000 })
   declare readonly energyMin: number;
@@ -260,7 +263,7 @@ export class SalesSettings {
   @Integer('DURATION_MIN_SEC', { fallback: 300, min: 1, max: 86_400 })
   declare readonly durationMinSec: number;
 
-  /** The least price of any rental, in 1/10 000 of what burning TRX for its two transactions costs; 0 = none. */
+  /** The minimum price of a rental, in 1/10 000 of the cost of burning TRX for its two transactions; 0 = none. */
   @Integer('PRICE_FLOOR_BPS', { fallback: 11_000, min: 0, max: 1_000_000 })
   declare readonly priceFloorBps: number;
 
@@ -271,38 +274,41 @@ export class SalesSettings {
   declare readonly activationMarkupSun: number;
 }
 
-/** What projects pay in on chain. */
+/** Deposits of projects on chain. */
 export class DepositSettings {
-  /** The account's public key that addresses are derived from; without it no address is given out or assigned. */
+  /** The account's public key from which addresses are derived. Without it, no address is handed out or assigned. */
   @OptionalText('DEPOSIT_XPUB')
   declare readonly xpub: string | undefined;
 
-  /** What is smaller is summed until it passes. */
+  /** Smaller deposits are summed until they reach the minimum. */
   @Integer('DEPOSIT_MIN_TRX', { fallback: 10, min: 1, max: 1_000_000 })
   declare readonly minTrx: number;
 
   @Integer('DEPOSIT_MIN_USDT', { fallback: 5, min: 1, max: 1_000_000 })
   declare readonly minUsdt: number;
 
-  /** With one node: the dollars that are credited by themselves, for a deposit and for a day. */
+  /** With one node: dollars credited without the operator, per deposit and per day. */
   @Integer('DEPOSIT_AUTO_MAX_USD', { fallback: 500, min: 0, max: 100_000_000 })
   declare readonly autoMaxUsd: number;
 
-  /** A sweep leaves 0.000001 USDT at each address, so that the next payment there takes half the energy. */
+  /** A sweep leaves 0.000001 USDT at each address, so that the next payment to it takes half the energy. */
   @Flag('DEPOSIT_SWEEP_LEAVES_TOKEN', true)
   declare readonly sweepLeavesToken: boolean;
 }
 
 /** Addresses that are kept supplied with energy. */
 export class AutoDelegationSettings {
-  /** Beyond so many a project makes no further one. */
+  /** The maximum number per project. */
   @Integer('AUTO_DELEGATIONS_PER_PROJECT', { fallback: 10_000, min: 0, max: 1_000_000 })
   declare readonly perProjectMax: number;
 }
 
-/** How the pool is kept. */
+/** Management of the pool. */
 export class PoolSettings {
-  /** What a delegation is larger than the ratio of the moment asks, in 1/10 000 for each day begun, against the ratio's drift. */
+  /**
+   * How much a delegation exceeds the current ratio's need, in 1/10 000 for each started day, against the ratio's
+   * drift.
+   */
   @Integer('POOL_MARGIN_BPS', { fallback: 20, min: 0, max: 1000 })
   declare readonly marginBps: number;
 
@@ -323,7 +329,7 @@ export class PoolSettings {
   declare readonly orphanGraceSec: number;
 }
 
-/** How orders are fulfilled. */
+/** Fulfilment of orders. */
 export class WorkerSettings {
   @Integer('WORKER_CONCURRENCY', { fallback: 64, min: 1, max: 1000 })
   declare readonly concurrency: number;
@@ -343,43 +349,46 @@ export class WorkerSettings {
   @Integer('RESEND_SEC', { fallback: 6, min: 1, max: 600 })
   declare readonly resendSec: number;
 
-  /** How often ledger and orders are held against the chain. */
+  /** How often ledger and orders are reconciled with the chain. */
   @Integer('RECONCILE_SEC', { fallback: 60, min: 1, max: 300 })
   declare readonly reconcileSec: number;
 
-  /** How many auto-delegations that nothing happened to are checked in a second, each no sooner than after ten minutes. */
+  /** Checks per second of auto-delegations without events. Each is checked at most once in ten minutes. */
   @Integer('AUTO_DELEGATION_CHECKS_PER_SEC', { fallback: 5, min: 1, max: 1000 })
   declare readonly autoDelegationChecksPerSec: number;
 
-  /** Test switch: `point:n` kills the process with SIGKILL when the point is passed the n-th time. */
+  /** Test switch: `point:n` kills the process with SIGKILL when the point is passed for the n-th time. */
   @OptionalText('CRASH_AT')
   declare readonly crashAt: string | undefined;
 }
 
-/** How long rows are kept that only people read; days, 0 keeps for ever. */
+/** How long rows are kept that only people read. */
 export class RetentionSettings {
-  /** Days; 0 keeps for ever. What nodes said to broadcasts, and how long events can be read: no money hangs on either. */
+  /**
+   * Days; 0 keeps for ever. The nodes' answers to broadcasts, and how long events can be read: no money depends on
+   * either.
+   */
   @Integer('RETAIN_BROADCASTS_DAYS', { fallback: 30, min: 0, max: 36_500 })
   declare readonly broadcastsDays: number;
 
   @Integer('RETAIN_EVENTS_DAYS', { fallback: 30, min: 0, max: 36_500 })
   declare readonly eventsDays: number;
 
-  /** After so many days an order that is over is moved to the archive, where it is found as before; 0 leaves all where they are. */
+  /** Days after which a finished order moves to the archive, where it can be found as before; 0 moves none. */
   @Integer('ARCHIVE_ORDERS_DAYS', { fallback: 90, min: 0, max: 36_500 })
   declare readonly ordersDays: number;
 }
 
-/** Which hosts webhooks may name, for who takes them and for who sends. */
+/** The hosts that webhooks may name, checked when a webhook is set and when it is sent. */
 export class WebhookSettings {
   @Ports('WEBHOOK_PORTS', '443,8443')
   declare readonly ports: readonly number[];
 
-  /** Also not public ones: hosts of one's own. */
+  /** Private networks that are allowed nevertheless: the operator's own hosts. */
   @Networks('WEBHOOK_ALLOW_NETWORKS')
   declare readonly allowNetworks: readonly string[];
 
-  /** Never, whatever else is allowed: addresses of one's own that the machine does not know of. */
+  /** Never allowed, in spite of other settings: own addresses that the machine does not know. */
   @Networks('WEBHOOK_DENY_NETWORKS')
   declare readonly denyNetworks: readonly string[];
 
@@ -387,7 +396,7 @@ export class WebhookSettings {
   declare readonly allowHttp: boolean;
 }
 
-/** Where people reach the consoles, for the links of invitations: origins, without a slash at their end. */
+/** URLs of the consoles, for links in invitations: origins without a trailing slash. */
 export class ConsoleLinkSettings {
   @OptionalOrigin('CONSOLE_MERCHANT_URL')
   declare readonly merchant: string | undefined;
@@ -396,7 +405,7 @@ export class ConsoleLinkSettings {
   declare readonly operator: string | undefined;
 }
 
-/** Where another process signs, if one does. */
+/** The socket of the signer process, if there is one. */
 export class SignerSettings {
   @OptionalText('SIGNER_SOCKET')
   declare readonly signerSocket: string | undefined;
