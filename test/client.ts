@@ -129,8 +129,7 @@ function parsed(text: string): unknown {
 
 /**
  * Writes `frame` to a new connection and reads until the server closes it. Rejects after `limitMs`. With `quietMs` it
- * half-closes the connection after that much silence from the server, so that an incomplete frame need not wait for the
- * server's timeout.
+ * half-closes the connection after that much silence. An incomplete frame then need not wait for the server's timeout.
  */
 export async function sendFrame(
   baseUrl: string,

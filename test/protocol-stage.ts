@@ -320,8 +320,8 @@ export async function useEnergy(caller: Owner, times: number): Promise<string> {
 }
 
 /**
- * Resets the wallets' failure counts. No worker resets them here, so the dead transactions of several tests would add
- * up and pause the wallet in the middle of another test.
+ * Resets the wallets' failure counts, which no worker does here. Otherwise the dead transactions of several tests would
+ * add up and pause the wallet during another test.
  */
 async function forgetFailures(): Promise<void> {
   await api.database.query(

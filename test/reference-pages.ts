@@ -113,7 +113,7 @@ function answersPage({ components }: Description, part: string, isWanted: (name:
   ].join('\n\n');
 }
 
-/** A heading and a table for each schema that has members. */
+/** Returns a heading and a table for each schema with members. */
 function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: string) => boolean): string[] {
   const known = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
@@ -163,7 +163,7 @@ function memberRows(
     });
 }
 
-/** Whether `schema` has some but not all members of `whole`, each as there. */
+/** Returns true when more than ten but not all members of `whole` make up `schema`, unchanged. */
 function isPartOf(schema: Schema, whole: Schema): boolean {
   const own = Object.entries(schema.properties ?? {});
   const all = Object.keys(whole.properties ?? {}).length;
@@ -172,7 +172,7 @@ function isPartOf(schema: Schema, whole: Schema): boolean {
   return own.length > 10 && own.length < all && own.every(isSame);
 }
 
-/** The names and types of a schema's members; equal for a schema that is written out in the place of its name. */
+/** Returns the names and types of a schema's members. They are equal for a schema and its inlined copy. */
 function shapeOf({ properties, required }: Schema): string {
   const members = Object.entries(properties ?? {}).filter(([name]) => name !== 'test');
   return JSON.stringify([members, required]);
@@ -189,13 +189,13 @@ function linkTo(content: Content | undefined): string {
 
 const anchor = (name: string, page = ''): string => `[${name}](${page}#${name.toLowerCase()})`;
 
-/** A link to the table of `to` in the page that has the table of `from`. */
+/** Returns a link to the table of `to`, for the page that has the table of `from`. */
 function linkBetween(from: string, to: string): string {
   const isHere = isRequest(to) || (!isRequest(from) && pageOf(from) === pageOf(to));
   return anchor(to, isHere ? '' : pageOf(to).replace(FOLDER, ''));
 }
 
-/** Patterns that have a name of their own. */
+/** Names of patterns. */
 const FORMS: Readonly<Record<string, string>> = {
   '^T[1-9A-HJ-NP-Za-km-z]{33}$': 'address',
   '^-?[0-9]+\\.[0-9]{6}$': 'decimal, 6 digits',

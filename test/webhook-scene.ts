@@ -41,7 +41,7 @@ export class WebhookScene {
     return sender;
   }
 
-  /** Creates an endpoint on its own address, so that tests do not share a concurrency limit per address. */
+  /** Creates an endpoint on its own address, so that tests do not share the rate limit of an address. */
   async setUp(path: string, more: object = {}): Promise<NewEndpoint> {
     const customer = await this.world.newCustomer();
     this.addresses += 1;

@@ -1,6 +1,6 @@
-// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, figures align with their
-// column heads, and nothing scrolls sideways down to 320 px. With SCREENS=folder it also saves a picture of each in
-// each width and theme (npm run screens).
+// Every screen in both themes: axe finds nothing, no script fails, and the policy refuses nothing. Figures align with
+// their column heads, and no page scrolls sideways down to 320 px. With SCREENS=folder it also saves a picture of each
+// in each width and theme (npm run screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../order-chain.js';

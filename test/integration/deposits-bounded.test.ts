@@ -171,7 +171,7 @@ describe('a project with many small payments', () => {
     );
     await payTrx(to, 1_000_000);
     await taken();
-    // Only 6 TRX are left in the sum.
+    // Only 6 TRX remain in the sum.
     expect(await creditedTo(to)).toBe(12_000_000n);
     await payTrx(to, 4_000_000);
     await taken();

@@ -92,7 +92,7 @@ const rowsOf = ({ id }: Shop) =>
     [id],
   );
 
-/** Pays TRX by a contract; only the first node keeps it. */
+/** Pays TRX by a contract. Only the first node shows the payment. */
 async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<void> {
   const internal = amounts.map((callValue) => ({
     caller_address: `41${'ab'.repeat(20)}`,

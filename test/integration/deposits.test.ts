@@ -316,7 +316,7 @@ describe('the rate', () => {
     await laterRate('TRX', 30_000_000n);
     await follow();
     expect(await creditedTo(rich)).toBe(120_000_000n);
-    // A rate below the peg keeps deposits without any earlier rate waiting, now for the other reason.
+    // All 251 deposits waited, because USDT was below the peg.
     expect(await depositsOf(poor)).toHaveLength(251);
     await laterRate('USDT', 100_000_000n);
     for (let turn = 0; turn < 2; turn += 1) await follow();

@@ -298,7 +298,7 @@ test('ends after seven days: older ones are not read, and are deleted a few at a
        FROM generate_series(1, 1500) n`,
     [customer.merchant],
   );
-  // Renews these ids: ids must grow with time.
+  // Gives recent entries higher ids than the old ones: ids must grow with time.
   await world.api.database.query(
     `UPDATE refused_request SET id = DEFAULT WHERE at > clock_timestamp() - interval '1 day'`,
   );

@@ -30,7 +30,7 @@ const routes = Object.entries(paths).flatMap(([path, methods]) =>
 const noting: typeof fetch = async (input, init) => {
   const { pathname } = new URL(input);
   const known = routes.filter(({ method, form }) => method === init?.method && form.test(pathname));
-  // Prefers the pattern with fewer parameters: `/v1/events/stream` is no single event.
+  // Prefers the pattern with the fewest parameters.
   known.sort((a, b) => a.name.split('{').length - b.name.split('{').length);
   reached.add(known[0]?.name ?? `${init?.method ?? ''} ${pathname}`);
   return fetch(input, init);

@@ -1,4 +1,4 @@
-// The signer as deployed: a process under its own user, called by a worker that shares only a group with it, and by its
+// The signer as deployed, under its own user. Its callers are a worker that shares only a group with it, and its
 // container's probe. Other users need root; otherwise all processes run as the current user.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// Typical tasks in the consoles over HTTP, in the consoles' own roles: creating a project, receiving credits, an
-// order's history with its proof, the reason of a refund, a price change after a preview.
+// Typical tasks in the consoles over HTTP, in the consoles' own roles. Examples are creating a project, receiving
+// credits, an order's history with its proof, the reason of a refund, and a price change after a preview.
 import { createHash, randomBytes } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { Ledger } from '../../src/billing/ledger.js';

@@ -1,5 +1,5 @@
-// Every kind of invalid body or query, and the whole answer to each, compared with a recorded list: callers show these
-// messages to people and branch on the fields.
+// Every kind of invalid body or query. The whole answer to each is compared with a recorded list, because callers show
+// these messages to people and branch on the fields.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { HmacCustomer, type Answer, type Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';

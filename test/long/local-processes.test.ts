@@ -1,4 +1,4 @@
-// The promise of packages/local: no process of ours survives us, however we end.
+// packages/local leaves no child process behind, even when its parent is killed.
 import { spawn, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';

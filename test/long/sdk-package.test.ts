@@ -1,5 +1,5 @@
-// The SDK as merchants get it: packed, installed without a network, and run under both module systems against a whole
-// service, with the code of its own README.
+// The SDK as merchants get it: packed, and installed without a network. The code of its README runs under both module
+// systems against a whole service.
 import { randomBytes } from 'node:crypto';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

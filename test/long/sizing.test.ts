@@ -95,7 +95,7 @@ describe('the energy of a token transfer', () => {
   test('is not measured from a holder of less than pays a fee', async () => {
     const { market: right } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
     const { coldEnergy } = right.current().sizing;
-    // Processes share what they measure, so one ends before the other begins.
+    // Processes share their measurements, so the first one must end before the next one starts.
     await opened.pop()?.();
     const holders = { SIZING_HOLDER: `${WHO.carol},${WHO.bob}` };
     const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed, ...holders }, true);
@@ -142,7 +142,7 @@ describe('the energy of a token transfer', () => {
       await world.chain.setParameters({ getDynamicEnergyThreshold: 5_000_000_000 });
     });
 
-    /** The energy that a node measures of a transfer with this surcharge. */
+    /** Returns the energy that a node measures for a transfer with this surcharge. */
     const measuredAt = async (factor: number, to: string): Promise<bigint> => {
       await world.chain.setEnergyFactor(factor);
       const call = { contract_address: WHO.token, function_selector: 'transfer(address,uint256)' };

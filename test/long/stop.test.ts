@@ -1,5 +1,5 @@
-// A signal to any documented command drains and ends all of it: through npm, to the whole group as Ctrl-C and systemd
-// do, as process 1 of a container, and during start or build.
+// A signal to any documented command drains and ends all of its processes. The signal arrives through npm, at the whole
+// group as from Ctrl-C and systemd, at process 1 of a container, or during start or build.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -60,7 +60,7 @@ export const BORROWER = deployable(
     0 MSTORE 32 0 RETURN`),
 );
 
-/** Sends a TRC10 token it holds: to, token id, amount. Returns whether that succeeded. */
+/** Sends a TRC10 token it holds: to, token id, amount. Returns 1 on success, else 0. */
 export const TOKEN_SENDER = deployable(
   assemble(`
     0 0 0 0 36 CALLDATALOAD 68 CALLDATALOAD 4 CALLDATALOAD GAS CALLTOKEN
