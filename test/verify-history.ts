@@ -1,6 +1,6 @@
 // Records in which every kind of change happened once. Rentals were delivered, extended, reclaimed and refunded on the
-// local chain. Further changes are bookings of every kind, deposits, an auto-delegation, numbered and pruned events, and
-// a delivered webhook. `planted` adds a false row, runs `verify`, and rolls back.
+// local chain. Further changes are bookings of every kind, deposits, an auto-delegation, numbered and pruned events,
+// and a delivered webhook. `planted` adds a false row, runs `verify`, and rolls back.
 import { randomUUID } from 'node:crypto';
 import { CreditRequests } from '../src/billing/credit-requests.js';
 import { credits } from '../src/domain/units.js';
