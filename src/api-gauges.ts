@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Gauge, type Registry } from 'prom-client';
 import { Rates } from './billing/rates.js';
 import { Market } from './quotes/market.js';
+import { MARKET_OBSTACLES } from './quotes/market-obstacles.js';
 import { SIZING_OBSTACLES } from './quotes/sizing-obstacles.js';
 
 export function watchPrices(app: INestApplicationContext, registry: Registry): void {
@@ -30,6 +31,15 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registers: [registry],
     collect() {
       this.set(market.ageSec);
+    },
+  });
+  new Gauge({
+    name: 'market_obstacle',
+    help: '1 for the cause that keeps the chain’s fees from being read just now; 0 for every other one.',
+    labelNames: ['cause'],
+    registers: [registry],
+    collect() {
+      for (const cause of MARKET_OBSTACLES) this.set({ cause }, cause === market.obstacle ? 1 : 0);
     },
   });
   new Gauge({

@@ -67,7 +67,8 @@ export class NodePool {
   assertAgreed(): void {
     const { dispute } = this.agreement;
     if (dispute !== undefined) {
-      throw new ChainUnavailableError(`${dispute.what}: ${dispute.nodes.join(' and ')} contradict each other`, []);
+      const contradiction = new Error(`${dispute.nodes.join(' and ')} contradict each other`);
+      throw new ChainUnavailableError(dispute.what, [contradiction]);
     }
   }
 

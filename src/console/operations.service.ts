@@ -1,6 +1,7 @@
 /** The operators' inbox, each problem with its remedy, and the state of the service today. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { KeptReadings } from '../base/kept-readings.js';
+import { ConsoleConfig } from '../config/console-config.js';
 import { decimal } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
@@ -34,6 +35,10 @@ const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 const INBOX = {
   name: 'console_inbox',
   text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
+    UNION ALL
+    (SELECT 'fault', 'Nothing is sold: ' || coalesce(f.value ->> 'reason', 'no process has read the chain’s fees'), 'npm run -s cli -- doctor', nullif(m.measured_at, 'epoch'), 'finding', ''
+       FROM market_state m LEFT JOIN market_state f ON f.name = 'chain-failure' AND f.measured_at > m.measured_at
+      WHERE m.name = 'chain' AND m.measured_at < clock_timestamp() - make_interval(secs => $2))
     UNION ALL
     (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
        FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
@@ -129,11 +134,12 @@ export class Operations {
   constructor(
     private readonly database: Database,
     private readonly reports: Reports,
+    private readonly config: ConsoleConfig,
   ) {}
 
   /** `most`: lines per kind. */
   async inbox(most = SHOWN): Promise<InboxItem[]> {
-    const rows = await this.database.query<InboxRow>(INBOX, [most]);
+    const rows = await this.database.query<InboxRow>(INBOX, [most, this.config.market.maxAgeSec]);
     return rows
       .map(({ severity, says, command, since, kind, id }) =>
         given<InboxItem>({

@@ -52,7 +52,8 @@ export class AgreedRatio {
       return (this.agreed = { totalEnergyLimit, totalEnergyWeight });
     }
     this.onDoubt(answers.map(({ node }) => node.name));
-    if (this.agreed === undefined) throw new ChainUnavailableError('the energy of the network', []);
+    if (this.agreed === undefined)
+      throw new ChainUnavailableError('the energy of the network', [new Error(DOUBTFUL_RATIO)]);
     return this.agreed;
   }
 }

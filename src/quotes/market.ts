@@ -8,9 +8,9 @@ import { Repository } from 'typeorm';
 import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
+import { nowMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { ApiError, messageOf } from '../domain/errors.js';
+import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { energy, sun, type Sun } from '../domain/units.js';
 import { AgreedRatio, DOUBTFUL_RATIO } from '../pool/agreed-ratio.js';
@@ -19,6 +19,7 @@ import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { SharedReading } from '../store/shared-reading.js';
+import { MARKET_OBSTACLES, marketObstacleOf, readingFailureText, type MarketObstacle } from './market-obstacles.js';
 import { OBSTACLE_TEXTS, SIZING_OBSTACLES, type SizingObstacle } from './sizing-obstacles.js';
 import { SizingProbe, obstacleOf, type MeasuredSizing } from './sizing-probe.js';
 import type { SizingFigures } from '../domain/sizing.js';
@@ -63,8 +64,6 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly probe: SizingProbe;
 
   private readonly ratio: AgreedRatio;
-  /** This process's own last attempt that no node answered; it is not shared with other processes. */
-  private sizingFailure: { readonly obstacle: SizingObstacle; readonly atMs: number } | undefined;
 
   constructor(
     private readonly config: Config,
@@ -84,6 +83,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       read: () => this.readChain(),
       encode: encodeChain,
       decode: (json) => decodeChain(json, config.market.parameterBounds),
+      describeFailure: (error) => ({ cause: marketObstacleOf(error), reason: readingFailureText(error) }),
     });
     this.sizing = new SharedReading(database, {
       name: 'sizing',
@@ -92,17 +92,16 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       read: async () => this.readSizing(),
       encode: encodeSizing,
       decode: decodeSizing,
+      describeFailure: (error) => ({ cause: obstacleOf(error) }),
       dueAgeMs: (latest) =>
         latest?.figures === undefined && this.probe.knowsMore ? Math.min(SIZING_RETRY_MS, refreshMs) : refreshMs,
     });
     this.chainRepeater = background(this.chain, (err) => {
-      const reason = causeOf(err);
-      log.warn({ err, reason }, 'failed to read the state of the chain; nothing is sold once the last one is too old');
+      const fields = { err, cause: marketObstacleOf(err), reason: readingFailureText(err) };
+      log.warn(fields, 'failed to read the state of the chain; nothing is sold once the last one is too old');
     });
     this.sizingRepeater = background(this.sizing, (err) => {
-      const obstacle = obstacleOf(err);
-      this.sizingFailure = { obstacle, atMs: monotonicMs() };
-      this.warnOf(obstacle, this.sizing.latest()?.value.figures, err);
+      this.warnOf(obstacleOf(err), this.sizing.latest()?.value.figures, err);
     });
   }
 
@@ -132,6 +131,11 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return (this.chain.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
   }
 
+  /** The reason why the chain's fees cannot be read now, or undefined. Sales stop once the last reading is too old. */
+  get obstacle(): MarketObstacle | undefined {
+    return MARKET_OBSTACLES.find((each) => each === fieldsOf(this.chain.failure)['cause']);
+  }
+
   /** Seconds since a token transfer was last measured; infinite before the first measurement. */
   get sizingAgeSec(): number {
     const figures = this.sizing.latest()?.value.figures;
@@ -145,10 +149,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
 
   /** The reason why token transfers cannot be measured now, or undefined. */
   get sizingObstacle(): SizingObstacle | undefined {
-    const latest = this.sizing.latest();
-    const failure = this.sizingFailure;
-    const isNewer = failure !== undefined && (latest === undefined || failure.atMs > monotonicMs() - latest.ageMs);
-    return isNewer ? failure.obstacle : latest?.value.obstacle;
+    const failed = SIZING_OBSTACLES.find((each) => each === fieldsOf(this.sizing.failure)['cause']);
+    return failed ?? this.sizing.latest()?.value.obstacle;
   }
 
   /** Adds an address that holds the reference token, from which transfers can be simulated. */
@@ -211,12 +213,6 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     const query = { select: { address: true }, order: { id: 'ASC' }, take: POOL_WALLETS_ASKED } as const;
     return (await this.pool.find(query)).map(({ address }) => address);
   }
-}
-
-/** Returns the message of a failed reading with each node's error. */
-function causeOf(error: unknown): string {
-  const { cause } = error as { readonly cause?: unknown };
-  return cause instanceof AggregateError ? `${messageOf(error)}: ${cause.message}` : messageOf(error);
 }
 
 function background<T>(reading: SharedReading<T>, onFailure: (error: unknown) => void): Repeater {

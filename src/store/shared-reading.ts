@@ -20,6 +20,8 @@ interface SharedReadingOptions<T> {
   readonly encode: (value: T) => Json;
   /** Undefined for what this version cannot read; the figure then counts as unknown. */
   readonly decode: (json: unknown) => T | undefined;
+  /** Describes a failed reading for all processes, which see it until the next successful one. */
+  readonly describeFailure?: (error: unknown) => Json;
   /** Asks for a reading sooner than `refreshMs`: the age in ms at which the figure is due, given the last one. */
   readonly dueAgeMs?: (latest: T | undefined) => number;
 }
@@ -37,15 +39,18 @@ interface Seen<T> {
 
 interface SharedRow {
   readonly value: unknown;
+  readonly failure: unknown;
   readonly age_ms: number;
   readonly lease_ms: number | null;
 }
 
 const LOAD = {
   name: 'shared-reading-load',
-  text: `SELECT value, extract(epoch FROM clock_timestamp() - measured_at)::float8 * 1000 AS age_ms,
-                extract(epoch FROM lease_until - clock_timestamp())::float8 * 1000 AS lease_ms
-           FROM market_state WHERE name = $1`,
+  text: `SELECT m.value, extract(epoch FROM clock_timestamp() - m.measured_at)::float8 * 1000 AS age_ms,
+                extract(epoch FROM m.lease_until - clock_timestamp())::float8 * 1000 AS lease_ms,
+                (SELECT f.value FROM market_state f
+                  WHERE f.name = m.name || '-failure' AND f.measured_at > m.measured_at) AS failure
+           FROM market_state m WHERE m.name = $1`,
 };
 
 const LEASE_IS_FREE = leaseIsFree('m.lease_until', '$2::float8 / 1000');
@@ -80,6 +85,13 @@ const HOLD_OFF = {
           WHERE name = $1`,
 };
 
+/** Shows a failed reading to every process. Its name is that of the figure and a suffix; LOAD ignores it once a reading succeeded. */
+const SAVE_FAILURE = {
+  name: 'shared-reading-failure',
+  text: `INSERT INTO market_state AS m (name, value, measured_at) VALUES ($1 || '-failure', $2::jsonb, clock_timestamp())
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value, measured_at = excluded.measured_at`,
+};
+
 const FUTURE_MS_MAX = 1000;
 const LEASE_SLACK_MS = 1000;
 /** How soon to look again for what another process is reading just now. */
@@ -89,6 +101,7 @@ const LOOK_MS_MAX = 5000;
 
 export class SharedReading<T> {
   private seen: Seen<T> | undefined;
+  private failed: unknown;
 
   constructor(
     private readonly database: Database,
@@ -100,6 +113,11 @@ export class SharedReading<T> {
     return this.seen === undefined
       ? undefined
       : { value: this.seen.value, ageMs: Math.max(0, monotonicMs() - this.seen.readAtMs) };
+  }
+
+  /** The latest failed reading of any process as `describeFailure` put it; undefined since a reading succeeded. */
+  get failure(): unknown {
+    return this.failed;
   }
 
   /** How long to wait after a failure before asking the outside again. */
@@ -134,17 +152,30 @@ export class SharedReading<T> {
     try {
       await this.readAndSave();
     } catch (error) {
-      await this.database.query(HOLD_OFF, [this.options.name, this.retryMs]);
+      await this.saveFailure(error);
       throw error;
     }
     return Math.min(this.dueAgeMs(), LOOK_MS_MAX);
+  }
+
+  private async saveFailure(error: unknown): Promise<void> {
+    const { name, describeFailure } = this.options;
+    await this.database.query(HOLD_OFF, [name, this.retryMs]);
+    if (describeFailure === undefined) return;
+    this.failed = describeFailure(error);
+    await this.database.query(SAVE_FAILURE, [name, JSON.stringify(this.failed)]);
   }
 
   /** The database is away: every process reads for itself, as slowly as they would together. */
   private async refreshAlone(): Promise<number> {
     const dueInMs = this.dueInMs();
     if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
-    await this.read();
+    try {
+      await this.read();
+    } catch (error) {
+      this.failed = this.options.describeFailure?.(error);
+      throw error;
+    }
     return Math.min(this.dueAgeMs(), LOOK_MS_MAX);
   }
 
@@ -158,6 +189,7 @@ export class SharedReading<T> {
     const readAtMs = monotonicMs();
     const value = await withDeadline(this.options.read(), this.options.readLimitMs, `reading ${this.options.name}`);
     this.keep({ value, readAtMs });
+    this.failed = undefined;
     return { value, readAtMs };
   }
 
@@ -167,6 +199,7 @@ export class SharedReading<T> {
     const [row] = await this.database.query<SharedRow>(LOAD, [this.options.name]);
     if (row === undefined) return 0;
     invariant(Number.isFinite(row.age_ms), 'an age is a number');
+    this.failed = row.failure ?? undefined;
     const value = this.options.decode(row.value);
     // From before the question, so that the way here counts as age.
     if (value !== undefined && row.age_ms >= -FUTURE_MS_MAX) this.keep({ value, readAtMs: askedAtMs - row.age_ms });

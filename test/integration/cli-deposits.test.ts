@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { ConsoleConfig } from '../../src/config/console-config.js';
 import { Operations } from '../../src/console/operations.service.js';
 import { Reports } from '../../src/reports/report-service.js';
 import { Replica } from '../../src/store/replica.js';
@@ -35,7 +36,8 @@ interface Listed {
 
 /** Returns the command that the operators' inbox recommends for a deposit, as arguments. */
 async function cureOf(deposit: string): Promise<string[]> {
-  const items = await new Operations(database, new Reports(new Replica(database))).inbox();
+  const config = { market: { maxAgeSec: 60 } } as ConsoleConfig;
+  const items = await new Operations(database, new Reports(new Replica(database)), config).inbox();
   const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
   const [, words = ''] = command.split('npm run -s cli -- ');
   return [...words.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);

@@ -96,6 +96,29 @@ it('an order that needs attention is in the inbox however many came after it, an
   await insert(`UPDATE orders SET needs_attention = false WHERE project_id = $1`, [live.merchant]);
 });
 
+it('chain fees that cannot be read are a fault in the inbox with the reason, once nothing is sold for it', async () => {
+  const { database } = world.api;
+  const said = async (): Promise<InboxItem[]> =>
+    (await inbox()).filter(({ says }) => says.startsWith('Nothing is sold'));
+  expect(await said()).toEqual([]);
+  const failure = JSON.stringify({ cause: 'no-node', reason: 'No TRON node could answer: no answer in time' });
+  const insertFailure = `INSERT INTO market_state (name, value, measured_at) VALUES ('chain-failure', $1, clock_timestamp())`;
+  await database.query(insertFailure, [failure]);
+  expect(await said()).toEqual([]);
+  const age = `UPDATE market_state SET measured_at = clock_timestamp() - make_interval(secs => $1), lease_until = 'infinity' WHERE name = 'chain'`;
+  await database.query(age, [3600]);
+  expect(await said()).toMatchObject([
+    {
+      severity: 'fault',
+      says: 'Nothing is sold: No TRON node could answer: no answer in time',
+      command: 'npm run -s cli -- doctor',
+    },
+  ]);
+  await database.query(age, [0]);
+  await database.query(`DELETE FROM market_state WHERE name = 'chain-failure'`);
+  expect(await said()).toEqual([]);
+});
+
 it('a wallet with a fault is one line of the inbox, a fault with the command that names its cure, also for who is mailed of faults alone', async () => {
   const { database } = world.api;
   const [wallet] = await database.query<{ id: string; address: string }>(

@@ -79,7 +79,10 @@ describe('the state of the chain', () => {
   test('is read by one of many that all find it due at once', async () => {
     await openMarket({}, true);
     await opened.splice(0).reduce(async (done, close) => done.then(close), Promise.resolve());
-    await world.api.database.query(`UPDATE market_state SET measured_at = 'epoch', lease_until = NULL`);
+    // The measurement of the token, which reads parameters too, is not due.
+    await world.api.database.query(
+      `UPDATE market_state SET measured_at = 'epoch', lease_until = NULL WHERE name = 'chain'`,
+    );
     const before = world.node.asked.get(PARAMETERS) ?? 0;
     const long = { MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' };
     const all = await Promise.all(Array.from({ length: 8 }, () => openMarket(long)));
@@ -166,6 +169,51 @@ describe('a state that cannot be renewed', () => {
     world.node.fail(fault, PARAMETERS);
     const { market } = await openMarket({ TRON_READ_TIMEOUT_MS: '300' }, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  test.each([
+    ['no node answers', { kind: 'down' }, 'no-node'],
+    [
+      'the fee is outside its bounds',
+      { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' },
+      'doubtful',
+    ],
+  ] as const)('names its cause to every process until it is renewed: %s', async (_, fault, cause) => {
+    const { market } = await openMarket({}, true);
+    const other = await openMarket();
+    expect(market.obstacle).toBeUndefined();
+    world.node.fail(fault, PARAMETERS);
+    for (const each of [market, other.market]) {
+      const found = await until(
+        () => each.obstacle,
+        (obstacle) => obstacle !== undefined,
+      );
+      expect(found).toBe(cause);
+    }
+    const [row] = await world.api.database.query<{ reason: string }>(
+      `SELECT value ->> 'reason' AS reason FROM market_state WHERE name = 'chain-failure'`,
+    );
+    expect(row?.reason).toContain(PARAMETERS);
+    world.node.mend();
+    for (const each of [market, other.market]) {
+      const found = await until(
+        () => each.obstacle,
+        (obstacle) => obstacle === undefined,
+      );
+      expect(found).toBeUndefined();
+    }
+  });
+
+  test('names a disagreement of nodes as its cause', async () => {
+    const other = await openFaultyNode(world.chain.fullUrl);
+    opened.push(() => other.close());
+    other.fail(parametersOf({ ...FEES, getEnergyFee: 200 }), PARAMETERS);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    const found = await until(
+      () => market.obstacle,
+      (obstacle) => obstacle !== undefined,
+    );
+    expect(found).toBe('disagreement');
   });
 
   const FEES = {
@@ -269,10 +317,15 @@ describe('a state that cannot be renewed', () => {
   });
 
   test('a failing chain is asked by one process at a time, and not at once again', async () => {
+    await openMarket({}, true);
+    await opened.pop()?.();
     world.node.fail({ kind: 'says', body: '{}' }, PARAMETERS);
-    await openMarket({ MARKET_REFRESH_SEC: '20' }, true);
+    // The measurement of the token, which reads parameters too, is not due.
+    await world.api.database.query(`DELETE FROM market_state WHERE name = 'chain'`);
+    const slow = { MARKET_REFRESH_SEC: '20', SIZING_REFRESH_SEC: '3600' };
+    await openMarket(slow);
     const before = world.node.asked.get(PARAMETERS) ?? 0;
-    await Promise.all(Array.from({ length: 5 }, () => openMarket({ MARKET_REFRESH_SEC: '20' })));
+    await Promise.all(Array.from({ length: 5 }, () => openMarket(slow)));
     // After a failure the processes pause for four seconds. Without that, five processes would have asked five times by
     // now.
     expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBeLessThanOrEqual(1);
