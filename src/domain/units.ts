@@ -1,5 +1,5 @@
 /**
- * The units of the service as branded bigints, so that the compiler rejects mixing sun and credits, and the only
+ * The units of the service as branded bigints, so that the compiler rejects mixing sun and credits. Also the only
  * conversions between them and JSON numbers.
  */
 import { invariant } from './errors.js';

@@ -2,7 +2,7 @@
  * Gives every committed event its position in its project's log and renders it. Readers by position miss nothing, for
  * three reasons. One session numbers at a time. Only committed events get positions, in one transaction with all
  * positions before. An event that commits later gets a later position. Ids of one object's events rise in the order of
- * its changes, and a batch takes the lowest ids first, so that no two are reversed.
+ * its changes. A batch takes the lowest ids first, so that no two are reversed.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';

@@ -4,8 +4,8 @@ import type { Database } from '../store/database.js';
 import { holdNumbering } from './numbering-lock.js';
 
 /**
- * Reads by id, which nearly follows time, from the end of the last step to the first row that is too recent or has no
- * position yet. $1 days, $2 maximum number of rows, $3 the confirmed current time.
+ * Reads by id, which nearly follows time. Begins at the end of the last step, and stops at the first row that is too
+ * recent or has no position yet. $1 days, $2 maximum number of rows, $3 the confirmed current time.
  */
 const PRUNE = {
   name: 'prune_events',

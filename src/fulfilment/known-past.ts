@@ -1,7 +1,7 @@
 /**
- * Forbids claims, builds, sends, drops and refunds on a server that may have lost commits, or on restored data, until
- * the search of its past has finished. Each statement checks it itself, since a failover may happen between any two
- * statements.
+ * Forbids claims, builds, sends, drops and refunds until the search of the past has finished. Applies to a server that
+ * may have lost commits and to restored data. Each statement checks it itself, since a failover may happen between any
+ * two statements.
  */
 export const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
 

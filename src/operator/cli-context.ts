@@ -1,6 +1,6 @@
 /**
- * The context of every command: output, actor and reason, confirmation of dangerous acts, and the service's parts,
- * which are built only for commands that need them.
+ * The context of every command: output, actor and reason, and confirmation of dangerous acts. Builds the service's
+ * parts only for commands that need them.
  */
 import type { Readable } from 'node:stream';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -108,7 +108,7 @@ export class ForeignJson {
 }
 
 /**
- * Formats JSON for programs: members in snake_case like the interface's, bytes in hex, and bigints as integers, or as
+ * Formats JSON for programs: members in snake_case like the interface's, and bytes in hex. Bigints become integers, or
  * texts where a JSON parser would round them.
  */
 function toJson(value: unknown): string {

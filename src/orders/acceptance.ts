@@ -1,7 +1,8 @@
 /**
- * Takes an order exactly once. Each step of `take` is nested in the one before: wait for the first request of the key,
- * replay or price, create or replay in the project's turn, and query the database until the outcome is known. Keys and
- * quotes are unique in Postgres. A lost answer is requested again, never reported as a failure.
+ * Takes an order exactly once. Each step of `take` is nested in the one before. It waits for the first request of the
+ * key, replays or prices, then creates or replays in the project's turn. The last step repeats the statement until the
+ * outcome is known. Keys and quotes are unique in Postgres. A lost answer is requested again, never reported as a
+ * failure.
  */
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';

@@ -42,7 +42,8 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_key: ({ key }) => key,
   p_hash: ({ hash }) => hash,
   p_order: ({ orderId }) => orderId,
-  // Postgres refuses durations longer than any rental, but its integer type cannot hold them: cap the value.
+  // The function refuses durations longer than any rental. Cap the value, because Postgres's integer cannot hold larger
+  // ones.
   p_duration: ({ durationSec }) => Math.min(durationSec, INTEGER_MAX),
   p_price: (request) => termsOf(request)?.priceSun ?? null,
   p_credits: (request) => termsOf(request)?.credits ?? null,

@@ -1,6 +1,6 @@
 /**
- * Moves orders that ended long ago to the archive in small batches, so that queries over open orders cost the same at
- * any total number of orders. The database decides which orders may move, and guards against loss on the way
+ * Moves orders that ended long ago to the archive in small batches. So queries over open orders cost the same at any
+ * total number of orders. The database decides which orders may move, and guards against loss on the way
  * (store/functions/archive-functions.ts).
  */
 import { confirmedNow } from '../store/confirmed-clock.js';

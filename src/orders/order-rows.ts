@@ -140,7 +140,7 @@ export class OrdersByKey {
 
 /**
  * $1 project; $2 and $3 the time and id to read before; $4 the earliest time; $5 limit; and $6, except in the first
- * list, the filter's value. Reads one range of one index backwards. No condition may be null or behind an OR: in a
+ * list, the filter's value. Reads one range of one index backwards. No condition may be null or behind an OR. In a
  * generic plan it would become a filter, and a late page would read all pages before it.
  */
 const LISTED = `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1`;

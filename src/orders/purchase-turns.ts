@@ -1,6 +1,6 @@
 /**
- * The steps that orders and extensions share before the database: the projects' turns, lock waits, a statement that is
- * repeated until its outcome is known, and the count of outcomes.
+ * The steps that orders and extensions share before the database: the projects' turns and the lock waits. Also repeats
+ * a statement until its outcome is known, and counts outcomes.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';

@@ -1,7 +1,7 @@
 /**
- * Judges orders of API keys with recent refusals together, before they wait for a turn: one statement for all orders of
- * some milliseconds, one statement at a time. So callers without credits that retry all day cost paying callers little.
- * Accepts no order and caches no balance: each refusal was true after its request arrived.
+ * Judges orders of API keys with recent refusals together, before they wait for a turn. One statement covers all orders
+ * of some milliseconds, and one statement runs at a time. So callers without credits that retry all day cost paying
+ * callers little. Accepts no order and caches no balance: each refusal was true after its request arrived.
  */
 import { Injectable } from '@nestjs/common';
 import { Batched } from '../base/batch-loader.js';

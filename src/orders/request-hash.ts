@@ -15,8 +15,8 @@ export type RequestTerms =
   | { readonly kind: 'extension'; readonly orderKey: string; readonly durationSec: number };
 
 /**
- * Returns 32 bytes: a hash over the quote's ref alone; over address, energy or its absence, and duration; or over the
- * extended order and the added duration (docs/interface.md §10).
+ * Returns a hash of 32 bytes (docs/interface.md §10). It covers the quote's ref alone; or address, energy or its
+ * absence, and duration; or the extended order and the added duration.
  */
 export function requestHash(terms: RequestTerms): Buffer {
   return createHash('sha256')

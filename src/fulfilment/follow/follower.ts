@@ -45,8 +45,8 @@ const INCLUDED_BETWEEN = {
 };
 
 /**
- * The first block that may hold something not yet final: the block of an included transaction, or the block after the
- * reference of a sent one. Read once, at the start.
+ * The first block that may hold a transaction not yet final. That is the block of an included one, or the block after
+ * the reference of a sent one. Read once, at the start.
  */
 const OLDEST_OPEN = {
   name: 'oldest_open',
@@ -337,8 +337,8 @@ export class Follower {
   }
 
   /**
-   * A starting process reads back to the first block that may hold a live transaction in any state, at most 64 blocks:
-   * forks and inclusions may have happened while it was down. Older transactions are found by their order's look-up or
+   * A starting process reads back to the first block that may hold a live transaction in any state, at most 64 blocks.
+   * Forks and inclusions may have happened while it was down. Older transactions are found by their order's look-up or
    * proven dead.
    */
   private async firstToRead(headNumber: number): Promise<number> {

@@ -50,9 +50,9 @@ const END_RESTS = [
 ];
 
 /**
- * Nothing is postponed for longer than this, in seconds: a lease, a resend or a wait for solid blocks; for a failed or
- * withheld reclaim, its longest rest. A later time was written by a faster clock that no worker noticed. One second
- * more, so that work due exactly at the limit is not affected.
+ * No work is postponed for longer than this, in seconds. The limit covers a lease, a resend and a wait for solid
+ * blocks; for a failed or withheld reclaim it is the longest rest. A later time was written by a faster clock that no
+ * worker noticed. One second more, so that work due exactly at the limit is not affected.
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',

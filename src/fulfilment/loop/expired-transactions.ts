@@ -51,8 +51,8 @@ export class ExpiredTransactions {
   }
 
   /**
-   * Returns true if a death is evidence against the wallet: a delivery that reached a node and had enough blocks, and
-   * that neither an operator nor the receiver caused.
+   * Returns true if a death is evidence against the wallet. The delivery must have reached a node and had enough
+   * blocks, and neither an operator nor the receiver caused the death.
    */
   private async isWalletsDeath({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;

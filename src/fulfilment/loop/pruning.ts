@@ -1,8 +1,8 @@
 /**
  * Deletes old rows in small batches, oldest first: broadcast answers, refused requests, old idle records of wallets,
- * expired nonces and old orders of test projects. Also ends event logs at their oldest events. Never deletes money,
- * orders, their moves, legs or chain transactions of real sales: those are kept for ever, and move to the archive once
- * long over.
+ * expired nonces and old orders of test projects. Also ends event logs at their oldest events. Never deletes ledger
+ * entries, or orders, moves, legs and chain transactions of real sales. Those are kept for ever, and move to the
+ * archive once long over.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';

@@ -283,8 +283,8 @@ export class OrderTermination {
   }
 
   /**
-   * Reserves a further leg, at our cost, for a running rental with too little energy, and records the reclaims'
-   * leftover at its receiver as made up for. Returns false if the pool lacks capacity, another rental of the receiver
+   * Reserves a further leg, at our cost, for a running rental with too little energy. Also records that it makes up for
+   * the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of the receiver
    * was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
    */
   async topUpRunning(order: ClaimedOrder, { amountSun, slackSun, cause, left }: ReservedTopUp): Promise<boolean> {

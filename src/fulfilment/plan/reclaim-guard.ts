@@ -30,7 +30,7 @@ const HEIGHT_MAX = 9_223_372_036_854_775_807n;
 
 /**
  * The amount that open legs of pairs hold at height $4. A delivery under way counts if its block is known to be at or
- * below it ($5 holds such ids), or might be: it expires too early to have been built after the solid block ($6). A
+ * below it; $5 holds such ids. It also counts if it expires too early to have been built after the solid block ($6). A
  * reclaim under way counts as not made unless its block is known.
  */
 const HELD = {
@@ -98,8 +98,8 @@ export class ReclaimGuard {
     if (distinct.length === 0) return new Map();
     const verdicts = new Map<string, Verdict>(distinct.map((pair) => [pairKey(pair), 'unknown']));
     const { readings, uncovered } = await this.readSolid(distinct);
-    // Fall back to the head's own state, judged more strictly, without the blocks since the solid one (a worker's first
-    // minute) or without a solid port.
+    // Fall back to the head's own state, judged more strictly. The blocks since the solid one are missing (a worker's
+    // first minute), or the solid port does not answer.
     if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
     await this.compare(readings, verdicts);
     return verdicts;

@@ -16,9 +16,9 @@ const CLOSE_REST_MS = 1000;
 const LATENESS_PART = 10;
 
 /**
- * Returns the milliseconds until the next attempt, 0 if it is due. It is due if the last attempt lies in the future,
- * before the database's clock was set back: its age is unknown until the clock catches up. An attempt from before the
- * chain resumed (`movingSec` ago) failed by the outage, so the next one is due too.
+ * Returns the milliseconds until the next attempt, 0 if it is due. It is also due if the database's clock was set back,
+ * so that the last attempt lies in the future and its age is unknown. An attempt from before the chain resumed
+ * (`movingSec` ago) failed by the outage, so the next one is due too.
  */
 export function reclaimRestMs(failed: Tally | undefined, movingSec = Number.POSITIVE_INFINITY): number {
   if (failed === undefined || failed.recent < QUICK_ATTEMPTS || failed.lastAgeSec < 0) return 0;

@@ -16,8 +16,8 @@ const STANDING_MIN_PERCENT = 99n;
 /** A delegation enters a block within seconds. With less time left a top-up would hardly be used. */
 export const TOP_UP_TIME_LEFT_MS = 60_000;
 /**
- * Bounds our cost of one rental. To reach it, the ratio must drift to several times its value, or twenty rentals must
- * end beside this one, each with more leftover usage than any before it.
+ * Bounds our cost of one rental. Two cases reach it: the ratio drifts to several times its value, or twenty rentals end
+ * beside this one, each with more leftover usage than before.
  */
 export const TOP_UP_LEGS_MAX = 20;
 /** Headroom of each top-up beyond the missing energy, in 1/10,000, so that a rental needs few top-ups. */
@@ -51,7 +51,7 @@ export function topUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: numbe
 }
 
 /**
- * Returns true if a running rental is short but gets no more: it has used its top-ups, or a foreign act ended one of
+ * Returns true if a running rental is short but gets no more. It has used its top-ups, or a foreign act ended one of
  * its legs.
  */
 export function isPastTopUps(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): boolean {

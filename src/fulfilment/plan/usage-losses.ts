@@ -75,7 +75,7 @@ function movedUsage(used: bigint, taken: bigint, limit: bigint): bigint {
 /**
  * Returns the extra energy that rentals of `sold` energy need so that leftover usage costs them nothing. TRON: usage
  * reduces all energy of the receiver equally. So of `left` the rentals bear the share of their energy, this
- * compensation included: c = left × (sold + c) / (sold + c + others), solved for c and rounded up.
+ * compensation included. The result is c = left × (sold + c) / (sold + c + others), solved for c and rounded up.
  */
 export function compensationFor(left: bigint, sold: bigint, others: bigint): bigint {
   if (left === 0n) return 0n;

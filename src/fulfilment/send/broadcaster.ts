@@ -1,6 +1,6 @@
 /**
- * Sends recorded bytes to nodes and returns their answers. An answer proves nothing (TRON: a refused transaction may
- * live in a mempool, an accepted one may vanish), so this class decides nothing about an order.
+ * Sends recorded bytes to nodes and returns their answers. An answer proves nothing, so this class decides nothing
+ * about an order. TRON: a refused transaction may live in a mempool, and an accepted one may vanish.
  */
 import { Injectable } from '@nestjs/common';
 import { NodeError } from '../../chain/errors.js';

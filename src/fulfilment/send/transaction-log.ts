@@ -1,7 +1,7 @@
 /**
  * Records our transactions until they are sent or dead: each step is recorded before the next one begins. Every write
- * covers many transactions, takes effect only under the fence of their orders' claims, and skips rows that another
- * session holds: those orders are retried.
+ * covers many transactions and takes effect only under the fence of their orders' claims. It skips rows that another
+ * session holds; those orders are retried.
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';

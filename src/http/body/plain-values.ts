@@ -70,7 +70,7 @@ const MARK = '\ud800';
 /**
  * Returns the name itself if a request class could have such a member. Any other name is marked, so that it stays
  * unknown and in its place. Names that every object inherits (`hasOwnProperty`, `constructor`) would pass
- * class-validator's whitelist or be dropped by Nest before it, and an object moves numeric names to the front.
+ * class-validator's whitelist, or Nest would drop them before it. An object also moves numeric names to the front.
  */
 function safeName(name: string): string {
   return SAFE_NAME.test(name) ? name : MARK + name;

@@ -1,6 +1,6 @@
 /**
  * Limits the API's open connections. The total stays below the process's descriptors, so that our code rejects, counts
- * and logs excess connections instead of the event loop's library dropping them silently. One address gets fewer than
+ * and logs excess connections. Otherwise the event loop's library would drop them silently. One address gets fewer than
  * the total, so that it cannot shut out the others.
  */
 import { readFileSync } from 'node:fs';

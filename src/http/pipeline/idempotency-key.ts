@@ -82,7 +82,7 @@ function newKey(): string {
   return mayBeSent(key) ? key : newKey();
 }
 
-/** Returns the caller's key on the answer for any outcome of the request. Omits a malformed key. */
+/** Copies the caller's key to the answer, for any outcome of the request. Omits a malformed key. */
 export function echoIdempotencyKey(rawHeaders: readonly string[], response: ServerResponse): void {
   const [key, ...more] = headerValues(rawHeaders, 'idempotency-key');
   if (key === undefined || more.length > 0 || key.length > KEY_LENGTH_MAX || !KEY.test(key)) return;

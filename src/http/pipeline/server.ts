@@ -1,6 +1,6 @@
 /**
- * The HTTP server and the request pipeline: connection limits, a request id, exact routes, and error answers in our
- * format for every failure before a handler. Knows neither projects nor signatures.
+ * The HTTP server and the request pipeline: connection limits, a request id and exact routes. Every failure before a
+ * handler is answered in our format. Knows neither projects nor signatures.
  */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
