@@ -1,9 +1,9 @@
 #!/bin/sh
-# Starts Alertmanager with the addresses of ALERT_PAGE_URL and ALERT_TICKET_URL (the same one unless set) in its
-# configuration. Without an address nobody would be notified, so there is none by default.
+# Starts Alertmanager with ALERT_PAGE_URL and ALERT_TICKET_URL (default: the page URL) in its configuration. There is no
+# default page URL, since alerts would then be lost silently.
 #   alertmanager.sh TEMPLATE RENDERED [argument of alertmanager...]
 #   alertmanager.sh TEMPLATE RENDERED --only-write
-# The second form leaves the start to whoever else does it, such as Debian's prometheus-alertmanager.
+# The second form only writes the file, for another starter such as Debian's prometheus-alertmanager.
 set -eu
 template=$1 rendered=$2
 shift 2

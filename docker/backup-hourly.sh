@@ -1,10 +1,10 @@
 #!/bin/bash
-# Backs up at once and then every BACKUP_EVERY_SEC, until it is stopped; every DRILL_EVERY-th dump (0 = none) is
-# restored in a drill. Each success is marked in BACKUP_MARK, whose age a health check judges: after a drill that failed
-# there is none until one has passed, and every dump is drilled.
+# Backs up immediately and then every BACKUP_EVERY_SEC, until it is stopped. Every DRILL_EVERY-th dump (0 = none) is
+# restored in a drill. Each success touches BACKUP_MARK, whose age a health check reads. After a failed drill every dump
+# is drilled, and the mark is not touched until a drill passes.
 #   docker/backup-hourly.sh DIRECTORY
 set -uo pipefail
-# Each command in a process group of its own, so that what it started ends with it.
+# Gives each command its own process group, so that its children end with it.
 set -m
 here=$(dirname "$0")
 directory=${1:?say where the dumps go}
@@ -14,7 +14,7 @@ drill_every=${DRILL_EVERY:-24}
 working=
 trap '[ -z "$working" ] || kill -TERM -- "-$working" 2>/dev/null; wait; exit 0' TERM INT
 
-# In the background, so that the signal to stop is heard at once.
+# In the background, so that the stop signal is handled immediately.
 run() {
   "$@" &
   working=$!

@@ -1,5 +1,6 @@
-// When backup and drill of a directory last succeeded and failed, for Prometheus: http://ADMIN_HOST:ADMIN_PORT/metrics.
-// The scripts leave a mark of each in the directory; its time is the time of the event.
+// Exports the times of the last successful and failed backup and drill to Prometheus:
+// http://ADMIN_HOST:ADMIN_PORT/metrics. The scripts touch one mark file per outcome in the directory; its mtime is the
+// time of the event.
 //   node docker/backup-metrics.mjs DIRECTORY
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -19,7 +20,7 @@ const GAUGES = ['backup-success', 'backup-failure', 'drill-success', 'drill-fail
   };
 });
 
-/** The time of a mark in seconds; 0 if there is none. Any other failure is the caller's. */
+/** Returns the mtime of a mark in seconds; 0 if it does not exist. Rejects after any other failure. */
 async function secondsOf(file) {
   try {
     return (await stat(file)).mtimeMs / 1000;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Writes one dump of DATABASE_URL (or DATABASE_URL_FILE) into a directory, under a name with the time, and reads it back
-# before it counts. Then lets old ones go: all of the newest KEEP_NEWEST stay, and of older ones the newest of each day
-# for KEEP_DAYS days on which there are any.
+# Writes one dump of DATABASE_URL (or DATABASE_URL_FILE) into a directory, with the time in its name, and verifies that
+# it is readable. Then deletes old dumps: it keeps the newest KEEP_NEWEST, and of older ones the newest of each day, for
+# KEEP_DAYS days with dumps.
 #   docker/backup.sh DIRECTORY
 set -euo pipefail
 here=$(dirname "$0")
@@ -24,7 +24,7 @@ sync "$file.part"
 mv "$file.part" "$file"
 echo "$file"
 
-# What a killed run left behind.
+# Deletes partial files of killed runs.
 find "$directory" -maxdepth 1 -type f -name 'energy-*.dump.part' -mmin +1440 -delete
 kept=0 days=0 last_day=
 for old in $(find "$directory" -maxdepth 1 -type f -name 'energy-????????T??????Z.dump' -printf '%f\n' | sort -r); do

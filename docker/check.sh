@@ -1,8 +1,8 @@
 #!/bin/bash
-# Checks what the tests of npm cannot, each with the tool that reads it in production: the schema of compose.yaml, alert
-# rules and who is notified, the proxy's and Redis's settings at work, the systemd units, the scripts; and backup, restore
-# and drill on a Postgres server of the tools' own major. No Docker engine is needed, so no image is built.
-# Needs Debian's packages named below, and a built dist/.
+# Checks outside the npm tests, each with the tool that reads the file in production: the schema of compose.yaml, alert
+# rules and routes, the running proxy and Redis, the systemd units and the scripts. Also backup, restore and drill on a
+# Postgres server of the tools' major version. Needs no Docker engine and builds no image. Needs the Debian packages
+# named below, and a built dist/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -52,7 +52,7 @@ fail() {
   echo "$*" >&2
   exit 1
 }
-# Notes each request it gets, with headers and body, as a line of JSON in a file.
+# Appends each request with headers and body to a file, as a line of JSON.
 listen() { # port, file
   node -e '
     require("http").createServer((request, response) => {
@@ -69,7 +69,7 @@ listen() { # port, file
 shellcheck -x docker/*.sh .ci/run
 echo 'scripts: shellcheck has nothing to say'
 
-# Compose 1 knows the schema but for the name of the project and files of settings that may be missing.
+# Compose 1 knows the schema except for the project's name and optional settings files.
 mkdir "$dir/compose"
 node --input-type=module -e '
   import { readFileSync, writeFileSync } from "node:fs";
@@ -107,7 +107,7 @@ echo 'compose.yaml: in order'
 promtool check config docker/prometheus.yml
 promtool test rules docker/alerts.test.yml
 
-# Alertmanager as its container starts it; only the wait for more of the same is shorter.
+# Alertmanager as its container starts it, with a shorter group wait.
 mkdir "$dir/bin"
 ln -s "$(command -v prometheus-alertmanager)" "$dir/bin/alertmanager"
 sed 's/group_wait: .*/group_wait: 1s/' docker/alertmanager.yml >"$dir/alertmanager.yml"
@@ -129,7 +129,7 @@ until_true 'a page being sent' notified '"url":"/page?a=1&b=2".*Checkpage'
 until_true 'a ticket being sent' notified '"url":"/ticket".*Checkticket'
 echo 'alertmanager.yml: pages and tickets reach their webhooks'
 
-# The proxy before a server that notes what it is asked.
+# The proxy in front of a server that records requests.
 api=$(free_port) http=$(free_port) https=$(free_port)
 listen "$api" "$dir/proxied"
 if API_DOMAIN='' caddy validate --config docker/Caddyfile --adapter caddyfile >/dev/null 2>&1; then
@@ -154,7 +154,7 @@ node -e '
 ! grep -q kept "$dir/caddy.log" || fail 'the proxy logs signatures'
 echo 'Caddyfile: TLS ends there, the sender is named and not believed'
 
-# Redis by the very script of its container, in other folders.
+# Redis by the script of its container, in other folders.
 node --input-type=module -e '
   import { readFileSync } from "node:fs";
   import { parse } from "yaml";
@@ -196,7 +196,7 @@ done
 systemd-sysusers --dry-run "$PWD/docker/systemd/energy-rental.sysusers.conf" >/dev/null 2>&1 ||
   fail 'the users of the units cannot be made'
 
-# pg_dump on PATH is the newest installed; the server is started from beside it.
+# pg_dump on PATH is the newest installed version; the server comes from the same version.
 major=$(pg_dump --version | sed -E 's/.*\) ([0-9]+).*/\1/')
 bin=/usr/lib/postgresql/$major/bin
 port=$(free_port)
@@ -208,14 +208,14 @@ as_server "$bin/initdb" -D "$dir/data" -U admin --auth=scram-sha-256 --pwfile="$
 as_server "$bin/pg_ctl" -D "$dir/data" -w -l "$dir/data/log" \
   -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off" start >/dev/null
 admin=postgres://admin@127.0.0.1:$port/postgres
-# An ordinary owner, who may make databases for drills and is no superuser.
+# An ordinary owner that can create databases for drills and is no superuser.
 PGPASSWORD=admin-word psql --quiet "$admin" <<'SQL'
 CREATE ROLE energy LOGIN CREATEDB PASSWORD 'owner/word @1';
 CREATE DATABASE sold OWNER energy;
 CREATE DATABASE again OWNER energy;
 SQL
 server="postgres://energy:owner%2Fword%20%401@127.0.0.1:$port"
-# The tools as they are, but each call is noted.
+# Wrappers that record each call of the tools.
 for tool in psql pg_dump pg_restore; do
   printf '#!/bin/sh\necho "%s $*" >>%q\nexec %q "$@"\n' "$tool" "$dir/calls" "$(command -v "$tool")" >"$dir/bin/$tool"
   chmod +x "$dir/bin/$tool"
@@ -228,7 +228,7 @@ cli() { # database, command...
   DATABASE_URL=$server/$1 node dist/bundle/main.cli.js --yes --actor check --reason check "${@:2}"
 }
 drill() {
-  # Judged is what the dump holds, wherever the way past a pooler leads.
+  # The drill must judge the dump even if the direct URL leads to another database.
   DATABASE_DIRECT_URL=$server/postgres DATABASE_URL=$server/sold docker/restore-drill.sh "$dir/dumps" >"$dir/drill" 2>&1
 }
 cli sold migrate
@@ -252,7 +252,7 @@ if DATABASE_URL=$server/again docker/restore.sh "$dump" 2>/dev/null; then
 fi
 echo "backup and restore with the tools of Postgres $major: the same projects, the same schema, the records in order"
 
-# A drill finds a good dump good, and a bad one bad, and leaves nothing.
+# A drill accepts a good dump, rejects a bad one, and leaves nothing behind.
 drill || { cat "$dir/drill"; fail 'a good dump does not pass its drill'; }
 PGPASSWORD=admin-word psql --quiet "${admin%/*}/sold" <<'SQL'
 SET session_replication_role = replica;
@@ -272,7 +272,7 @@ grep -q pg_restore "$dir/calls" || fail 'the calls of the tools were not noted'
 ! grep -E 'owner(/|%2F)word' "$dir/calls" || fail 'the password is in the arguments of a process'
 echo 'drill: it distinguishes good dumps from bad ones; no password was in the arguments of a process'
 
-# A database of the roles comes back on a server that has none of them, and becomes theirs again.
+# A database with roles can be restored on a server without them, and gets its roles again.
 as_admin() { # statement...
   for statement in "$@"; do PGPASSWORD=admin-word "$bin/psql" --no-psqlrc -qtA --set=ON_ERROR_STOP=1 --command "$statement" "$admin"; done
 }

@@ -1,5 +1,5 @@
-# Sourced: reads DATABASE_URL, or the file that DATABASE_URL_FILE names, and leaves the URL without its password in
-# $url and the password in PGPASSWORD, since every user of a machine may read the arguments of its processes.
+# Sourced. Reads DATABASE_URL, or the file named by DATABASE_URL_FILE. Sets $url without the password, and PGPASSWORD,
+# since every user of a machine can read the arguments of its processes.
 # shellcheck shell=bash disable=SC2034
 read_url() { # URL
   url=$1

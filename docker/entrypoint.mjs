@@ -1,5 +1,5 @@
-// `api`, `worker`, `sender`, `console`, `signer`, `devnet …` or `cli …`: loads that program into this very process, so that signals reach
-// it and its exit code is the container's.
+// Loads the program named by the first argument (`api`, `worker`, `sender`, `console`, `signer`, `devnet …` or `cli …`)
+// into this process, so that it receives signals directly and its exit code is the container's.
 import { constants } from 'node:os';
 
 const PROGRAMS = {
@@ -19,8 +19,8 @@ if (program === undefined) {
   console.error(`Say one of ${Object.keys(PROGRAMS).join(', ')}; a CLI command comes after cli.`);
   process.exit(64);
 }
-// Process 1 is deaf to signals that it has no handler for. Until the program has its own, and for a command all the
-// time, a signal ends it at once.
+// Process 1 ignores signals without a handler. These handlers end it immediately, until the program installs its own;
+// for a command they stay.
 const end = (signal) => process.exit(name === 'cli' ? 128 + constants.signals[signal] : 0);
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
 process.setSourceMapsEnabled(true);

@@ -1,6 +1,6 @@
-// Asks this container's process whether it is well; exit 0 when it says so.
-//   probe.mjs [PATH]     its admin port, for a path (/live, /ready)
-//   probe.mjs --signer   the signer, over its socket, whether it holds a key
+// Health probe of this container's process; exit code 0 if it is healthy.
+//   probe.mjs [PATH]     requests a path of its admin port (/live, /ready)
+//   probe.mjs --signer   checks over the signer's socket that it holds a key
 import { connect } from 'node:net';
 
 const LIMIT_MS = 2500;

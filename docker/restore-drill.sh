@@ -1,9 +1,9 @@
 #!/bin/bash
-# Proves that the newest dump of a directory can be used: restores it into a database made for it, and asks the CLI
-# whether its schema is current and its records keep every rule. The database is dropped whatever comes of it. It is made
-# on the server of DRILL_DATABASE_URL, or else of DATABASE_URL, whose user must be allowed to create databases.
+# Proves that the newest dump of a directory is usable: restores it into a new database, and checks with the CLI that
+# its schema is current and its records satisfy every rule. Always drops the database afterwards. Creates it on the
+# server of DRILL_DATABASE_URL, or else of DATABASE_URL, whose user needs the right to create databases.
 #   docker/restore-drill.sh DIRECTORY
-# CLI names the command line's program (default: node dist/bundle/main.cli.js beside this folder).
+# CLI is the command that runs the CLI (default: node dist/bundle/main.cli.js next to this folder).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 directory=${1:?say where the dumps are}
@@ -33,7 +33,7 @@ scratch=energy_drill_$(date -u +%Y%m%d_%H%M%S)_$$
 psql --no-psqlrc --quiet --command "CREATE DATABASE $scratch" "$url"
 DATABASE_URL=$(with_database "$DATABASE_URL" "$scratch")
 export DATABASE_URL
-# The command line migrates and checks past a pooler where it knows such a way: that would be the live database.
+# The CLI prefers DATABASE_DIRECT_URL for migrations and checks, which would be the live database.
 unset DATABASE_URL_FILE DATABASE_DIRECT_URL DATABASE_DIRECT_URL_FILE
 
 read -ra cli <<<"${CLI:-node $here/../dist/bundle/main.cli.js}"

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Puts a dump into the empty database that DATABASE_URL (or DATABASE_URL_FILE) names: all of it in one transaction, or
-# nothing.
+# Restores a dump into the empty database of DATABASE_URL (or DATABASE_URL_FILE), in one transaction.
 #   docker/restore.sh FILE
 # Nothing of the service may run meanwhile. What to do afterwards: docs/operating/backup-and-restore.md.
 set -euo pipefail
@@ -19,12 +18,12 @@ if [ "$tables" != 0 ]; then
   echo "The database is not empty; restore into a new one." >&2
   exit 1
 fi
-# Which rows a role sees is a right of it (src/store/row-policies.ts), which `cli migrate` gives to the roles that this
-# server has; what migrations say of rows names no role, and comes back.
+# Row policies of roles are rights (src/store/row-policies.ts), which `cli migrate` grants to the roles of this server.
+# They are skipped here. Policies from migrations name no role and are restored.
 pg_restore --list "$file" >"$list"
 awk '$4 == "POLICY" && $7 ~ /^(project|service)_rows$/ { rights[$6] = 1; next } { kept[++n] = $0 }
   END { for (i = 1; i <= n; i++) { split(kept[i], f, " "); if (!(f[4] == "ROW" && f[7] in rights)) print kept[i] } }' \
   "$list" >"$list.kept"
 pg_restore --single-transaction --exit-on-error --no-owner --no-privileges --use-list="$list.kept" --dbname="$url" "$file"
-# Of our tables alone: the system's belong to others, and each would be a warning.
+# Our tables only: analysing system tables would cause warnings, since they have other owners.
 sql <<<"SELECT format('ANALYZE %I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public' \\gexec"

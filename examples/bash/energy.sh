@@ -4,11 +4,11 @@
 #   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
 #   ./energy.sh quote T… [ENERGY] [DURATION_SEC]     price a rental; ENERGY empty or 0: sized by the service
 #   ./energy.sh order QUOTE_REF IDEMPOTENCY_KEY      buy it; repeat with the same key after any doubt
-#   ./energy.sh get IDEMPOTENCY_KEY                  how the order stands
+#   ./energy.sh get IDEMPOTENCY_KEY                  show the order
 #   ./energy.sh balance
 #   ./energy.sh call METHOD PATH [BODY] [IDEMPOTENCY_KEY]    any request; BODY as JSON
 #
-# Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
+# Signed by HMAC; SIGNATURES=md5 signs like early clients.
 # Prints the answer. Exit code 0 for a 2xx answer, 1 for any other, 2 when called wrongly.
 set -euo pipefail
 : "${BASE_URL:?}" "${MERCHANT:?}" "${API_KEY:?}"
@@ -16,8 +16,8 @@ set -euo pipefail
 export LC_ALL=C
 sha256() { openssl dgst -sha256 -r | cut -d' ' -f1; }
 
-# HMAC-SHA256 of $1 under the key, which must be shorter than 64 bytes, as the service's are. By hand, since openssl takes
-# the key on its command line, where others could see it; printf is part of the shell.
+# HMAC-SHA256 of $1 under the key, which must be shorter than 64 bytes, as the service's keys are. Computed here,
+# because openssl takes the key on its command line, where other users could see it; printf is a shell builtin.
 hmac() {
   local at byte inner='' outer='' part
   for ((at = 0; at < 64; at++)); do
@@ -29,8 +29,8 @@ hmac() {
   { printf '%b' "$outer" && { printf '%b' "$inner" && printf '%s' "$1"; } | openssl dgst -sha256 -binary; } | sha256
 }
 
-# sign METHOD PATH BODY KEY CLOCK: the headers that sign one attempt, as lines of curl's configuration. By HMAC over nine
-# lines with a nonce of its own; by MD5 over the body alone, which of a GET is the empty string.
+# sign METHOD PATH BODY KEY CLOCK: prints the signature headers of one attempt, as lines of a curl configuration. HMAC
+# covers nine lines with a new nonce; MD5 covers the body only, which is the empty string for a GET.
 sign() {
   if [ "${SIGNATURES-hmac}" = md5 ]; then
     printf 'header = "Signature: %s"\n' \
@@ -46,8 +46,8 @@ sign() {
     "$5" "$nonce" "$(hmac "$message")"
 }
 
-# call METHOD PATH [BODY] [IDEMPOTENCY-KEY]: sends exactly the bytes that were signed, once more if our clock was off. BODY
-# has its keys sorted and no spaces, as MD5 wants it.
+# call METHOD PATH [BODY] [IDEMPOTENCY-KEY]: sends exactly the signed bytes, and repeats once with the service's time if
+# our clock was wrong. BODY has sorted keys and no spaces, as MD5 requires.
 call() {
   local method=$1 path=$2 body=${3-} key=${4-} answer clock
   local options=(--silent --show-error --max-time 60 --request "$method" --write-out '\n%{http_code}')
@@ -79,7 +79,7 @@ encoded() {
   done
 }
 
-# whole NAME TEXT: refuses what is no whole number; "90 000" must not become another request.
+# whole NAME TEXT: refuses text that is no whole number; "90 000" must not become another request.
 whole() {
   case $2 in '' | *[!0-9]*) printf '%s is no whole number: %s\n' "$1" "$2" >&2 && exit 2 ;; esac
 }

@@ -2,8 +2,8 @@
 # A receiver of webhooks with openssl: a CGI program, which any web server starts for each request (Apache, lighttpd,
 # nginx with fcgiwrap), with WEBHOOK_SECRET=whsec_… and INBOX=<a folder> in its environment.
 #
-# Each event becomes one file in INBOX, however often it is sent, and is answered with 204 once it lies there: another
-# program of yours works on what lies there.
+# Each event becomes one file in INBOX, even if it arrives repeatedly, and is answered with 204 once it is stored.
+# Another program of yours processes the files.
 set -euo pipefail
 : "${WEBHOOK_SECRET:?}" "${INBOX:?}"
 
@@ -11,14 +11,14 @@ export LC_ALL=C
 readonly tolerance_sec=300 body_bytes_max=100000
 id=${HTTP_WEBHOOK_ID-} timestamp=${HTTP_WEBHOOK_TIMESTAMP-} length=${CONTENT_LENGTH:-0}
 
-# answer STATUS: the whole of an answer, as CGI wants it.
+# answer STATUS: writes a complete CGI answer.
 answer() {
   printf 'Status: %s\r\nContent-Length: 0\r\n\r\n' "$1"
   exit 0
 }
 
-# HMAC-SHA256 of "id.timestamp." and the file $1 under the secret, in base64. By hand, since openssl takes the key on its
-# command line, where others could see it; printf is part of the shell. A secret has at most 64 bytes.
+# HMAC-SHA256 of "id.timestamp." and the file $1 under the secret, in base64. Computed here, because openssl takes the
+# key on its command line, where other users could see it; printf is a shell builtin. A secret has at most 64 bytes.
 hmac() {
   local at byte hex inner='' outer='' part
   hex=$(printf '%s' "${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \n')
@@ -34,7 +34,7 @@ hmac() {
   } | openssl dgst -sha256 -binary | openssl base64 -A
 }
 
-# Equal texts have equal hashes; how long hashes are compared says nothing of the texts.
+# Compared instead of the texts: the duration of comparing hashes reveals nothing about the texts.
 sha256() { printf '%s' "$1" | openssl dgst -sha256 -r; }
 
 if [ "${REQUEST_METHOD-}" != POST ]; then answer '400 Bad Request'; fi
@@ -51,20 +51,20 @@ trap 'rm -f "$draft"' EXIT
 head -c "$length" >"$draft"
 wanted=$(sha256 "v1,$(hmac "$draft")")
 is_verified=no
-# Several signatures stand there while the secret is being changed; one of them is by ours.
+# While the secret is rotated, the header has one signature for each secret.
 IFS=' ' read -ra signatures <<<"${HTTP_WEBHOOK_SIGNATURE-}"
 for each in "${signatures[@]}"; do
   if [ "$(sha256 "$each")" = "$wanted" ]; then is_verified=yes; fi
 done
 if [ $is_verified = no ]; then answer '400 Bad Request'; fi
 
-# Written whole first, a file gets its name once: whoever comes second finds it there.
+# The file is complete before it gets its name, and only one delivery can create that name.
 if ln "$draft" "$INBOX/$id.json" 2>/dev/null; then
   printf 'taken %s\n' "$id" >&2
 elif [ -e "$INBOX/$id.json" ]; then
   printf 'again %s\n' "$id" >&2
 else
-  # Not kept: the service sends it again.
+  # Not stored: the service will send it again.
   answer '500 Internal Server Error'
 fi
 answer '204 No Content'

@@ -7,7 +7,7 @@
 //	go run energy.go balance
 //	go run energy.go call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
-// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
+// Signed by HMAC; SIGNATURES=md5 signs like early clients.
 package main
 
 import (
@@ -33,7 +33,8 @@ const attemptsMax = 3
 
 var client = http.Client{Timeout: 60 * time.Second}
 
-// canonical has its keys sorted and no spaces: what is signed, and sent exactly so. Go sorts the keys of maps.
+// canonical returns JSON with sorted keys and no spaces; exactly this text is signed and sent. Go sorts the keys of
+// maps.
 func canonical(body map[string]any) string {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -42,14 +43,14 @@ func canonical(body map[string]any) string {
 	return string(text)
 }
 
-// offset is how many seconds the service's clock is ahead of ours, once it has said so.
+// offset is the lead of the service's clock over ours in seconds, once the service has reported its time.
 var offset int64
 
-// sign sets the headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own.
+// sign sets the signature headers of one attempt: HMAC over nine lines, with a new nonce for each attempt.
 func sign(request *http.Request, path, text, key string) error {
 	apiKey := os.Getenv("API_KEY")
 	if os.Getenv("SIGNATURES") == "md5" {
-		// Over the body alone; a GET signs the empty string.
+		// Covers the body only; a GET signs the empty string.
 		sum := md5.Sum([]byte(base64.StdEncoding.EncodeToString([]byte(text)) + apiKey))
 		request.Header.Set("Signature", hex.EncodeToString(sum[:]))
 		return nil
@@ -75,7 +76,7 @@ func sign(request *http.Request, path, text, key string) error {
 	return nil
 }
 
-// serverTime is the time to sign again with, where that was what was wrong.
+// serverTime returns the time for a new signature, if the service refused the timestamp.
 func serverTime(content []byte) (int64, bool) {
 	var said struct {
 		Error      string `json:"error"`
@@ -85,7 +86,7 @@ func serverTime(content []byte) (int64, bool) {
 	return said.ServerTime, err == nil && said.Error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE"
 }
 
-// call sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe.
+// call sends one request. It repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe.
 func call(method, path string, body map[string]any, key string) (int, string, error) {
 	text := ""
 	if body != nil {
@@ -151,7 +152,7 @@ func anyCall(args []string) (int, string, error) {
 	var body map[string]any
 	if len(args) > 2 {
 		decoder := json.NewDecoder(strings.NewReader(args[2]))
-		// Numbers stay as they were written.
+		// Keeps numbers exactly as written.
 		decoder.UseNumber()
 		if err := decoder.Decode(&body); err != nil {
 			return 0, "", err

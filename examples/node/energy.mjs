@@ -1,25 +1,25 @@
-// A merchant's calls by the SDK (packages/sdk), which signs them, and repeats what may be repeated with the same key.
+// A merchant's calls with the SDK (packages/sdk). It signs them, and retries safe ones with the same key.
 //
 //   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
 //   node energy.mjs quote T… [ENERGY] [DURATION_SEC]
 //   node energy.mjs order QUOTE_REF IDEMPOTENCY_KEY
 //   node energy.mjs get IDEMPOTENCY_KEY
 //   node energy.mjs extend ORDER SECONDS IDEMPOTENCY_KEY      ORDER: the key of the order
-//   node energy.mjs keep T… ENERGY CREDITS                    keep an address supplied, for so many credits a day at most
+//   node energy.mjs keep T… ENERGY CREDITS                    keep an address supplied, for at most CREDITS a day
 //   node energy.mjs balance
 //   node energy.mjs call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
-// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
+// Signed by HMAC; SIGNATURES=md5 signs like early clients.
 import { pathToFileURL } from 'node:url';
 import { EnergyClient, EnergyError } from '@tron-energy-rental/sdk';
 
 const { BASE_URL, MERCHANT, API_KEY, SIGNATURES = 'hmac' } = process.env;
 
-/** Another program may take the client from here. */
+/** Creates the client; other programs import this. */
 export const connect = () =>
   new EnergyClient({ baseUrl: BASE_URL, merchant: MERCHANT, apiKey: API_KEY, signature: SIGNATURES });
 
-/** The whole number in an argument. A slip must not become a default: NaN is null in JSON. */
+/** Returns the whole number in an argument. A typing error must not become a default: NaN is null in JSON. */
 function whole(name, text) {
   if (!/^\d{1,15}$/.test(text)) {
     console.error(`${name} is no whole number: ${text}`);
@@ -32,7 +32,7 @@ const commands = {
   quote: (client, receiver, energy, duration) =>
     client.quotes.create({
       receive_address: receiver,
-      // 0: sized by the service.
+      // 0: the service chooses the size.
       energy: whole('ENERGY', energy ?? '0') || undefined,
       duration_sec: duration === undefined ? undefined : whole('DURATION_SEC', duration),
     }),
@@ -56,7 +56,7 @@ const commands = {
   },
 };
 
-/** What is shown of an error: the answer of the service, or the key to repeat with. */
+/** Returns the printable part of an error: the service's answer, or the key to repeat with. */
 const shown = ({ name, message, key, requestId, body }) => body ?? { error: name, msg: message, key, requestId };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

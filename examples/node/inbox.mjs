@@ -1,9 +1,9 @@
-// A folder of events, each a file under its id: a webhook and the log of events may both bring one, and it is there once.
+// A folder with one file per event id. An event that arrives by webhook and by the event log is stored once.
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Keeps an event. False when it was there: written whole first, a file gets its name once. */
+/** Stores an event; false if it exists. The file is written completely before it gets its name. */
 export function keep(inbox, id, text) {
   mkdirSync(inbox, { recursive: true });
   const draft = join(inbox, `.${randomUUID()}`);
@@ -19,7 +19,7 @@ export function keep(inbox, id, text) {
   }
 }
 
-/** Writes a file so that a reader sees what it was or what it is, and nothing between. */
+/** Replaces a file atomically: a reader sees the old or the new content. */
 export function replace(folder, name, text) {
   mkdirSync(folder, { recursive: true });
   const draft = join(folder, `.${randomUUID()}`);

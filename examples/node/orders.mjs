@@ -1,4 +1,4 @@
-// Knows what became of every order and misses none: by webhooks, by the log of events, and by the orders themselves.
+// Tracks the outcome of every order through webhooks, the event log and the orders themselves.
 // docs/never-miss-an-order.md explains it.
 //
 //   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
@@ -27,7 +27,7 @@ function read(name) {
   }
 }
 
-/** Everything after the position that was kept last. The position is kept after the events: twice is harmless, never is not. */
+/** Stores the events after the stored position, then the new position: reading one twice is harmless, missing it is not. */
 async function readOn(waitSec) {
   const after = read('position');
   const page = await client.events.poll({ limit: 100, waitSec, after }).catch((error) => {
@@ -56,7 +56,7 @@ async function follow(option) {
   }
 }
 
-/** What is known of an order: events of one order may arrive out of turn, and the latest position counts. */
+/** Updates the state of each order. Events of an order may arrive out of order; the highest position wins. */
 function work() {
   mkdirSync(join(INBOX, 'done'), { recursive: true });
   const names = readdirSync(INBOX).filter((name) => /^\w.*\.json$/.test(name));
@@ -72,7 +72,7 @@ function work() {
   for (const name of names) renameSync(join(INBOX, name), join(INBOX, 'done', name));
 }
 
-/** What an order has come to. */
+/** The parts of an order that decide its outcome. */
 const gist = (order) => JSON.stringify([order?.status, order?.settled, order?.reclaimed_at, order?.ended_early_by]);
 
 async function reconcile() {

@@ -3,8 +3,8 @@
 //   export WEBHOOK_SECRET=whsec_…
 //   PORT=4000 INBOX=./inbox node receive.mjs
 //
-// Each event becomes one file in INBOX, however often it is sent, and is answered with 204 once it lies there: another
-// program of yours works on what lies there. With a database it is a row whose unique key is the id.
+// Each event becomes one file in INBOX, even if it arrives repeatedly, and is answered with 204 once it is stored.
+// Another program of yours processes the files. With a database, use a row with the id as unique key.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { keep } from './inbox.mjs';
@@ -19,13 +19,13 @@ if (!WEBHOOK_SECRET.startsWith('whsec_')) {
 }
 const key = Buffer.from(WEBHOOK_SECRET.slice('whsec_'.length), 'base64');
 
-/** Whether the request is the service's: signed by our secret, over these bytes, within five minutes. */
+/** Returns true if the service sent the request: signed with our secret over these bytes within five minutes. */
 function isVerified(headers, body) {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signatures = '' } = headers;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(id) || !/^\d{1,12}$/.test(timestamp)) return false;
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SEC) return false;
   const wanted = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
-  // Several signatures stand there while the secret is being changed; one of them is by ours.
+  // While the secret is rotated, the header has one signature for each secret.
   return signatures.split(' ').some((each) => {
     const given = each.startsWith('v1,') ? Buffer.from(each.slice(3), 'base64') : Buffer.alloc(0);
     return given.length === wanted.length && timingSafeEqual(given, wanted);
@@ -50,7 +50,7 @@ async function take(request) {
 createServer((request, response) => {
   take(request)
     .catch((error) => {
-      // Not kept: the service sends it again.
+      // Not stored: the service will send it again.
       console.error(error);
       return 500;
     })

@@ -8,12 +8,12 @@
 //   php energy.php balance
 //   php energy.php call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
-// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
+// Signed by HMAC; SIGNATURES=md5 signs like early clients.
 declare(strict_types=1);
 
 const ATTEMPTS_MAX = 3;
 
-/** Keys sorted at every depth, no spaces: what is signed, and sent exactly so. Arrays are lists, also empty ones. */
+/** Returns JSON with sorted keys at every depth and no spaces, to sign and send. Arrays are lists, also empty ones. */
 function canonical(object $body): string
 {
     return json_encode(sorted($body), JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
@@ -32,12 +32,12 @@ function sorted(mixed $value): mixed
     return (object) $members;
 }
 
-/** The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own. */
+/** Returns the signature headers of one attempt: HMAC over nine lines, with a new nonce for each attempt. */
 function sign(string $method, string $path, string $text, string $key, int $offset): array
 {
     $apiKey = (string) getenv('API_KEY');
     if (getenv('SIGNATURES') === 'md5') {
-        // Over the body alone; a GET signs the empty string.
+        // Covers the body only; a GET signs the empty string.
         return ['Signature: ' . md5(base64_encode($text) . $apiKey)];
     }
     $timestamp = (string) (time() + $offset);
@@ -48,12 +48,12 @@ function sign(string $method, string $path, string $text, string $key, int $offs
     return ["X-CC-Timestamp: $timestamp", "X-CC-Nonce: $nonce", "X-CC-Signature: v1=$signature"];
 }
 
-/** Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe. */
+/** Sends one request. Repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe. */
 function call(string $method, string $path, ?object $body = null, string $key = ''): array
 {
     $text = $body === null ? '' : canonical($body);
     $headers = ['Merchant: ' . getenv('MERCHANT')];
-    // Seconds that the service's clock is ahead of ours, once it has said so.
+    // Lead of the service's clock over ours in seconds, once the service has reported its time.
     $offset = 0;
     if ($body !== null) {
         $headers[] = 'Content-Type: application/json';
@@ -87,7 +87,7 @@ function call(string $method, string $path, ?object $body = null, string $key = 
                     $length = (int) $match[1];
                 }
             }
-            // PHP takes an answer whose connection ends in its middle for a whole one.
+            // PHP treats an answer that was cut off as complete.
             if ($meta['timed_out'] || ($length !== null && strlen((string) $answer) !== $length)) {
                 $answer = false;
             }
@@ -109,7 +109,7 @@ function call(string $method, string $path, ?object $body = null, string $key = 
     }
 }
 
-/** The whole number in an argument. A cast would take "90 000" for 90. */
+/** Returns the whole number in an argument. A cast would read "90 000" as 90. */
 function whole(string $name, string $text): int
 {
     if (preg_match('/^\d{1,15}$/D', $text) !== 1) {

@@ -4,14 +4,14 @@
 //   export WEBHOOK_SECRET=whsec_…
 //   INBOX=./inbox php -S 127.0.0.1:4000 receive.php
 //
-// Each event becomes one file in INBOX, however often it is sent, and is answered with 204 once it lies there: another
-// program of yours works on what lies there. With a database it is a row whose unique key is the id.
+// Each event becomes one file in INBOX, even if it arrives repeatedly, and is answered with 204 once it is stored.
+// Another program of yours processes the files. With a database, use a row with the id as unique key.
 declare(strict_types=1);
 
 const TOLERANCE_SEC = 300;
 const BODY_BYTES_MAX = 100_000;
 
-/** Whether the request is the service's: signed by our secret, over these bytes, within five minutes. */
+/** Returns true if the service sent the request: signed with our secret over these bytes within five minutes. */
 function isVerified(string $id, string $timestamp, string $signatures, string $body): bool
 {
     $secret = (string) getenv('WEBHOOK_SECRET');
@@ -26,7 +26,7 @@ function isVerified(string $id, string $timestamp, string $signatures, string $b
     }
     $key = base64_decode(substr($secret, strlen('whsec_')));
     $wanted = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
-    // Several signatures stand there while the secret is being changed; one of them is by ours.
+    // While the secret is rotated, the header has one signature for each secret.
     foreach (explode(' ', $signatures) as $given) {
         if (hash_equals($wanted, $given)) {
             return true;
@@ -35,7 +35,7 @@ function isVerified(string $id, string $timestamp, string $signatures, string $b
     return false;
 }
 
-/** Keeps the event under its id. False when it was there: written whole first, a file gets its name once. */
+/** Stores the event under its id; false if it exists. The file is written completely before it gets its name. */
 function keep(string $id, string $body): bool
 {
     $inbox = getenv('INBOX') ?: './inbox';
@@ -73,7 +73,7 @@ if (strlen($body) > BODY_BYTES_MAX) {
         error_log((keep($id, $body) ? json_decode($body, true)['type'] : 'again') . " $id");
         http_response_code(204);
     } catch (RuntimeException $failure) {
-        // Not kept: the service sends it again.
+        // Not stored: the service will send it again.
         error_log($failure->getMessage());
         http_response_code(500);
     }

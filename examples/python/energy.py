@@ -32,7 +32,7 @@ def canonical(body):
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-# Seconds that the service's clock is ahead of ours, once it has said so.
+# Lead of the service's clock over ours in seconds, once the service has reported its time.
 offset = 0
 
 
@@ -40,7 +40,7 @@ def sign(method, path, text, key):
     """The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own."""
     merchant, api_key = os.environ["MERCHANT"], os.environ["API_KEY"]
     if os.environ.get("SIGNATURES") == "md5":
-        # Over the body alone; a GET signs the empty string.
+        # Covers the body only; a GET signs the empty string.
         encoded = base64.b64encode(text.encode()).decode()
         return {"Signature": hashlib.md5((encoded + api_key).encode()).hexdigest()}
     timestamp, nonce = str(int(time.time()) + offset), secrets.token_hex(16)
@@ -86,7 +86,7 @@ def call(method, path, body=None, headers=None):
                 continue
             pause = int(answered.get("Retry-After") or attempt)
         except (OSError, http.client.HTTPException):
-            # The connection was lost: of what happens once the request is sent, urllib makes no URLError.
+            # The connection was lost. urllib raises no URLError for errors after the request was sent.
             if attempt == ATTEMPTS_MAX:
                 raise
         time.sleep(pause)

@@ -33,7 +33,7 @@ def is_verified(headers, body, key):
         return False
     message = ("%s.%s." % (event_id, timestamp)).encode() + body
     wanted = "v1," + base64.b64encode(hmac.new(key, message, hashlib.sha256).digest()).decode()
-    # Several signatures stand there while the secret is being changed; one of them is by ours.
+    # While the secret is rotated, the header has one signature for each secret.
     given = headers.get("webhook-signature", "").split(" ")
     return any(hmac.compare_digest(each.encode(), wanted.encode()) for each in given)
 
@@ -65,7 +65,7 @@ class Receiver(BaseHTTPRequestHandler):
         if not is_verified(self.headers, body, self.server.key):
             return self.answer(400)
         event_id = self.headers["webhook-id"]
-        # What fails here is not answered with 204, and the service sends it again.
+        # A failure here leads to no 204 answer, and the service sends the event again.
         is_new = keep(event_id, body)
         print(json.loads(body)["type"] if is_new else "again", event_id, flush=True)
         return self.answer(204)

@@ -3,8 +3,8 @@
 //	export WEBHOOK_SECRET=whsec_…
 //	PORT=4000 INBOX=./inbox go run ./receive
 //
-// Each event becomes one file in INBOX, however often it is sent, and is answered with 204 once it lies there: another
-// program of yours works on what lies there. With a database it is a row whose unique key is the id.
+// Each event becomes one file in INBOX, even if it arrives repeatedly, and is answered with 204 once it is stored.
+// Another program of yours processes the files. With a database, use a row with the id as unique key.
 package main
 
 import (
@@ -35,7 +35,7 @@ var (
 	timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 )
 
-// isVerified says whether the request is the service's: signed by our secret, over these bytes, within five minutes.
+// isVerified reports if the service sent the request: signed with our secret over these bytes within five minutes.
 func isVerified(header http.Header, body, key []byte) bool {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	if !idForm.MatchString(id) || !timestampForm.MatchString(timestamp) {
@@ -52,7 +52,7 @@ func isVerified(header http.Header, body, key []byte) bool {
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	wanted := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	// Several signatures stand there while the secret is being changed; one of them is by ours.
+	// While the secret is rotated, the header has one signature for each secret.
 	for _, given := range strings.Split(header.Get("webhook-signature"), " ") {
 		if hmac.Equal([]byte(given), wanted) {
 			return true
@@ -61,7 +61,8 @@ func isVerified(header http.Header, body, key []byte) bool {
 	return false
 }
 
-// keep keeps the event under its id; false when it was there. Written whole first, a file gets its name once.
+// keep stores the event under its id and reports false if it exists. The file is written completely before it gets its
+// name.
 func keep(inbox, id string, body []byte) (bool, error) {
 	draft, err := os.CreateTemp(inbox, ".*")
 	if err != nil {
@@ -93,7 +94,7 @@ func take(request *http.Request, inbox string, key []byte) int {
 	id := request.Header.Get("webhook-id")
 	isNew, err := keep(inbox, id, body)
 	if err != nil {
-		// Not kept: the service sends it again.
+		// Not stored: the service will send it again.
 		log.Print(err)
 		return http.StatusInternalServerError
 	}
