@@ -128,8 +128,8 @@ export class Nonces {
 }
 
 /**
- * Uses the nonce of a changing request in the transaction of the change, so that a replay changes nothing even if the
- * other nonces are lost. Separate from the guard's nonces. Throws 401 SIGNATURE_REPLAYED.
+ * Uses the nonce of a changing request in the transaction of the change. So a replay changes nothing, even if the other
+ * nonces are lost. Separate from the guard's nonces. Throws 401 SIGNATURE_REPLAYED.
  */
 export function nonceOf({ nonce, project }: Caller): Witness {
   invariant(nonce !== undefined, 'these paths take requests signed by HMAC alone');

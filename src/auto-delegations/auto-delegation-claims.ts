@@ -61,7 +61,7 @@ export interface Checked {
   readonly usedAtMs: number | undefined;
   /** By the chain's clock. */
   readonly changeAtMs: number | undefined;
-  /** Milliseconds until an immediate check, and until its turn in the slow round. Undefined: no check of that kind. */
+  /** Milliseconds until an immediate check, and until the turn in the slow round. Undefined: no check of that kind. */
   readonly dueInMs: number | undefined;
   readonly checkInMs: number | undefined;
 }

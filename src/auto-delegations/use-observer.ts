@@ -20,8 +20,8 @@ const UNMARKED = `(a.used_block IS NULL OR a.used_block < $2 OR (a.used_block = 
 
 /**
  * A use ends sleep and makes the row due immediately. A recorded use of this block or a later one is kept, so that
- * concurrent workers mark a use once; this is checked again on the locked row. Rows locked by another session are left
- * for the next attempt: a running check may hold them, and other sessions lock several rows in other orders.
+ * concurrent workers mark a use once. The locked row is checked again. Rows locked by another session are left for the
+ * next attempt. A running check may hold them, and other sessions lock several rows in other orders.
  */
 const MARK = {
   name: 'mark_auto_delegations_used',

@@ -1,5 +1,5 @@
 /**
- * Reads solid blocks in order, in the one worker that has the turn, and passes each to its consumers in the transaction
+ * Reads solid blocks in order, in the one worker that has the turn. Passes each to its consumers in the transaction
  * that moves the cursor. Blocks are read concurrently and taken in sequentially. It waits for a block that cannot be
  * read whole or on which nodes differ. The search uses the same reading with its own cursor, and waits for none of
  * that.

@@ -1,7 +1,7 @@
 /**
  * Blocks with their payments, as enough nodes report them. A block's id does not cover its receipts, so two nodes must
  * report the same payments where two are configured. With one of two away, reading stops. Our own transaction costs are
- * taken from one node: a wrong cost loses nobody money.
+ * taken from one node: a wrong cost moves no money.
  */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';

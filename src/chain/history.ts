@@ -55,7 +55,7 @@ export class History {
   }
 
   /**
-   * Returns true for a witness that answers but can say nothing about final blocks: its solid head is stalled, or it
+   * Returns true for a witness that answers but can say nothing about final blocks. Its solid head is stalled, or it
    * has lacked history for longer than a silent witness is waited for.
    */
   isOut(node: TronNode, agreement: Agreement): boolean {
@@ -72,7 +72,7 @@ export class History {
   }
 
   /**
-   * Returns a transaction that `node` must know: one of ours, or an older one of its own chain; undefined on a fresh
+   * Returns a transaction that `node` must know: one of ours, or an older one of the node's chain; undefined on a fresh
    * chain.
    */
   private async knownTo(node: TronNode): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Asks the configured nodes as one: healthy nodes first, then recently failed ones, the next after a failure, and never
- * a node with a stalled head. Proofs need several answers and ask `nodes` one by one.
+ * Asks the configured nodes as one: healthy nodes first, then recently failed ones. After a failure it asks the next
+ * node. It never asks a node with a stalled head. Proofs need several answers and ask `nodes` one by one.
  */
 import { messageOf } from '../domain/errors.js';
 import { sleep } from '../base/clock.js';
@@ -183,8 +183,8 @@ export class NodePool {
     const rested = nodes.filter((node) => !node.isBackedOff);
     const asked = rested.length > 0 ? rested : nodes.filter((node) => !node.isSilenced);
     await Promise.all(asked.map(async (node) => node.readHead().catch(messageOf)));
-    // Compares heads read at about the same time. A recently moving head counts even if its node is not asked just now:
-    // so a short failure of the only good node does not let stale nodes answer.
+    // Compares heads read at about the same time. A recently moving head counts even if its node is not asked just now.
+    // So a short failure of the only good node does not let stale nodes answer.
     const { height } = this.agreement;
     this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < height - LAG_BLOCKS_MAX));
   }

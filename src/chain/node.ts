@@ -89,8 +89,8 @@ interface Terms {
   /** Manner of a block request; `undefined` for all other requests. */
   readonly manner?: Manner;
   /**
-   * Nothing waits for the answer: it uses only spare places of the budget, and a failure does not affect the node's
-   * health.
+   * Nothing waits for the answer: it uses only spare places of the budget, and a timeout or connection failure causes
+   * no back-off.
    */
   readonly isAside?: true;
 }
@@ -314,7 +314,7 @@ export class TronNode {
       const isSent = !(error instanceof NotSentError);
       const reason: unknown = isSent ? error : error.cause;
       const timedOut = reason instanceof DeadlineError;
-      // A block's content is no fault of the node, and an optional request must not affect the node's health.
+      // A block's content is no fault of the node, and an optional request must not cause a back-off.
       if (terms.manner !== 'block' && terms.isAside !== true) this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);

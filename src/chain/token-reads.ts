@@ -65,7 +65,7 @@ export class TokenReads {
     return said === undefined ? undefined : addressFromHex(`41${said.toString(16).padStart(40, '0').slice(-40)}`);
   }
 
-  /** Returns the smallest amount of which the token keeps a fee; 1 if it keeps none. */
+  /** Returns the smallest transfer amount that is charged a token fee; 1 if the token charges none. */
   async leastAmountWithFee(): Promise<bigint> {
     const rate = await this.word('basisPointsRate()');
     if (rate === undefined || rate <= 0n || rate >= BASIS_POINTS) return 1n;

@@ -118,9 +118,9 @@ function orderedBy({ type, message }: ContractBytes): OrderedTransfer | undefine
 }
 
 /**
- * Marks the fee of the token itself: the caller ordered one transfer, less arrived, and a second event of the same
- * token moves exactly the difference to a third address. A contract that moves a caller's tokens by an allowance orders
- * no transfer, so none of its movements is a fee.
+ * Marks the fee of the token itself. The caller ordered one transfer and less arrived. A second event of the same token
+ * moves exactly the difference to a third address. A contract that moves a caller's tokens by an allowance orders no
+ * transfer, so none of its movements is a fee.
  */
 function withTokenFee(
   logged: readonly Transfer[],

@@ -34,7 +34,7 @@ interface ReturnedRow {
   readonly status: DepositStatus;
   readonly reason: string | null;
   readonly rate_e8: bigint | null;
-  /** Credits of its own entry, which may include small deposits too. */
+  /** Credits of its ledger entry, which may include small deposits too. */
   readonly credits: bigint | null;
   readonly returned_to: string | null;
   /**
@@ -53,7 +53,7 @@ const FIND = {
     FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
     CROSS JOIN deposit_cursor c WHERE d.id = $1`,
 };
-/** A statement of its own, before anything of the deposit is read: only later statements see concurrent changes. */
+/** A separate statement, before anything of the deposit is read: only later statements see concurrent changes. */
 const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;

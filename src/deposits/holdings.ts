@@ -1,6 +1,6 @@
 /**
- * Balances of deposit addresses: the recorded ones (deposits and all other movements), and those on chain with the
- * range of blocks in which they were read.
+ * Balances of deposit addresses: the recorded ones (deposits and all other movements), and those on chain. A reading on
+ * chain comes with the range of blocks in which it was taken.
  */
 import { Injectable } from '@nestjs/common';
 import { forEachConcurrently } from '../base/concurrency.js';

@@ -1,5 +1,5 @@
 /**
- * Rates of TRX and USDT by minute. A deposit is credited at the rate of its own block's minute, however late it is
+ * Rates of TRX and USDT by minute. A deposit is credited at the rate of its block's minute, however late the block is
  * read. The only writer of asset_rate.
  */
 import { Injectable } from '@nestjs/common';
