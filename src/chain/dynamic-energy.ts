@@ -27,8 +27,9 @@ export interface EnergyNeed {
 }
 
 /**
- * Returns the most energy that the call can take after one further maintenance period. TRON rounds the surcharge of each
- * operation down, so the result is the larger of two bounds: from the measured energy, and from the energy without surcharge.
+ * Returns the most energy that the call can take after one further maintenance period. TRON rounds the surcharge of
+ * each operation down. So the result is the larger of two bounds: from the measured energy, and from the energy without
+ * surcharge.
  */
 export function energyAfterNextStep(
   { energy, penalty, factor = 0n }: EnergyNeed,
@@ -60,9 +61,9 @@ export interface ContractDynamics extends DynamicSteps {
 }
 
 /**
- * Reads how much dearer calls of a contract can become with the next maintenance period. A contract without a surcharge that
- * used less than half of the threshold in this period gets no step: the other half exceeds the energy that all stake of
- * main net yields between two measurements. Throws ChainUnavailableError.
+ * Reads how much dearer calls of a contract can become with the next maintenance period. A contract without a surcharge
+ * that used less than half of the threshold in this period gets no step. The other half exceeds the energy that all
+ * stake of main net yields between two measurements. Throws ChainUnavailableError.
  */
 export async function readContractDynamics(client: TronClient, contract: string): Promise<ContractDynamics> {
   const [rules, state] = await Promise.all([
