@@ -114,7 +114,7 @@ export async function send(
   });
 }
 
-/** Creating a webhook and rotating its secret show the secret. */
+/** Returns true for the creation of a webhook and the rotation of its secret, which show the secret. */
 function showsSecret(method: string, path: string): boolean {
   return method === 'POST' && /^\/v1\/webhooks(?:\/[^/]+\/rotate)?$/.test(path);
 }

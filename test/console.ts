@@ -284,7 +284,7 @@ export class Browser {
   }
 }
 
-/** Creating a webhook and rotating its secret show the secret. */
+/** Returns true for the creation of a webhook and the rotation of its secret, which show the secret. */
 function showsSecret(method: string, path: string): boolean {
   return method === 'POST' && /\/webhooks(?:\/[^/]+\/rotate)?$/.test(path);
 }

@@ -5,7 +5,7 @@ import type { LogLevel } from '../src/config/settings.js';
 import { createLogger, type Log } from '../src/observability/logger.js';
 import { keepSaid } from './setup/canary.js';
 
-/** `onLine` receives every line regardless of the level. With it, no line is printed. */
+/** Opens a log. `onLine` receives every line regardless of the level. With it, no line is printed. */
 export function openLog(level: LogLevel, onLine?: (line: string) => void): Log {
   const keep = {
     write: (line: string) => {

@@ -205,7 +205,7 @@ function read(key: string): Command {
   });
 }
 
-/** All commands with their arguments. Few keys, references and amounts make collisions likely. */
+/** Returns all commands with their arguments. Few keys, references and amounts make collisions likely. */
 export function commands(maxCommands: number) {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const amount = fc.constantFrom(...ENERGIES);

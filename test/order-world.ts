@@ -24,7 +24,7 @@ export interface OrderWorld {
   readonly close: () => Promise<void>;
 }
 
-/** `extra` adds or replaces settings of the API in this process. */
+/** Opens the service. `extra` adds or replaces settings of its API. */
 export async function openOrderWorld(extra: Record<string, string> = {}): Promise<OrderWorld> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const env = serviceEnv(store.url, redis.url, chain);

@@ -30,7 +30,7 @@ export type Reply =
     }
   | ((response: ServerResponse, asked: Asked) => void);
 
-/** An error body in the service's format. */
+/** Returns an error answer in the service's format. */
 export const refusal = (
   status: number,
   error: string,

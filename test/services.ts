@@ -29,7 +29,7 @@ export const projectsOn = (database: Database, app: INestApplicationContext): Pr
     database.source.getRepository(Project),
   );
 
-/** It assigns no addresses when `app` has no deposit key. */
+/** Returns the service of deposit addresses. It assigns none when `app` has no deposit key. */
 export const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
   new DepositAddresses(
     database,

@@ -59,7 +59,7 @@ export async function openTestProjectWorld(extra: Record<string, string> = {}): 
   };
 }
 
-/** A worker's own connections, with its rights. */
+/** Opens a separate connection pool with a worker's rights. */
 export async function openPlayerDatabase(world: Pick<OrderWorld, 'env'>): Promise<Database> {
   const url = asRole(world.env['DATABASE_URL']!, 'worker');
   const source = createDataSource({

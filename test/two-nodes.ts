@@ -17,13 +17,13 @@ import {
 export const INFO = 'walletsolidity/gettransactioninfobyid';
 export const MOVE_LIMIT_MS = 10_000;
 
-/** The first node is behind the spy proxy. The second one is the chain's own. */
+/** Returns settings of two nodes: the first one behind the spy proxy, the second one the chain's own. */
 export const TWO_NODES = () => ({
   TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
   TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   TRON_POLL_MS: '50',
 });
-/** The node behind the spy proxy is the second one. */
+/** Returns settings of two nodes: the second one is behind the spy proxy. */
 export const OTHER_WAY_ROUND = () => ({
   TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
   TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,

@@ -23,7 +23,7 @@ export interface TestSender {
   readonly run: (isDone: () => boolean | Promise<boolean>) => Promise<void>;
 }
 
-/** `world` holds the service's settings. The sender uses its master key and `WEBHOOK_` settings. */
+/** Opens a sender. It uses the master key and the `WEBHOOK_` settings of the service's settings `world`. */
 export async function openSender(
   world: Readonly<Record<string, string>>,
   extra: Readonly<Record<string, string>> = {},

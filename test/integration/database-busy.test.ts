@@ -43,7 +43,7 @@ const allow = (connections: number): Promise<unknown> =>
     ),
   );
 
-/** A server that refuses every connection with an ErrorResponse, as Postgres or a pooler does. */
+/** Starts a server that refuses every connection with an ErrorResponse, as Postgres or a pooler does. */
 async function refusing(state: string, message: string): Promise<string> {
   const fields = [`SFATAL`, `VFATAL`, `C${state}`, `M${message}`].map((field) => `${field}\0`).join('');
   const body = Buffer.from(`${fields}\0`);

@@ -30,7 +30,7 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** The CLI of an operator with a changed TOKEN_CONTRACT. */
+/** Runs the CLI of an operator with a changed TOKEN_CONTRACT. */
 const withOtherToken = async (...args: string[]) =>
   cliWith({ ...env, TOKEN_CONTRACT: otherToken, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
 

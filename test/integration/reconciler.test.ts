@@ -244,7 +244,7 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
   );
 }
 
-/** The delegated sun, by wallet. */
+/** Returns the sun delegated to the address, by wallet. */
 async function delegatedToBy(address: string): Promise<readonly number[]> {
   return Promise.all([0, 1, 2].map((index) => world.delegatedSun(index, address)));
 }

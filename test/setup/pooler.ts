@@ -44,7 +44,7 @@ export function servedUrl(url: string): string {
   return pooled.href;
 }
 
-/** Database settings of a service. `url` is the server's URL, or that of a proxy in front of `servedUrl`. */
+/** Returns the database settings of a service. `url` is the server's URL, or that of a proxy in front of `servedUrl`. */
 export function databaseEnv(url: string): Record<string, string> {
   if (process.env['TEST_POOLER_PORT'] === undefined) return { DATABASE_URL: url };
   const server = new URL(fromSetup('TEST_DATABASE_URL'));
