@@ -275,7 +275,7 @@ describe('a return', () => {
 
   it('that failed on chain is not paid, and another transaction is made', async () => {
     const to = await shop();
-    // Burns for a thousand energy. A token transfer needs more and burns all of it.
+    // TRX for a thousand energy. A token transfer needs more and burns all of it.
     await payTrx(to, 100_000);
     await payToken(to, 20_000_000n);
     await settle();

@@ -105,7 +105,7 @@ it('a node far behind is not asked either while the only good one has a short fa
   await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
   await second.freeze('wallet/getblock');
   await chain.control('mine', { count: 100 });
-  // Waits for the first node. The second may look healthy alone while the first is busy making a hundred blocks.
+  // Waits until only the first is healthy. For a moment the second may be, while the first makes a hundred blocks.
   await until(() => healthyNames(client) === nameOf(first) || undefined, 5000, 'the lag being seen');
   first.fail({ kind: 'down' });
   await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);

@@ -1,4 +1,4 @@
-// Reading the event log over HTTP: in order, held open until an event comes, and ended with the caller's rights.
+// The event log over HTTP: in order, held open until an event comes, and ended when the caller loses its rights.
 import { until } from '../../packages/local/src/wait.js';
 import { HeldReads } from '../../src/events/held-reads.js';
 import { Numberer } from '../../src/events/numberer.js';
