@@ -34,7 +34,7 @@ const WAITING = {
 
 const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
 
-/** Raises every project's positions by a million, also those of a project whose positions were all lost. */
+/** Raises every project's positions by $1 + 1, also if a project lost all of them. $1: a million per failover. */
 const RAISE_POSITIONS = {
   name: 'raise_positions',
   text: `INSERT INTO event_position AS p (project_id, position) SELECT id, $1::bigint + 1 FROM project ORDER BY id
