@@ -187,7 +187,7 @@ interface Totals {
   readonly byKind: Map<string, number>;
   readonly answers: Map<string, number>;
   readonly failed: { readonly round: number; readonly violations: readonly string[] }[];
-  /** Prints the fired faults and returns the number of planned faults that never fired. */
+  /** Comparisons of usable energy, for each round that judged it. */
   readonly comparisons: number[];
 }
 
@@ -214,7 +214,7 @@ function printRound(round: number, outcome: RoundOutcome, tookMs: number): void 
   for (const violation of outcome.violations) console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
 }
 
-/** Prints the observed metrics of the table and returns the number of problems. */
+/** Prints the fired faults and returns the number of planned faults that never fired. */
 function writeTotals(totals: Totals): number {
   console.log('\nfault                            planned    fired');
   for (const [name, planned] of [...totals.planned].sort()) {
@@ -230,7 +230,7 @@ function writeTotals(totals: Totals): number {
   return silentOf(totals).length;
 }
 
-/** Prints how often usable energy was compared; returns false if it was judged and never compared. */
+/** Prints the number of comparisons of usable energy. Returns false if it was to be judged but never compared. */
 function writeComparisons(comparisons: readonly number[]): boolean {
   const total = comparisons.reduce((sum, count) => sum + count, 0);
   const rounds = comparisons.filter((count) => count > 0).length;
@@ -240,7 +240,7 @@ function writeComparisons(comparisons: readonly number[]): boolean {
   return false;
 }
 
-/** Prints which metrics of the table were seen; returns how many faults there are. */
+/** Prints the observed metrics of the table and returns the number of problems. */
 function writeMetrics({ documented, seen, faults, silent }: MetricsVerdict): number {
   console.log(`\nmetrics of docs/metrics.md seen with values: ${seen.toString()} of ${documented.toString()}`);
   if (silent.length > 0) console.log(`there, without a value yet: ${silent.join(', ')}`);

@@ -94,7 +94,7 @@ export class Overlapping {
     return this.customers.map(({ account }) => account.address);
   }
 
-  /** Rents and uses energy repeatedly until the signal aborts. */
+  /** Comparisons of usable energy in this round; undefined if it was not judged. */
   get comparisons(): number | undefined {
     return this.isExcused ? undefined : this.judged;
   }
@@ -111,11 +111,7 @@ export class Overlapping {
     this.isExcused = true;
   }
 
-  /**
-   * Lets one more short rental of each customer end. Returns each receiver that had less than sold minus used energy
-   * for longer than the grace period. Ends the long rentals by advancing the chain's clock. `limitMs` bounds the short
-   * rentals.
-   */
+  /** Rents and uses energy repeatedly until the signal aborts. */
   async keepRenting(play: Play, signal: AbortSignal): Promise<void> {
     this.isExcused = false;
     [this.judged, this.unread] = [0, 0];
@@ -132,8 +128,9 @@ export class Overlapping {
   }
 
   /**
-   * Rents for a short time during the long rental, which it buys first if none is running. Uses the energy and waits
-   * for the end.
+   * Lets one more short rental of each customer end. Returns each receiver that had less than sold minus used energy
+   * for longer than the grace period. Ends the long rentals by advancing the chain's clock. `limitMs` bounds the short
+   * rentals.
    */
   async violations(play: Play, limitMs: number): Promise<string[]> {
     const over = AbortSignal.timeout(limitMs);
@@ -146,14 +143,17 @@ export class Overlapping {
     return this.isExcused ? [] : found;
   }
 
-  /** A fork may drop the transaction, or revert its reference block. */
+  /**
+   * Rents for a short time during the long rental, which it buys first if none is running. Uses the energy and waits
+   * for the end.
+   */
   private async useOne(customer: Customer, play: Play, signal: AbortSignal): Promise<void> {
     const nowMs = await this.hand.headTime();
     const rentals = (await this.rentals(play)).get(customer.account.address) ?? [];
     if (!rentals.some((rental) => this.isLong(rental, nowMs))) await this.rent(customer, play, LONG, signal);
     const key = await this.rent(customer, play, SHORT, signal);
     if (key === undefined || signal.aborted) return;
-    // Returns the key once the rental is settled; undefined if it is refused or fails.
+    // A fork may drop the transaction, or revert its reference block.
     await this.hand
       .transferToken(this.world.token, customer.account, this.world.bank.address, 1n, FEE_LIMIT_SUN)
       .catch(() => undefined);
@@ -164,10 +164,7 @@ export class Overlapping {
     return Number(row.energy) === LONG.energy && Number(row.ends) - nowMs > (LONG.duration_sec * 1000) / 4;
   }
 
-  /**
-   * Checks every receiver until `last` aborts and none is short. Returns those that were short for longer than the
-   * grace period.
-   */
+  /** Returns the key once the rental is settled; undefined if it is refused or fails. */
   private async rent(
     customer: Customer,
     play: Play,
@@ -192,7 +189,10 @@ export class Overlapping {
     return isSettled ? key : undefined;
   }
 
-  /** Describes each receiver with less usable energy than expected now. */
+  /**
+   * Checks every receiver until `last` aborts and none is short. Returns those that were short for longer than the
+   * grace period.
+   */
   private async watch(play: Play, last: AbortSignal): Promise<string[]> {
     const shortSince = new Map<string, number>();
     for (;;) {
@@ -210,7 +210,7 @@ export class Overlapping {
     }
   }
 
-  /** Reads the usable energy at one block; undefined if each attempt was interrupted by a new block. */
+  /** Describes each receiver with less usable energy than expected now. */
   private async short(play: Play): Promise<ReadonlyMap<string, string>> {
     const short = new Map<string, string>();
     const rentals = await this.rentals(play);
@@ -237,7 +237,7 @@ export class Overlapping {
     return short;
   }
 
-  /** Returns the delivered rentals of each receiver. */
+  /** Reads the usable energy at one block; undefined if each attempt was interrupted by a new block. */
   private async usableOf(receiver: string): Promise<{ atMs: number; usable: number } | undefined> {
     for (let asked = 0; asked < READS_MAX; asked += 1) {
       const atMs = await this.hand.headTime();
@@ -255,7 +255,7 @@ export class Overlapping {
     await fetch(`${this.world.controlUrl}/mine`, { method: 'POST', body, signal: AbortSignal.timeout(10_000) });
   }
 
-  /** Returns true if a top-up is due: a long rental runs, none is in its last minute, and no reclaim is pending. */
+  /** Returns the delivered rentals of each receiver. */
   private async rentals({ run, read }: Play): Promise<ReadonlyMap<string, readonly RentalRow[]>> {
     const rows = await read<RentalRow>(RENTALS, [`${run}-overlap-%`]);
     return new Map(this.addresses.map((address) => [address, rows.filter(({ receiver }) => receiver === address)]));
@@ -274,7 +274,7 @@ export class Overlapping {
   }
 }
 
-/** Top-ups need a long rental that runs, no rental in its last minute, and no reclaim that is still to come. */
+/** Returns true if a top-up is due: a long rental runs, none is in its last minute, and no reclaim is pending. */
 function isJudgeable(rows: readonly RentalRow[], atMs: number): boolean {
   const running = rows.filter(({ ends }) => Number(ends) > atMs);
   const hasLong = running.some(({ energy, settled }) => settled && Number(energy) === LONG.energy);

@@ -48,35 +48,35 @@ export interface RoundOutcome {
   readonly orders: Readonly<Record<string, number>>;
   readonly answers: ReadonlyMap<string, number>;
   readonly healedMs: number;
-  /** Each host receives twenty a second, and failed deliveries are retried. */
+  /** Comparisons of usable energy; undefined if it was not judged. */
   readonly comparisons?: number | undefined;
 }
 
 const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
 const HISTORIES_MAX = 5;
-/** Wallets that could not deliver are retried after a while, and a throttled node must recover. */
+/** Each host receives twenty a second, and failed deliveries are retried. */
 const SENT_LIMIT_MS = 120_000;
-/** A dead reader keeps its turn for 20 s. */
+/** Wallets that could not deliver are retried after a while, and a throttled node must recover. */
 const SUPPLIED_LIMIT_MS = 90_000;
-/** Passes of the reconciler that must have seen the end of all findings, independent of their duration. */
+/** A dead reader keeps its turn for 20 s. */
 const DEPOSITED_LIMIT_MS = 90_000;
 const VERIFY_TRIES = 4;
-/** The finding for an on-chain act without a record. */
+/** Passes of the reconciler that must have seen the end of all findings, independent of their duration. */
 const GAUGES_PASSES = 6;
 const GAUGES_LIMIT_MS = 240_000;
-/** More blocks than the chain has, so that every outsider's transaction is scanned. */
+/** The finding for an on-chain act without a record. */
 const ORPHANS = 'orphan-transactions';
-/** Credits of the poor customer per round, in orders of the smallest size. */
+/** More blocks than the chain has, so that every outsider's transaction is scanned. */
 const SCAN_BLOCKS = 5_000;
-/** A rule of the nodes' control port with its effects. */
+/** Credits of the poor customer per round, in orders of the smallest size. */
 const POOR_ORDERS = 2.5;
 
 export async function playRound(arena: Arena, options: RoundOptions): Promise<RoundOutcome> {
   return new Round(arena, options).play();
 }
 
-/** Every waiting task listens for the end. */
+/** A rule of the nodes' control port with its effects. */
 interface StandingRule {
   readonly id: number;
   readonly kind: string;
@@ -105,7 +105,7 @@ class Round {
 
   async play(): Promise<RoundOutcome> {
     const { arena, options } = this;
-    // Resumes sales that were stopped for these findings.
+    // Every waiting task listens for the end.
     setMaxListeners(0, this.over.signal);
     options.log('plan', JSON.stringify(options.plan));
     arena.onLoss = ({ orders, txids }) => {
@@ -178,7 +178,7 @@ class Round {
   private async watchMetrics(): Promise<void> {
     while (!this.over.signal.aborted) {
       await this.lookAtMetrics();
-      // Checks the records every two seconds until a violation or the end of the round.
+      // Resumes sales that were stopped for these findings.
       await this.explainKnown().catch(() => undefined);
       await sleep(METRICS_EVERY_MS, this.over.signal);
     }
@@ -190,7 +190,7 @@ class Round {
     await Promise.all(this.arena.adminPorts.map(({ role, port }) => metrics.look(role, port)));
   }
 
-  /** Ends the round with violations found during the faults; heals nothing. */
+  /** Checks the records every two seconds until a violation or the end of the round. */
   private async watch(judgesCapacity: boolean): Promise<void> {
     const endsAt = performance.now() + this.options.lengthMs;
     const database = this.arena.parts.get(Database);
@@ -203,7 +203,7 @@ class Round {
     }
   }
 
-  /** A planted bug may also lack its guard; its effect must be visible, not the missing guard. */
+  /** Ends the round with violations found during the faults; heals nothing. */
   private async found(buying: Promise<unknown>, doing: Promise<unknown>): Promise<RoundOutcome> {
     this.violations.push(...this.customers.wrongs);
     this.over.abort();
@@ -213,14 +213,14 @@ class Round {
   }
 
   private add(found: readonly Finding[]): void {
-    // Waits until the APIs quote a price: nothing can be bought before an API has read the market.
+    // A planted bug may also lack its guard; its effect must be visible, not the missing guard.
     const counted = this.options.hunt === undefined ? found : found.filter(({ check }) => !check.startsWith('guard'));
     for (const { rule, check, subject, facts } of counted.slice(0, 20)) {
       this.violations.push(`${rule} ${check}: ${subject} ${JSON.stringify(facts)}`);
     }
   }
 
-  /** Only a hunt that has found its bug ends before its faults do. */
+  /** Waits until the APIs quote a price: nothing can be bought before an API has read the market. */
   private async waitForService(): Promise<void> {
     for (const actor of this.arena.all) {
       if (!(await actor.comesUp(2 * START_LIMIT_MS))) throw new Error(`${actor.name} does not come up`);
@@ -247,7 +247,7 @@ class Round {
   private async perform(fault: PlannedFault): Promise<void> {
     const { lengthMs, log } = this.options;
     await sleep(fault.from * lengthMs, this.over.signal);
-    // A fault without a matching call waits for one: a fault without effect proves nothing.
+    // Only a hunt that has found its bug ends before its faults do.
     if (this.over.signal.aborted) return;
     const lastsMs = (fault.to - fault.from) * lengthMs;
     log('chaos', `${fault.name} for ${Math.round(lastsMs).toString()} ms`);
@@ -271,7 +271,7 @@ class Round {
     await sleep(lastsMs, this.over.signal);
     const main = fault.rules[0]?.kind;
     let rulesThen = await this.standing(ids);
-    // Resends failed deliveries immediately, as their owner would, instead of minutes later.
+    // A fault without a matching call waits for one: a fault without effect proves nothing.
     for (
       let waitedMs = 0;
       waitedMs < QUIET_MS &&
@@ -318,7 +318,7 @@ class Round {
     for (const history of await this.histories()) this.options.log('history', history);
   }
 
-  /** The pool reads a wallet once a second, and a throttled node must recover. */
+  /** Resends failed deliveries immediately, as their owner would, instead of minutes later. */
   private async waitUntilSent(): Promise<void> {
     let left = -1;
     const endsAt = performance.now() + SENT_LIMIT_MS;
@@ -362,8 +362,7 @@ class Round {
         );
         const found = await this.explain(findingsOf(report));
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
-        // Checks that sales continue, that zero metrics are zero, and that workers know every gauge, once the
-        // reconciler has processed all explanations.
+        // The pool reads a wallet once a second, and a throttled node must recover.
         if (attempt < VERIFY_TRIES && (unmade.length > 0 || found.some(({ check }) => check === 'capacity'))) {
           await sleep(3_000);
           continue;
@@ -378,7 +377,10 @@ class Round {
     if (this.violations.length > 0) for (const history of await this.histories()) this.options.log('history', history);
   }
 
-  /** Returns the end of the reconciler's newest pass, by the database's clock. */
+  /**
+   * Checks that sales continue, that zero metrics are zero, and that workers know every gauge, once the reconciler has
+   * processed all explanations.
+   */
   private async judgeGauges(): Promise<void> {
     const { metrics } = this.options;
     const hold = this.arena.parts.get(SalesHold);
@@ -400,18 +402,18 @@ class Round {
     for (const each of odd) this.violations.push(`${each}, ${passes.size.toString()} passes after all was over`);
   }
 
-  /** Metrics that count the wallet owners' transactions made here. */
+  /** Returns the end of the reconciler's newest pass, by the database's clock. */
   private async lastPass(): Promise<string> {
     const { rows } = await this.arena.sql.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return rows[0]?.at ?? '';
   }
 
-  /** Compares the customers' answers with the orders. */
+  /** Metrics that count the wallet owners' transactions made here. */
   private get excused(): ReadonlySet<string> {
     return new Set(this.arena.handTxids.size > 0 ? ['early_reclaims_total'] : []);
   }
 
-  /** Explains known findings in the records, as the operator would. */
+  /** Compares the customers' answers with the orders. */
   private async checkAnswers(): Promise<void> {
     const { purchases } = this.customers;
     const { rows } = await this.arena.sql.query<{ key: string; id: string }>(
@@ -427,7 +429,7 @@ class Round {
     }
   }
 
-  /** Returns the unexplained findings: neither an owner's transaction made here, nor of an order lost in a failover. */
+  /** Explains known findings in the records, as the operator would. */
   private async explainKnown(): Promise<void> {
     const { handTxids, lostTxids, parts } = this.arena;
     if (handTxids.size + lostTxids.size === 0) return;
@@ -437,7 +439,7 @@ class Round {
     await this.explain(findingsOf(await verifyRecords(parts.get(Database))));
   }
 
-  /** Returns the full histories of unfinished orders, or of the newest ones if all are finished. */
+  /** Returns the unexplained findings: neither an owner's transaction made here, nor of an order lost in a failover. */
   private async explain(found: readonly Finding[]): Promise<Finding[]> {
     const { handTxids, lostTxids, parts } = this.arena;
     const names = (txids: ReadonlySet<string>, { subject, facts }: Finding): boolean =>
@@ -458,7 +460,7 @@ class Round {
     return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
   }
 
-  /** Everything that is known of orders that are not over, or of the newest when all are. */
+  /** Returns the full histories of unfinished orders, or of the newest ones if all are finished. */
   private async histories(): Promise<string[]> {
     const { rows } = await this.arena.sql.query<{ history: string }>(HISTORIES, [HISTORIES_MAX]);
     return rows.map(({ history }) => history);
