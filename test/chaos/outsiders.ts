@@ -26,7 +26,7 @@ const FLOOD_AT_ONCE = 12;
 /** Some blocks: a transaction dropped by a fork is included in the next block. */
 const TIME_LEFT_MS = 30_000;
 const FOREIGN_EVERY_MS = 400;
-/** Contract name and parameter type whose digits a pattern in java-tron's JSON could mistake for a number. */
+/** Contract name and parameter type in java-tron's JSON. A pattern-based reader could take its digits for a number. */
 const POISON = ':1234567890123456,';
 
 const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
