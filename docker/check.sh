@@ -1,8 +1,8 @@
 #!/bin/bash
 # Checks outside the npm tests, each with the tool that reads the file in production. They cover the schema of
 # compose.yaml, alert rules and routes, the running proxy and Redis, the systemd units and the scripts. They also cover
-# backup, restore and drill on a Postgres server of the tools' major version. Needs no Docker engine and builds no image. Needs the Debian packages
-# named below, and a built dist/.
+# backup, restore and drill on a Postgres server of the tools' major version.
+# Needs no Docker engine and builds no image. Needs the Debian packages named below, and a built dist/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
