@@ -27,7 +27,7 @@ function read(name) {
   }
 }
 
-/** Stores the events after the stored position, then the new position: reading one twice is harmless, missing it is not. */
+/** Stores the events after the stored position, then the new position: a repeated event is harmless, a lost one is not. */
 async function readOn(waitSec) {
   const after = read('position');
   const page = await client.events.poll({ limit: 100, waitSec, after }).catch((error) => {

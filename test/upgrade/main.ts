@@ -1,6 +1,6 @@
 // `npm run upgrade`: while customers buy, processes of an earlier version are replaced one by one as in
-// docs/operating/upgrades.md, then rolled back on the new schema, then upgraded again. Each step is a round, judged after all
-// orders are finished, by the records, the clients' answers and the chain. Exit code 1 on any violation.
+// docs/operating/upgrades.md. Then they are rolled back on the new schema, and upgraded again. Each step is a round,
+// judged after all orders are finished, by the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Arena } from '../chaos/arena.js';

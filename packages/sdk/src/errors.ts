@@ -17,8 +17,8 @@ export class EnergyError extends Error {
 }
 
 /**
- * The service refused the request. For a purchase: no attempt of this call bought anything. Its key is still free, unless
- * `code` is IDEMPOTENCY_KEY_REUSED.
+ * The service refused the request. For a purchase: no attempt of this call bought anything. Its key is still free,
+ * unless `code` is IDEMPOTENCY_KEY_REUSED.
  *
  * `code` is an error code of the interface, or `HTTP_<status>` if a proxy answered instead of the service.
  */
