@@ -42,8 +42,8 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     name: 'any signed-in person proves another’s address',
     changes: one(
       'notifications/mail-tokens.ts',
-      "act === 'proof' && person === personId && address",
-      "act === 'proof' && address",
+      "act === 'proof' && person === personId && address === email",
+      "act === 'proof'",
     ),
     test: invitations('is mailed nothing until they open the link'),
   },

@@ -39,7 +39,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
       `status === 0 ? 'refused' : 'slowing'`,
     ),
-    test: failing('an answer of %d delays its own event alone'),
+    test: failing('delays its own event alone'),
   },
   {
     name: 'a receiver that asks for less is sent as much as before',
@@ -48,7 +48,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       'const SLOWING_STATUSES: readonly number[] = [408, 425, 429];',
       'const SLOWING_STATUSES: readonly number[] = [0];',
     ),
-    test: failing('an answer of %d slows its endpoint down'),
+    test: failing('slows its endpoint down'),
   },
   {
     name: 'an endpoint that is slowed down is tried with its retries first',
@@ -92,6 +92,6 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'null is the default of a number',
     changes: one('http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
-    test: { file: 'integration/quotes.test.ts', title: 'null is refused for %s' },
+    test: { file: 'integration/quotes.test.ts', title: 'null is refused for' },
   },
 ];
