@@ -11,15 +11,9 @@ import type { BlockHead } from '../chain/block.js';
 import { executedBlockOf, type ExecutedBlock } from '../chain/executed-block.js';
 import type { PortName } from '../chain/node-blocks.js';
 import type { TronNode } from '../chain/node.js';
-import type { Transfer } from '../chain/transfers.js';
 import { solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { agreedPayments, paymentKey, type Payment, type ReportedPayment } from './agreed-payments.js';
 import { SolidBlocks } from './solid-blocks.js';
-
-export interface Payment extends Transfer {
-  readonly txid: string;
-  /** Reported by two nodes, or by the only one. Internal transactions are reported only by nodes that keep them. */
-  readonly isAgreed: boolean;
-}
 
 /** TRX that a transaction burnt from one of our addresses. */
 export interface Fee {
@@ -52,12 +46,10 @@ export interface WitnessedBlock {
   readonly hasInternal: boolean;
 }
 
-type Seen = Omit<Payment, 'isAgreed'>;
-
 interface Testimony {
   readonly node: TronNode;
   readonly block: Omit<WitnessedBlock, 'payments' | 'hasInternal'>;
-  readonly payments: readonly Seen[];
+  readonly payments: readonly ReportedPayment[];
   readonly hasInternal: boolean;
   /** Equal where two nodes agree on everything except internal transactions. */
   readonly says: string;
@@ -122,7 +114,11 @@ export class WitnessedBlocks {
       throw new ChainUnavailableError(`${what} as two nodes have it`, faults);
     }
     const keeping = agreeing.filter(({ hasInternal }) => hasInternal);
-    return { ...one.block, payments: this.paymentsOf(agreeing), hasInternal: keeping.length >= this.needed };
+    const payments = agreedPayments(
+      agreeing.map((each) => each.payments),
+      this.needed,
+    );
+    return { ...one.block, payments, hasInternal: keeping.length >= this.needed };
   }
 
   /** Drops the cached solid blocks of all nodes from this height on, so that they are read again. */
@@ -133,22 +129,6 @@ export class WitnessedBlocks {
   /** Blocks that are not solid are never cached: they may be replaced. */
   private async at(node: TronNode, number: number, port: PortName): Promise<ExecutedBlock> {
     return port === 'solid' ? this.solid.executed(node, number) : executedBlockOf(node, number, port);
-  }
-
-  /**
-   * Merges the payments of the agreeing nodes. An internal transaction may be kept by only one of them; it is then not
-   * agreed, and the operator decides. Where amounts differ, the smaller one is used.
-   */
-  private paymentsOf(agreeing: readonly Testimony[]): readonly Payment[] {
-    const payments = new Map<string, { readonly seen: Seen; readonly voices: number }>();
-    for (const seen of agreeing.flatMap((each) => each.payments)) {
-      const place = `${seen.txid} ${seen.kind} ${seen.position.toString()}`;
-      const known = payments.get(place);
-      if (known === undefined) payments.set(place, { seen, voices: 1 });
-      else if (keyOf(known.seen) === keyOf(seen)) payments.set(place, { seen, voices: known.voices + 1 });
-      else payments.set(place, { seen: seen.amount < known.seen.amount ? seen : known.seen, voices: 0 });
-    }
-    return [...payments.values()].map(({ seen, voices }) => ({ ...seen, isAgreed: voices >= this.needed }));
   }
 
   /**
@@ -171,7 +151,7 @@ function testify(
   { payments: wanted, costs: isOurs = () => false }: Watched,
 ): Testimony {
   const payments = transactions.flatMap(({ txid, transfers }) =>
-    transfers.flatMap((transfer): Seen[] =>
+    transfers.flatMap((transfer): ReportedPayment[] =>
       wanted(transfer.to) || wanted(transfer.from) ? [{ ...transfer, txid }] : [],
     ),
   );
@@ -182,7 +162,7 @@ function testify(
     owner !== undefined && isOurs(owner) ? [{ txid, address: owner, amount: feeSun }] : [],
   );
   const callers = [...new Set(transactions.flatMap(({ caller }) => caller ?? []))];
-  const always = payments.filter(({ kind }) => kind !== 'internal').map(keyOf);
+  const always = payments.filter(({ kind }) => kind !== 'internal').map(paymentKey);
   const burnt = fees.map(({ txid, amount }) => `${txid} burnt ${amount.toString()}`);
   const says = [id, parentId, timestampMs.toString(), ...always.sort(), ...burnt.sort()].join('\n');
   return {
@@ -195,6 +175,3 @@ function testify(
 }
 
 /** Returns all members of a transfer as text. */
-function keyOf({ txid, kind, position, contract, from, to, amount }: Seen): string {
-  return [txid, kind, position, contract ?? '', from, to, amount].join(' ');
-}

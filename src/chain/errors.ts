@@ -2,7 +2,7 @@
 
 /** A node gave no usable answer. `kind` decides if a soon retry makes sense. */
 export class NodeError extends Error {
-  override readonly name = 'NodeFault';
+  override readonly name = 'NodeError';
   constructor(
     readonly node: string,
     /** `unreadable`: the block exists, but no way of reading it succeeds. */

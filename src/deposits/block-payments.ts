@@ -6,7 +6,8 @@
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { Transaction } from '../store/database.js';
 import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS, PAID_BY_US } from './deposit-sql.js';
-import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import type { Payment } from '../blocks/agreed-payments.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
 /** A payment that counts as a deposit. */
 export interface ProjectPayment {

@@ -1,6 +1,7 @@
 /** Transfers to deposit addresses that were no deposits, because their token was not accepted at that block. */
 import { Injectable } from '@nestjs/common';
-import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import type { Payment } from '../blocks/agreed-payments.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Database, type Transaction } from '../store/database.js';
 import * as sql from './deposit-sql.js';
 

@@ -2,7 +2,7 @@
  * Maps internal transfers to their recorded positions. Earlier versions counted every entry of a receipt, not only
  * those that move value, so old rows keep different positions for ever.
  */
-import type { Payment } from '../blocks/witnessed-blocks.js';
+import type { Payment } from '../blocks/agreed-payments.js';
 import type { Transaction } from '../store/database.js';
 import { INTERNAL_ROWS, type InternalRow } from './deposit-sql.js';
 

@@ -19,7 +19,7 @@ const PER_DAY_MAX = 50;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** First key of the advisory locks that serialise creating and accepting invitations to one place. */
-const INVITING = 4205;
+const INVITING = 4211;
 const HOLD_PLACE = `SELECT pg_advisory_xact_lock($1, hashtext($2))`;
 const OPEN = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > clock_timestamp()`;
 const IS_MEMBER = `SELECT m.id FROM membership m JOIN person p ON p.id = m.person_id

@@ -53,7 +53,7 @@ const EDGES: readonly PlantedBug[] = [
     test: { file: 'integration/extensions.test.ts', title: 'leaves a rental due whose top-up is on its way' },
   },
   {
-    name: 'an event loses what it says before it has a position',
+    name: 'an event that gets its position late is kept for ever',
     changes: one('events/retention.ts', ' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over', ' AS is_over'),
     test: { file: 'integration/events.test.ts', title: 'an old event that waits for its position keeps it' },
   },

@@ -48,7 +48,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a holder of less than pays a fee is measured',
     changes: one(PROBE, 'holders.filter(({ balance }) => balance >= least);', 'holders.filter(() => true);'),
-    test: sizing('is not measured from a holder of less than pays a fee'),
+    test: sizing('is not measured where'),
   },
   {
     name: 'a size has no room for the next maintenance period',

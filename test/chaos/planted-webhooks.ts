@@ -39,7 +39,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
       `status === 0 ? 'refused' : 'slowing'`,
     ),
-    test: failing('delays its own event alone'),
+    test: failing('in succession leave the next events at full speed'),
   },
   {
     name: 'a receiver that asks for less is sent as much as before',

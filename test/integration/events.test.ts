@@ -370,7 +370,7 @@ it('what is too old cannot be read any more and says so; the row stays', async (
   expect(kept).toEqual({ rows: 4 });
 });
 
-it('an old event that waits for its position keeps it and what it says', async () => {
+it('an old event that waits for its position keeps it and what it says, and is deleted once it has it', async () => {
   const customer = await makeCustomer(world.api);
   await numberAll();
   await database.query(toggle, [customer.merchant]);
@@ -385,6 +385,8 @@ it('an old event that waits for its position keeps it and what it says', async (
   while ((await pruneEvents(database, 30, 1000)) > 0);
   await numberAll();
   expect((await readAll(customer.merchant)).map(({ type }) => type)).toContain('project.frozen');
+  while ((await pruneEvents(database, 30, 1000)) > 0);
+  expect(await readAll(customer.merchant)).toEqual([]);
 });
 
 it('on a server that may have lost commits every log goes on a million higher, and says so first', async () => {

@@ -152,6 +152,19 @@ it.each([400, 401, 404, 413, 422])('an answer of %d delays its own event alone',
   expect(await stateOf(id)).toEqual({ failures: 0, is_failing: false });
 });
 
+it.each([400, 404, 422])('refusals of %d in succession leave the next events at full speed', async (status) => {
+  const path = `/refuses-all-${status.toString()}`;
+  const { customer, id } = await scene.setUp(path, { types: [FREEZES] });
+  scene.receivers.answers.set(path, refuse(status, FREEZES));
+  for (let each = 0; each < 6; each += 1) await scene.world.happen(customer);
+  const sender = await scene.openSender();
+  await sender.run(async () => {
+    const rows = await scene.rowsOf(id);
+    return rows.length >= 3 && rows.every(({ attempts }) => attempts >= 1);
+  });
+  expect(await stateOf(id)).toMatchObject({ failures: 0 });
+});
+
 it.each([408, 425, 429, 500, 503, 301])('an answer of %d slows its endpoint down', async (status) => {
   const path = `/slows-${status.toString()}`;
   const { customer, id } = await scene.setUp(path);

@@ -105,6 +105,11 @@ describe('the energy of a token transfer', () => {
   test.each([
     ['the token is paused', { TOKEN_CONTRACT: TOKENS.paused }, 'paused'],
     ['every holder is blacklisted', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: WHO.carol }, 'blacklisted'],
+    [
+      'the only known holder has less than pays a fee',
+      { TOKEN_CONTRACT: TOKENS.taxed, SIZING_HOLDER: WHO.carol },
+      'no-holder',
+    ],
     ['nobody is known to hold it', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: '' }, 'no-holder'],
     ['the token is no contract', { TOKEN_CONTRACT: WHO.bob }, 'no-token'],
   ])('is not measured where %s, and says so', async (_, env, cause) => {
