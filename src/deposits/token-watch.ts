@@ -32,7 +32,8 @@ const NEXT = `SELECT address, min(use) AS use FROM (
         SELECT receive_address FROM open_orders WHERE NOT test ORDER BY id DESC LIMIT ${ORDERS_SEEN.toString()}) newest
        WHERE receive_address > $1) candidate
    GROUP BY address ORDER BY address LIMIT $2`;
-const LISTED = `SELECT address, use FROM blacklisted_address ORDER BY address LIMIT $1`;
+/** Random, so that each of more addresses than a round checks has its turn. */
+const LISTED = `SELECT address, use FROM blacklisted_address ORDER BY random() LIMIT $1`;
 const SAVE = `UPDATE token_state SET deprecated = $2, successor = $3, paused = $4, fee_basis_points = $5, maximum_fee = $6,
     checked_to = $7, read_at = clock_timestamp() WHERE contract = $1`;
 const KEEP = `INSERT INTO blacklisted_address (address, use) SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING`;

@@ -66,7 +66,12 @@ const EVENT_ANSWER = answerSchema<EventBody>({
       webhook: sometimes(
         answerSchema<WebhookBody>({
           id: always(textSchema('The webhook.', 'wh_6c2f0b8a1d')),
-          url: always(textSchema('Where it sends, without the query.', 'https://example.com/hooks')),
+          url: always(
+            textSchema(
+              'Its URL without path and query, which may hold a token of the receiver.',
+              'https://example.com/hooks',
+            ),
+          ),
           types: sometimes({ type: 'array', items: { type: 'string' } }),
           description: always(textSchema('As its owner wrote it.', 'production')),
           enabled: always({ type: 'boolean', description: 'Whether it is sent to.' }),

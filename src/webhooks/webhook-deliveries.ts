@@ -145,7 +145,7 @@ export class WebhookDeliveries {
       const [broken] = await tx.query<{ wait_sec: number | null }>(BROKEN_OFF, [projectId, webhookId]);
       if (typeof broken?.wait_sec === 'number') {
         const words =
-          'A webhook of this project was deleted or disabled a moment ago, and what waited for it is being ended.';
+          'A webhook of this project was deleted or disabled less than a minute ago. Repeat the request after the time in Retry-After.';
         throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, broken.wait_sec) });
       }
       const left = await requireAct(tx, projectId, 'replay');

@@ -197,18 +197,18 @@ export class WalletHealth {
    */
   private async signs(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
     const parties = { owner: wallet.address, receiver: NOBODY };
-    const { rawData } = buildTransaction(
-      wallet.role === 'activation'
-        ? { type: 'activate', ...parties }
-        : { type: 'delegate', ...parties, amountSun: DELEGATION_MIN_SUN },
-      {
-        permissionId: wallet.permission_id,
-        reference: solid,
-        expiresAtMs: solid.timestampMs,
-        timestampMs: solid.timestampMs,
-      },
-    );
     try {
+      const { rawData } = buildTransaction(
+        wallet.role === 'activation'
+          ? { type: 'activate', ...parties }
+          : { type: 'delegate', ...parties, amountSun: DELEGATION_MIN_SUN },
+        {
+          permissionId: wallet.permission_id,
+          reference: solid,
+          expiresAtMs: solid.timestampMs,
+          timestampMs: solid.timestampMs,
+        },
+      );
       return (
         signerOf(rawData, await this.signer.sign(wallet.address, rawData, wallet.key_address)) === wallet.key_address
       );
