@@ -33,8 +33,8 @@ export function agreedPayments(reports: readonly (readonly ReportedPayment[])[],
     if (most !== undefined && most.voices >= needed && most.voices > (next?.voices ?? 0)) {
       return { ...most.payment, isAgreed: true };
     }
-    const [first, ...others] = [...versions.values()].map(({ payment }) => payment);
-    const smallest = others.reduce((least, each) => (each.amount < least.amount ? each : least), first!);
+    const payments = [...versions.values()].map(({ payment }) => payment);
+    const smallest = payments.reduce((least, each) => (each.amount < least.amount ? each : least));
     return { ...smallest, isAgreed: false };
   });
 }

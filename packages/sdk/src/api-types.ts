@@ -425,7 +425,7 @@ export interface EventPage {
       readonly webhook?: {
         /** The webhook. */
         readonly id: string;
-        /** Where it sends, without the query. */
+        /** Its URL without path and query, which may hold a token of the receiver. */
         readonly url: string;
         readonly types?: readonly string[] | undefined;
         /** As its owner wrote it. */

@@ -1,8 +1,8 @@
 /** A QR code as one SVG path: it loads no image and needs no inline style. */
 import { encode } from 'uqr';
 
-/** Quiet zone in modules. The standard asks for four. */
-const MARGIN = 3;
+/** Quiet zone in modules, as the standard asks. */
+const MARGIN = 4;
 
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { border: 0 });
