@@ -116,7 +116,8 @@ module.exports = {
       comment: 'What an old migration imports changes under it: databases of different ages would differ.',
       severity: 'error',
       from: { path: '^src/store/migrations/' },
-      to: { path: '^src/' },
+      // It reads the SQL file that lies beside the migration.
+      to: { path: '^src/', pathNot: '^src/store/sql-files\\.ts$' },
     },
     {
       name: 'api-never-fulfils',

@@ -1,12 +1,10 @@
 // The effect of the newest migration on a selling service, with tables of a million orders. The previous version serves
 // before, during and after it, as an upgrade in docs/operating/upgrades.md begins.
-import { fileURLToPath } from 'node:url';
-import { beforeNewestMigration, builtFrom } from '../test/upgrade/earlier-build.js';
+import { buildsOfUpgrade } from '../test/upgrade/earlier-build.js';
 import { loadEnded } from './history.js';
 import { figure, percentile, type Row } from './measure.js';
 import { Stage } from './stage.js';
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PER_SEC = 50;
 /** Time before the migration, and after it. */
 const BESIDE_MS = 20_000;
@@ -18,13 +16,13 @@ interface Accepted {
 }
 
 export async function migrationRows(orders: number, rounds: number): Promise<Row[]> {
-  const before = await builtFrom(await beforeNewestMigration());
+  const { from, before, after, remove } = await buildsOfUpgrade();
   const took: number[] = [];
   const longest: { meanwhile: number[]; otherwise: number[] } = { meanwhile: [], otherwise: [] };
   const accepted: { meanwhile: number[]; otherwise: number[] } = { meanwhile: [], otherwise: [] };
   try {
     for (let round = 0; round < rounds; round += 1) {
-      const { migratedMs, meanwhile, otherwise } = await migrateUnderLoad(before.root, orders);
+      const { migratedMs, meanwhile, otherwise } = await migrateUnderLoad(before.root, after.root, orders);
       took.push(migratedMs);
       longest.meanwhile.push(Math.max(...meanwhile));
       longest.otherwise.push(Math.max(...otherwise));
@@ -32,12 +30,12 @@ export async function migrationRows(orders: number, rounds: number): Promise<Row
       accepted.otherwise.push(...otherwise);
     }
   } finally {
-    await before.remove();
+    await remove();
   }
   const what = `${orders.toLocaleString('en').replaceAll(',', ' ')} orders, ${PER_SEC.toString()} accepted a second`;
   const worst = figure(`longest wait for an order while it migrates, ${what}`, '', 'ms', 'report', longest.meanwhile);
   return [
-    { ...figure(`the newest migration, ${what}`, '–', 'ms', 'report', took), note: `from ${before.commit}` },
+    { ...figure(`the newest migration, ${what}`, '–', 'ms', 'report', took), note: `from ${from}` },
     {
       ...worst,
       against: 'the longest before and after',
@@ -59,7 +57,7 @@ interface Migrated {
 }
 
 /** Migrates during purchases. Throws if an order is not accepted. */
-async function migrateUnderLoad(build: string, orders: number): Promise<Migrated> {
+async function migrateUnderLoad(build: string, after: string, orders: number): Promise<Migrated> {
   const stage = await Stage.open({ blockMs: 3000, solidLag: 3, build, hasEarlierSchema: true });
   try {
     await loadEnded(stage, orders, 0);
@@ -68,7 +66,7 @@ async function migrateUnderLoad(build: string, orders: number): Promise<Migrated
     const buying = buyOn(stage, over.signal);
     const passed = (ms: number): Promise<unknown> => Promise.race([buying, pause(ms)]);
     await passed(WARM_UP_MS + BESIDE_MS);
-    stage.world.startFrom(ROOT);
+    stage.world.startFrom(after);
     const beganMs = performance.now();
     await stage.world.cli('migrate');
     const endedMs = performance.now();

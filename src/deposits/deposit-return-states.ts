@@ -1,7 +1,7 @@
 /** States of deposit returns: booked first, then paid by a transaction that is signed elsewhere. Reads only. */
 import type { Queryable } from '../store/database.js';
 import type { Deposit } from '../store/entities/deposit.entity.js';
-import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
+import { RETURN_IS_PAID } from '../store/paid-return.js';
 
 export type ReturnState = 'being given back' | 'given back';
 

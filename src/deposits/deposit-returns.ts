@@ -14,7 +14,7 @@ import { credits as creditsFrom, type Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../store/deposit-outflows.js';
-import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
+import { RETURN_IS_PAID } from '../store/paid-return.js';
 import { Holdings, type DepositPlace } from './holdings.js';
 import { OWN_SENDERS } from './deposit-sql.js';
 import { DepositTokens } from './deposit-tokens.js';

@@ -240,7 +240,7 @@ async function take(tx: Queryable): Promise<{ readonly marks: ServerMarks; reado
 
 /**
  * Returns the number of failovers, at least one. Timelines between the two may have given positions that this server's
- * data does not contain. The timeline is the second part of a mark (store/functions/server-mark.ts), in hex.
+ * data does not contain. The timeline is the second part of a mark (store/sql/functions/server_mark.sql), in hex.
  */
 function failoversBetween(known: string, mark: string): bigint {
   const [from, to] = [known, mark].map((each) => Number.parseInt(each.split('/')[1] ?? '', 16));

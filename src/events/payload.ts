@@ -69,7 +69,7 @@ export interface ProjectSnapshot {
   readonly project: { readonly id: string; readonly name: string; readonly frozen: boolean };
 }
 
-/** As the database writes it (store/functions/webhook-functions.ts). */
+/** As the database writes it (store/sql/functions/webhook_changed.sql). */
 export interface WebhookSnapshot {
   readonly webhook: {
     readonly id: string;
@@ -111,22 +111,22 @@ export interface KeyBody extends Omit<KeyJson, 'previous_until'> {
   readonly previous_until?: string;
 }
 
-/** As the database writes it (store/functions/deposit-functions.ts). */
+/** As the database writes it (store/sql/functions/deposit_changed.sql). */
 export interface DepositSnapshot {
   readonly deposit: DepositJson;
 }
 
-/** As the database writes it (store/functions/event-writers.ts). */
+/** As the database writes it (store/sql/functions/order_changed.sql). */
 export interface BalanceSnapshot {
   readonly balance: { readonly credits: string; readonly low_balance_credits: string };
 }
 
-/** As the database writes it (store/functions/statement-functions.ts). */
+/** As the database writes it (store/sql/functions/statement_closed.sql). */
 export interface StatementSnapshot {
   readonly statement: StatementJson;
 }
 
-/** As the database writes it (store/functions/auto-delegation-functions.ts). */
+/** As the database writes it (store/sql/functions/auto_delegation_changed.sql). */
 export interface AutoDelegationSnapshot {
   readonly auto_delegation: AutoDelegationJson;
 }

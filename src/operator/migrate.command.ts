@@ -5,7 +5,9 @@
 import type { Command } from 'commander';
 import { postgresHosts } from '../base/postgres-url.js';
 import { readSealKeys, readSecret } from '../config/config.js';
+import { AdoptionRefusedError } from '../store/adopt-baseline.js';
 import {
+  adopt,
   giveRoles,
   migrateDown,
   MigrationKeptError,
@@ -42,7 +44,7 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
         database,
         isPooled: readSecret(context.terminal.env, 'DATABASE_DIRECT_URL') !== undefined,
       }).catch((error: unknown) => {
-        throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
+        throw keptOr(error);
       });
       context.print(`Undid ${undone}. The database still has ${remaining.join(', ') || 'none'}.`, {
         undone,
@@ -59,13 +61,33 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
       }
       context.print('The database is current.', { pending });
     });
+  addAdoption(migrate, context);
   addRoles(migrate, context);
 }
+
+function addAdoption(migrate: Command, context: CliContext): void {
+  migrate
+    .command('adopt-baseline')
+    .description(
+      'once for a database that was made before the first release: replace its list of migrations by the baseline',
+    )
+    .action(async () => {
+      await adopt(databaseUrl(context)).catch((error: unknown) => {
+        throw error instanceof AdoptionRefusedError ? new OperatorError(error.message, 1, 'ADOPTION_REFUSED') : error;
+      });
+      context.print('The database is on the baseline. Run `migrate` for newer migrations.', { adopted: true });
+    });
+}
+
+const keptOr = (error: unknown): unknown =>
+  error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
 
 /** Migrates and writes the canaries. Returns the names of the migrations that ran. */
 async function bringUp(context: CliContext): Promise<string[]> {
   const sealKeys = readSealKeys(context.terminal.env);
-  const done = await migrateUp(databaseUrl(context));
+  const done = await migrateUp(databaseUrl(context)).catch((error: unknown) => {
+    throw keptOr(error);
+  });
   if (sealKeys.size === 0) {
     context.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
   } else {

@@ -3,7 +3,7 @@
  * the orders behind it are answered instead of piling up.
  */
 import { monotonicMs } from '../base/clock.js';
-import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
+import { LOCK_WAIT_MS } from '../store/refusals.js';
 
 const SHORT_WAIT_MS = 250;
 /** How long waits stay short after a timeout. */

@@ -1,7 +1,7 @@
 /**
  * Moves orders that ended long ago to the archive in small batches. So queries over open orders cost the same at any
  * total number of orders. The database decides which orders may move, and guards against loss on the way
- * (store/functions/archive-functions.ts).
+ * (store/sql/functions/archive_orders.sql).
  */
 import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';

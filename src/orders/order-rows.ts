@@ -5,7 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
-import { compensationsOf, extensionsOf, legsOf, type Kept } from '../store/functions/event-writers.js';
+import { compensationsOf, extensionsOf, legsOf, type Kept } from '../store/order-details-sql.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import type { OrderMetadata } from './order-labels.js';

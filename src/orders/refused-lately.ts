@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { Batched } from '../base/batch-loader.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Database } from '../store/database.js';
-import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
+import { LOCK_WAIT_MS } from '../store/refusals.js';
 import type { Prepared, Purchase } from './purchase.js';
 
 /** This long after its last known refusal, a key's orders wait for their turns directly again. */

@@ -78,7 +78,7 @@ const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.proj
 
 /**
  * Makes the present secret the previous one for as long as both verify. A trigger stores it
- * (functions/previous-secrets.ts), so that a rotation needs no read access to it.
+ * (sql/functions/keep_previous_key.sql), so that a rotation needs no read access to it.
  */
 export const KEEP_PREVIOUS = `UPDATE api_key
     SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,

@@ -50,74 +50,10 @@ import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
 import { WebhookDestination } from './entities/webhook-destination.entity.js';
 import { WebhookEndpoint } from './entities/webhook-endpoint.entity.js';
 import { WebhookState } from './entities/webhook-state.entity.js';
-import { Initial1760000000001 } from './migrations/0001-initial.js';
-import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
-import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
-import { Capacity1760000000004 } from './migrations/0004-capacity.js';
-import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
-import { Delivery1760000000007 } from './migrations/0007-delivery.js';
-import { CanariesClock1760000000008 } from './migrations/0008-canaries-clock.js';
-import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
-import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
-import { Refusals1760000000011 } from './migrations/0011-refusals.js';
-import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
-import { Signatures1760000000013 } from './migrations/0013-signatures.js';
-import { ApiKeys1760000000014 } from './migrations/0014-api-keys.js';
-import { KeyCaps1760000000015 } from './migrations/0015-key-caps.js';
-import { Events1760000000020 } from './migrations/0020-events.js';
-import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-blocks.js';
-import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
-import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
-import { Deposits1760000000031 } from './migrations/0031-deposits.js';
-import { RefusedTogether1760000000032 } from './migrations/0032-refused-together.js';
-import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
-import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
-import { DepositMovements1760000000037 } from './migrations/0037-deposit-movements.js';
-import { ChainCosts1760000000038 } from './migrations/0038-chain-costs.js';
-import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
-import { Statements1760000000040 } from './migrations/0040-statements.js';
-import { Extensions1760000000041 } from './migrations/0041-extensions.js';
-import { OrderKeys1760000000042 } from './migrations/0042-order-keys.js';
 import { DatabaseHosts } from './database-hosts.js';
 import { HostsClient } from './hosts-client.js';
+import { Baseline1760000000001 } from './migrations/0001-baseline.js';
 import { PINNED_OPTIONS } from './session-settings.js';
-import { AutoDelegations1760000000043 } from './migrations/0043-auto-delegations.js';
-import { TestProjects1760000000044 } from './migrations/0044-test-projects.js';
-import { OrderFields1760000000045 } from './migrations/0045-order-fields.js';
-import { ConsolePeople1760000000046 } from './migrations/0046-console-people.js';
-import { ConsoleRows1760000000047 } from './migrations/0047-console-rows.js';
-import { RefillsInTurn1760000000049 } from './migrations/0049-refills-in-turn.js';
-import { JudgedLabels1760000000050 } from './migrations/0050-judged-labels.js';
-import { RecentSources1760000000051 } from './migrations/0051-recent-sources.js';
-import { CreditRequests1760000000052 } from './migrations/0052-credit-requests.js';
-import { SeenAsItIs1760000000053 } from './migrations/0053-seen-as-it-is.js';
-import { OrdersAttention1760000000054 } from './migrations/0054-orders-attention.js';
-import { FirstCheck1760000000055 } from './migrations/0055-first-check.js';
-import { OrderReplays1760000000056 } from './migrations/0056-order-replays.js';
-import { ReceiverEnergy1760000000057 } from './migrations/0057-receiver-energy.js';
-import { Notifications1760000000058 } from './migrations/0058-notifications.js';
-import { UnresolvedOrders1760000000059 } from './migrations/0059-unresolved-orders.js';
-import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-order.js';
-import { DepositOutflows1760000000061 } from './migrations/0061-deposit-outflows.js';
-import { OwnReturns1760000000062 } from './migrations/0062-own-returns.js';
-import { ConsoleMemberships1760000000063 } from './migrations/0063-console-memberships.js';
-import { WaitingDeliveries1760000000064 } from './migrations/0064-waiting-deliveries.js';
-import { UnrevokedKeys1760000000065 } from './migrations/0065-unrevoked-keys.js';
-import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
-import { ArchivedColumn1760000000067 } from './migrations/0067-archived-column.js';
-import { Archive1760000000068 } from './migrations/0068-archive.js';
-import { ArchiveGuards1760000000069 } from './migrations/0069-archive-guards.js';
-import { UsageLosses1760000000070 } from './migrations/0070-usage-losses.js';
-import { DepositToken1760000000073 } from './migrations/0073-deposit-token.js';
-import { TokenState1760000000074 } from './migrations/0074-token-state.js';
-import { BoundedWebhooks1760000000075 } from './migrations/0075-bounded-webhooks.js';
-import { FollowedClock1760000000076 } from './migrations/0076-followed-clock.js';
-import { ProvenAddresses1760000000078 } from './migrations/0078-proven-addresses.js';
-import { LaterNotifications1760000000079 } from './migrations/0079-later-notifications.js';
-import { DepositSums1760000000083 } from './migrations/0083-deposit-sums.js';
-import { DepositPlaces1760000000084 } from './migrations/0084-deposit-places.js';
-import { KeptRates1760000000085 } from './migrations/0085-kept-rates.js';
-import { MaskedUrls1760000000091 } from './migrations/0091-masked-urls.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -187,76 +123,12 @@ const ENTITIES = [
   WebhookState,
 ];
 
-/** Each says its name itself: TypeORM would else go by the class's, which is another one in a bundle, and run it again. */
-const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: string })[] = [
-  Initial1760000000001,
-  Reconciling1760000000002,
-  KeptRows1760000000003,
-  Capacity1760000000004,
-  ForeignActs1760000000005,
-  Delivery1760000000007,
-  CanariesClock1760000000008,
-  JudgedOnce1760000000009,
-  LeastRights1760000000010,
-  Refusals1760000000011,
-  AuditRoles1760000000012,
-  Signatures1760000000013,
-  ApiKeys1760000000014,
-  KeyCaps1760000000015,
-  Events1760000000020,
-  UnsearchedBlocks1760000000025,
-  Webhooks1760000000027,
-  RefusedRequests1760000000028,
-  Deposits1760000000031,
-  RefusedTogether1760000000032,
-  LowBalance1760000000035,
-  UnsolidDeposits1760000000036,
-  DepositMovements1760000000037,
-  ChainCosts1760000000038,
-  LedgerTime1760000000039,
-  Statements1760000000040,
-  Extensions1760000000041,
-  OrderKeys1760000000042,
-  AutoDelegations1760000000043,
-  TestProjects1760000000044,
-  OrderFields1760000000045,
-  ConsolePeople1760000000046,
-  ConsoleRows1760000000047,
-  RefillsInTurn1760000000049,
-  JudgedLabels1760000000050,
-  RecentSources1760000000051,
-  CreditRequests1760000000052,
-  SeenAsItIs1760000000053,
-  OrdersAttention1760000000054,
-  FirstCheck1760000000055,
-  OrderReplays1760000000056,
-  ReceiverEnergy1760000000057,
-  Notifications1760000000058,
-  UnresolvedOrders1760000000059,
-  DeliveriesInOrder1760000000060,
-  DepositOutflows1760000000061,
-  OwnReturns1760000000062,
-  ConsoleMemberships1760000000063,
-  WaitingDeliveries1760000000064,
-  UnrevokedKeys1760000000065,
-  SmallSums1760000000066,
-  ArchivedColumn1760000000067,
-  Archive1760000000068,
-  ArchiveGuards1760000000069,
-  UsageLosses1760000000070,
-  DepositToken1760000000073,
-  TokenState1760000000074,
-  BoundedWebhooks1760000000075,
-  FollowedClock1760000000076,
-  ProvenAddresses1760000000078,
-  LaterNotifications1760000000079,
-  DepositSums1760000000083,
-  DepositPlaces1760000000084,
-  KeptRates1760000000085,
-  MaskedUrls1760000000091,
-];
+export type MigrationClass = new () => MigrationInterface & { readonly name: string };
 
-/** What the table `migrations` holds when the schema is this version's. */
+/** Each has its name as a member: TypeORM would take the class's name, which a bundle changes, and run the migration again. */
+const MIGRATIONS: readonly MigrationClass[] = [Baseline1760000000001];
+
+/** The rows of the table `migrations` when the schema is this version's. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map((Migration) => new Migration().name);
 
 const QUERY_GRACE_MS = 2000;
@@ -288,6 +160,8 @@ interface DataSourceOptions {
   readonly statementTimeoutMs?: number;
   /** The longest one statement may wait for a lock; 10 s unless said, which a second request with the same key waits. */
   readonly lockTimeoutMs?: number;
+  /** Migrations after those of this version, for tests. */
+  readonly later?: readonly MigrationClass[];
   /** A role that the connections act as from the beginning, of which their user must be a member. */
   readonly actsAs?: string;
 }
@@ -301,7 +175,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
     // TypeORM knows one host; the client chooses among all of them.
     ...(hosts.all[0] !== undefined && { url: hosts.all[0].url }),
     entities: ENTITIES,
-    migrations: [...MIGRATIONS],
+    migrations: [...MIGRATIONS, ...(options.later ?? [])],
     migrationsTransactionMode: 'each',
     applicationName: options.applicationName,
     extra: {

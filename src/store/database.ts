@@ -10,7 +10,7 @@ import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral, 
 import { sleep } from '../base/clock.js';
 import { waysOf } from './data-source.js';
 import type { DatabaseHosts } from './database-hosts.js';
-import { REFUSAL_SQLSTATE } from './functions/accept-order.js';
+import { REFUSAL_SQLSTATE } from './refusals.js';
 
 /** bigint columns come as bigint, so that no amount ever passes through a float. */
 const types: pg.CustomTypesConfig = {
@@ -345,7 +345,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 }
 
-/** Whether a database function of ours refused (functions/accept-order.ts); the message is then an error code. */
+/** Whether a database function of ours refused (sql/functions/accept_order.sql); the message is then an error code. */
 export function isRefusal(thrown: unknown): boolean {
   return sqlStateOf(thrown) === REFUSAL_SQLSTATE;
 }

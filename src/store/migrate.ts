@@ -1,7 +1,8 @@
 /** Brings a database to the schema and the rights of this version, and back. Two at once wait for each other. */
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { monotonicMs, sleep } from '../base/clock.js';
-import { createDataSource, START_CONNECT_LIMIT_MS } from './data-source.js';
+import { adoptBaseline, isOfChain } from './adopt-baseline.js';
+import { createDataSource, START_CONNECT_LIMIT_MS, type MigrationClass } from './data-source.js';
 import { Database, sqlStateOf, type Queryable } from './database.js';
 import { type HeldSealers } from '../base/sealers.js';
 import { writeCanaries } from './key-canaries.js';
@@ -11,11 +12,21 @@ import { planPolicies } from './row-policies.js';
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
 const APPLICATION = 'energy-migrate';
+const OBJECT_IN_USE = '55006';
 const POOLER_SILENCE_MS = 20_000;
 const POOLER_LOOK_MS = 1000;
 
-const open = async (databaseUrl: string, actsAs?: string): Promise<DataSource> =>
+/** `later`: migrations after those of this version, for tests. */
+interface Later {
+  readonly later?: readonly MigrationClass[];
+}
+
+const open = async (
+  databaseUrl: string,
+  { actsAs, later = [] }: Later & { readonly actsAs?: string },
+): Promise<DataSource> =>
   createDataSource({
+    later,
     url: databaseUrl,
     connectLimitMs: START_CONNECT_LIMIT_MS,
     poolMax: 2,
@@ -27,13 +38,13 @@ const open = async (databaseUrl: string, actsAs?: string): Promise<DataSource> =
 /** `asOwner`: what is made belongs to the owner's role, where the database uses roles. */
 async function withMigrations<T>(
   databaseUrl: string,
-  asOwner: boolean,
+  { asOwner, ...later }: Later & { readonly asOwner: boolean },
   work: (source: DataSource) => Promise<T>,
 ): Promise<T> {
-  let source = await open(databaseUrl);
+  let source = await open(databaseUrl, later);
   if (asOwner && (await usesRoles(new Database(source)))) {
     await source.destroy();
-    source = await open(databaseUrl, OWNER);
+    source = await open(databaseUrl, { ...later, actsAs: OWNER });
   }
   const lock = source.createQueryRunner();
   try {
@@ -48,8 +59,13 @@ async function withMigrations<T>(
 }
 
 /** Runs what is pending, and grants what it brought with it; returns the names run. */
-export async function migrateUp(databaseUrl: string): Promise<string[]> {
-  return withMigrations(databaseUrl, true, async (source) => {
+export async function migrateUp(databaseUrl: string, later: Later = {}): Promise<string[]> {
+  return withMigrations(databaseUrl, { asOwner: true, ...later }, async (source) => {
+    if (isOfChain(await migrationsIn(source))) {
+      throw new MigrationKeptError(
+        'This database has the migrations of an unreleased version. Run `npm run -s cli -- migrate adopt-baseline` once, then this command again. Nothing was done.',
+      );
+    }
     // One by one: what one of them locks is free before the next one reads long.
     const done = await source.runMigrations({ transaction: 'each' });
     await new Database(source).transaction(async (tx) => {
@@ -60,13 +76,18 @@ export async function migrateUp(databaseUrl: string): Promise<string[]> {
   });
 }
 
+/** Moves a database of the unreleased versions onto the baseline; throws AdoptionRefusedError if it is not theirs. */
+export async function adopt(databaseUrl: string): Promise<void> {
+  await withMigrations(databaseUrl, { asOwner: true }, (source) => new Database(source).transaction(adoptBaseline));
+}
+
 async function runAll(tx: Queryable, statements: readonly string[]): Promise<void> {
   for (const statement of statements) await tx.query(statement);
 }
 
 /** The statements that `giveRoles` would run now, but for passwords. */
 export async function rolesPlan(databaseUrl: string): Promise<string[]> {
-  return withMigrations(databaseUrl, false, async (source) => planRoles(new Database(source), []));
+  return withMigrations(databaseUrl, { asOwner: false }, async (source) => planRoles(new Database(source), []));
 }
 
 /** This user may not do it; nothing was done. */
@@ -79,7 +100,7 @@ export class RolesRefusedError extends Error {
  * it took, 0 when all was so. Throws RolesRefusedError when the user of `databaseUrl` lacks the right to.
  */
 export async function giveRoles(databaseUrl: string, logins: readonly Login[]): Promise<number> {
-  return withMigrations(databaseUrl, false, async (source) => {
+  return withMigrations(databaseUrl, { asOwner: false }, async (source) => {
     try {
       return await new Database(source).transaction(async (tx) => {
         const plan = await planRoles(tx, logins);
@@ -95,10 +116,10 @@ export async function giveRoles(databaseUrl: string, logins: readonly Login[]): 
 
 /** Writes the canaries that are missing of the keys in `held`; throws StartError when a key is not the right one. */
 export async function seedCanaries(databaseUrl: string, held: HeldSealers): Promise<void> {
-  await withMigrations(databaseUrl, true, (source) => writeCanaries(new Database(source), held));
+  await withMigrations(databaseUrl, { asOwner: true }, (source) => writeCanaries(new Database(source), held));
 }
 
-/** The newest migration is not undone; the message says why, and nothing was done. */
+/** The migrations stay as they are; the message has the reason and the remedy. */
 export class MigrationKeptError extends Error {
   override readonly name = 'MigrationKeptError';
 }
@@ -117,9 +138,9 @@ interface Undone {
  */
 export async function migrateDown(
   databaseUrl: string,
-  { database, isPooled }: { readonly database: string; readonly isPooled: boolean },
+  { database, isPooled, ...later }: Later & { readonly database: string; readonly isPooled: boolean },
 ): Promise<Undone> {
-  return withMigrations(databaseUrl, true, async (source) => {
+  return withMigrations(databaseUrl, { asOwner: true, ...later }, async (source) => {
     const runner = source.createQueryRunner();
     try {
       await runner.startTransaction();
@@ -136,6 +157,10 @@ export async function migrateDown(
       return { undone: newest, remaining };
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      // The migration's own reason to stay.
+      if (sqlStateOf(error) === OBJECT_IN_USE) {
+        throw new MigrationKeptError(`${(error as Error).message}. Nothing was done.`, { cause: error });
+      }
       throw error;
     } finally {
       await runner.release();
@@ -145,7 +170,7 @@ export async function migrateDown(
 
 /** The names of this version's migrations that the database has not run; empty = current. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
-  return withMigrations(databaseUrl, false, async (source) => {
+  return withMigrations(databaseUrl, { asOwner: false }, async (source) => {
     const names = new Set(await migrationsIn(source));
     return source.migrations
       .map((migration) => migration.name ?? migration.constructor.name)

@@ -2,7 +2,7 @@
  * Rules of deposits (I14): credits equal payments and go to the project that was paid. Outflows go to our addresses or
  * are returns.
  */
-import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
+import { RETURN_IS_PAID } from '../store/paid-return.js';
 import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../store/deposit-outflows.js';
 import { findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';

@@ -2,7 +2,7 @@
  * Checks that the database still enforces its guards (I10): triggers, functions and unique indexes, as reads. They
  * compare definitions as well as names, because a trigger whose function only returns NEW guards nothing.
  */
-import { bodyOf, FUNCTIONS, REFEREES, TRIGGERS } from '../store/functions/wanted.js';
+import { bodyOf, FUNCTIONS, REFEREES, TRIGGERS } from '../store/expected-schema.js';
 import { MIGRATION_NAMES } from '../store/data-source.js';
 import type { RecordCheck } from './record-check.js';
 

@@ -201,7 +201,7 @@ async function requireTest(tx: Transaction, webhookId: string): Promise<void> {
 /**
  * Locks the endpoint and returns its URL. Throws 404, 403 if the project is frozen, and 400 if the endpoint is
  * disabled. A freeze waits for this lock and then ends deliveries written under it
- * (store/functions/webhook-functions.ts).
+ * (store/sql/functions/webhook_project_frozen.sql).
  */
 async function lockEnabled(tx: Transaction, projectId: string, webhookId: string): Promise<string> {
   const { url, isDisabled } = await lockEndpoint(tx, projectId, webhookId);

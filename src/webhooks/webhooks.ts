@@ -84,7 +84,7 @@ const changedColumns = (isReported: boolean) => ({
   changeReportedAt: () => (isReported ? 'statement_timestamp()' : `coalesce(change_reported_at, created_at)`),
 });
 
-/** A trigger stores the present secret as the previous one (store/functions/previous-secrets.ts). */
+/** A trigger stores the present secret as the previous one (store/sql/functions/keep_previous_secret.sql). */
 const KEEP_PREVIOUS = `UPDATE webhook_endpoint
     SET previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
   WHERE id = $1`;

@@ -25,7 +25,10 @@ interface Results {
 export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): Promise<string | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-planted-'));
   try {
-    const texts = [...(await patchedSources(bug))].map(([path, text]) => [join(ROOT, 'src', path), text] as const);
+    const texts = (await withSqlFiles(await patchedSources(bug))).map(([path, text]) => [
+      join(ROOT, 'src', path),
+      text,
+    ]);
     const [sources, results] = [join(dir, 'sources.json'), join(dir, 'results.json')];
     await writeFile(sources, JSON.stringify(Object.fromEntries(texts)));
     await runJest(file, title, sources, results);
@@ -45,7 +48,18 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
   }
 }
 
-/** Resolves when Jest ends, with any result. */
+/** SQL files are read, not imported: the module that reads them gets the patched texts. */
+async function withSqlFiles(patched: ReadonlyMap<string, string>): Promise<[string, string][]> {
+  const isSql = ([path]: [string, string]): boolean => path.endsWith('.sql');
+  const sql = [...patched].filter(isSql).map(([path, text]) => [path.slice('store/'.length), text]);
+  if (sql.length === 0) return [...patched];
+  const reader = 'store/sql-files.ts';
+  const source = await readFile(join(ROOT, 'src', reader), 'utf8');
+  const assigned = `${source}\nObject.assign(SQL_FILES, ${JSON.stringify(Object.fromEntries(sql))});\n`;
+  return [...[...patched].filter((each) => !isSql(each)), [reader, assigned]];
+}
+
+/** Ends when Jest does, whatever it found. */
 async function runJest(file: string, title: string, sources: string, results: string): Promise<void> {
   const config = join(ROOT, 'test/chaos/planted-jest.config.mjs');
   const pattern = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);

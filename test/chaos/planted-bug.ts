@@ -43,12 +43,12 @@ export const ACCEPTANCE = 'orders/acceptance.ts';
 export const TURNS = 'orders/purchase-turns.ts';
 export const POOL_SYNC = 'pool/pool-sync.ts';
 export const SQL = 'billing/ledger-sql.ts';
-/** Every migration, and the functions with which the code compares the database: all files that contain the text. */
-export const SCHEMA = 'store/migrations and store/functions';
+/** Every SQL file of the store: the current texts and the migrations that hold copies of them. */
+export const SCHEMA = 'store/sql and store/migrations';
 
 /** Removes an index from the list of required ones: a developer who forgets an index would forget it there too. */
 export const unguarded = (index: string): Change => ({
-  file: 'store/functions/wanted.ts',
+  file: 'store/expected-schema.ts',
   find: `\n  ${index}: `,
   put: `\n  //${index}: `,
 });

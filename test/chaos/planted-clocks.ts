@@ -1,5 +1,5 @@
 // Planted bugs in the effects of a wrong database clock: on leases, deletions, disabling, closing and prices.
-import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LEASE_SQL = 'store/lease-sql.ts';
 const CONFIRMED = 'store/confirmed-clock.ts';
@@ -78,15 +78,9 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'what was spent on a later day counts for every day until then',
     changes: one(
-      'store/functions/clock-functions.ts',
+      SCHEMA,
       'UPDATE credit_account a SET spent_on = v_today\n',
       'UPDATE credit_account a SET spent_on = a.spent_on\n',
-    ).concat(
-      one(
-        'store/migrations/0076-followed-clock.ts',
-        'UPDATE credit_account a SET spent_on = v_today\n',
-        'UPDATE credit_account a SET spent_on = a.spent_on\n',
-      ),
     ),
     test: BACK,
   },

@@ -169,8 +169,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     changes: [
       {
         file: SCHEMA,
-        find: `WHERE status NOT IN ('dead', 'dropped')\``,
-        put: `WHERE status NOT IN ('dead', 'dropped', 'sending')\``,
+        find: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped')`,
+        put: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped', 'sending')`,
       },
       unguarded('chain_tx_live'),
       {

@@ -200,8 +200,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       },
       {
         file: SCHEMA,
-        find: 'txid bytea NOT NULL UNIQUE,',
-        put: 'txid bytea NOT NULL,',
+        find: 'CONSTRAINT chain_tx_txid_key UNIQUE (txid)',
+        put: 'CHECK (true)',
       },
       unguarded('chain_tx_txid_key'),
     ],

@@ -1,7 +1,6 @@
 // Planted bugs as patches of the source. The rounds or a named test must catch each of them; each is a mistake that is
 // easily made. In a copy of the build, only patched files are compiled again. Each text must occur exactly once in the
-// named file. For the schema, it may occur in several migrations, including their reverse direction, and for a function
-// also in the code that compares; all occurrences are changed.
+// named file. A change of the schema patches the current SQL file and the copy in its migration.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -72,42 +71,31 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
   const patched = new Map<string, string>();
   for (const { file, find, put } of bug.changes) {
     let found = 0;
-    let [inMigrations, inFunctions] = [false, false];
+    let isCurrent = false;
     for (const name of file === SCHEMA ? await schemaFiles() : [file]) {
       const text = patched.get(name) ?? (await readFile(join(ROOT, 'src', name), 'utf8'));
       const times = text.split(find).length - 1;
-      // A migration may also contain the replaced text for its reverse direction.
-      if (times > 1 && !name.startsWith('store/migrations/'))
+      // A guard names each of its rules, and the archive's function names columns twice. A migration holds all functions.
+      if (times > (name.endsWith('.sql') ? 2 : 1) && !name.startsWith('store/migrations/'))
         throw new Error(`${bug.name}: ${name} has the text ${times.toString()} times: ${find}`);
       if (times === 0) continue;
       found += 1;
-      if (name.startsWith('store/functions/')) inFunctions = true;
-      else if (file === SCHEMA) inMigrations ||= isOfFunction(text, find);
+      isCurrent ||= !name.startsWith('store/migrations/');
       patched.set(
         name,
         text.replaceAll(find, () => put),
       );
     }
     if (found === 0) throw new Error(`${bug.name}: ${file} has not the text: ${find}`);
-    // Later migrations replace a function; the code compares with the newest one.
-    if (inMigrations && !inFunctions) throw new Error(`${bug.name}: only functions of the past have the text: ${find}`);
+    // verify and the schema test compare the database with the current text.
+    if (!isCurrent) throw new Error(`${bug.name}: only a migration has the text: ${find}`);
   }
   return patched;
 }
 
-/** Returns true if the text occurs in a migration's statement that creates a function. */
-function isOfFunction(source: string, find: string): boolean {
-  return source
-    .split(find)
-    .slice(0, -1)
-    .some((_, index, parts) => {
-      const before = parts.slice(0, index + 1).join(find);
-      return /^CREATE (?:OR REPLACE )?FUNCTION/.test(before.slice(before.lastIndexOf('`') + 1).trimStart());
-    });
-}
-
-/** Compiles one file as the build does, without type checks. Throws if it is not valid TypeScript. */
+/** Compiles one file as the build does, without type checks; an SQL file stays as it is. Throws on a syntax error. */
 export function compiled(file: string, text: string): string {
+  if (file.endsWith('.sql')) return text;
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { compilerOptions } = config as { readonly compilerOptions: object };
   // Every file is an ES module, but a file compiled alone cannot know that from package.json.
@@ -130,11 +118,11 @@ export async function plant(dist: string, bug: PlantedBug): Promise<void> {
   }
 }
 
-/** Returns every source file that defines the schema. */
+/** The SQL files of the store, below src. */
 async function schemaFiles(): Promise<string[]> {
   const names = await Promise.all(
-    ['store/migrations', 'store/functions'].map(async (dir) =>
-      (await readdir(join(ROOT, 'src', dir))).filter((name) => name.endsWith('.ts')).map((name) => join(dir, name)),
+    ['store/sql/functions', 'store/sql/tables', 'store/migrations'].map(async (dir) =>
+      (await readdir(join(ROOT, 'src', dir))).filter((name) => name.endsWith('.sql')).map((name) => join(dir, name)),
     ),
   );
   return names.flat();

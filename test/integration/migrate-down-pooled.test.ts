@@ -11,10 +11,8 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
-const down = () => {
-  const env = settings(database.url, { DATABASE_DIRECT_URL: database.url });
-  return cliWith(env)('migrate', 'down', '--database', new URL(database.url).pathname.slice(1), '--yes');
-};
+const cli = (...words: string[]) => cliWith(settings(database.url, { DATABASE_DIRECT_URL: database.url }))(...words);
+const down = () => cli('migrate', 'down', '--database', new URL(database.url).pathname.slice(1), '--yes');
 
 /** A connection that PgBouncer leaves open under the name of a process. */
 async function named(name: string): Promise<pg.Client> {
@@ -28,6 +26,8 @@ test('connections that a pooler left open keep nothing from going back', async (
   try {
     const { code, err, out } = await down();
     expect({ code, err, out }).toMatchObject({ code: 0, out: expect.stringMatching(/\w+17600/) as string });
+    // And up again, for the tables that every test database has at its end.
+    expect((await cli('migrate')).code).toBe(0);
   } finally {
     await left.end();
   }

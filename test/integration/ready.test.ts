@@ -71,9 +71,9 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, RegExp, () => P
   ],
   [
     'has an older schema',
-    async () => byHand(`UPDATE migrations SET name = 'gone' WHERE name LIKE 'CanariesClock%'`),
-    /^The database has an older schema than this version \(it lacks CanariesClock.*migrate/,
-    async () => byHand(`UPDATE migrations SET name = 'CanariesClock1760000000008' WHERE name = 'gone'`),
+    async () => byHand(`UPDATE migrations SET name = 'gone' WHERE name LIKE 'Baseline%'`),
+    /^The database has an older schema than this version \(it lacks Baseline.*migrate/,
+    async () => byHand(`UPDATE migrations SET name = 'Baseline1760000000001' WHERE name = 'gone'`),
   ],
   [
     'takes no writes',

@@ -71,7 +71,7 @@ const STORES: readonly Case[] = [
     () => ({ DATABASE_URL: databaseUrl(test.url, 'nobody_has_this') }),
     /^The database of DATABASE_URL is not on that server \(.*nobody_has_this.*\): create it, or correct/,
   ],
-  ['nothing is migrated', () => ({ DATABASE_URL: empty }), /older schema.*Initial.*run `npm run -s cli -- migrate`/],
+  ['nothing is migrated', () => ({ DATABASE_URL: empty }), /older schema.*Baseline.*run `npm run -s cli -- migrate`/],
   ['the master key is another one', wrongKey, /^MASTER_KEY is not the key.*api-key.*Set the one/],
 ];
 

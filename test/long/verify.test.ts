@@ -7,7 +7,7 @@ import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
 import { until } from '../../packages/local/src/wait.js';
 import { sun } from '../../src/domain/units.js';
-import { FUNCTIONS, TRIGGERS } from '../../src/store/functions/wanted.js';
+import { FUNCTIONS, TRIGGERS } from '../../src/store/expected-schema.js';
 import { newOwner } from '../order-chain.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 

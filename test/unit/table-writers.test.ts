@@ -1,22 +1,22 @@
 // The declared writers of each table, compared with the source. Other modules call these to change a row.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The modules that write each table. `store/functions` are the database's own functions and triggers. */
+/** The modules that write each table. `store/sql` are the database's own functions. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
-  api_key: ['auth', 'projects', 'store/functions'],
-  archived_chain_tx: ['store/functions'],
-  archived_leg: ['store/functions'],
-  archived_orders: ['store/functions'],
-  asset_rate: ['deposits', 'store/functions'],
+  api_key: ['auth', 'projects', 'store/sql'],
+  archived_chain_tx: ['store/sql'],
+  archived_leg: ['store/sql'],
+  archived_orders: ['store/sql'],
+  asset_rate: ['deposits', 'store/sql'],
   audit_log: ['store'],
-  auto_delegation: ['auto-delegations', 'store/functions'],
+  auto_delegation: ['auto-delegations', 'store/sql'],
   blacklisted_address: ['deposits'],
   broadcast: ['fulfilment'],
   chain_tx: ['fulfilment', 'reconciliation'],
   clock_mark: ['fulfilment'],
   console_session: ['people'],
-  credit_account: ['billing', 'store/functions'],
-  credit_entry: ['billing', 'store/functions'],
+  credit_account: ['billing', 'store/sql'],
+  credit_entry: ['billing', 'store/sql'],
   credit_request: ['billing'],
   deposit: ['deposits'],
   deposit_account: ['deposits'],
@@ -24,12 +24,12 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   deposit_cursor: ['blocks'],
   deposit_movement: ['deposits'],
   deposit_return: ['deposits'],
-  deposit_sum: ['deposits', 'store/functions'],
+  deposit_sum: ['deposits', 'store/sql'],
   deposit_sweep_address: ['deposits'],
   deposit_token: ['deposits'],
-  event: ['events', 'projects', 'store/functions'],
+  event: ['events', 'projects', 'store/sql'],
   event_numbering: ['events'],
-  event_position: ['events', 'store/functions'],
+  event_position: ['events', 'store/sql'],
   explained_finding: ['pool'],
   ignored_transfer: ['deposits'],
   invitation: ['people'],
@@ -37,23 +37,23 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   judged_credits: ['reconciliation'],
   judged_entries: ['reconciliation'],
   key_canary: ['store'],
-  leg: ['orders', 'reconciliation', 'store/functions'],
+  leg: ['orders', 'reconciliation', 'store/sql'],
   membership: ['people'],
   market_state: ['billing', 'store'],
-  notification: ['notifications', 'store/functions'],
-  open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'store/functions'],
-  open_leg: ['fulfilment', 'pool', 'reconciliation', 'store/functions'],
-  open_orders: ['fulfilment', 'pool', 'reconciliation', 'store/functions', 'test-projects'],
+  notification: ['notifications', 'store/sql'],
+  open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'store/sql'],
+  open_leg: ['fulfilment', 'pool', 'reconciliation', 'store/sql'],
+  open_orders: ['fulfilment', 'pool', 'reconciliation', 'store/sql', 'test-projects'],
   order_event: [],
-  order_extension: ['store/functions'],
-  order_key: ['store/functions'],
-  order_replay: ['orders', 'store/functions'],
-  orders: ['orders', 'reconciliation', 'store/functions'],
+  order_extension: ['store/sql'],
+  order_key: ['store/sql'],
+  order_replay: ['orders', 'store/sql'],
+  orders: ['orders', 'reconciliation', 'store/sql'],
   orphan_tx: ['pool', 'reconciliation'],
   parked_payment: ['deposits'],
   person: ['people'],
-  pool_slot: ['fulfilment', 'pool', 'store/functions'],
-  pool_wallet: ['fulfilment', 'pool', 'store/functions'],
+  pool_slot: ['fulfilment', 'pool', 'store/sql'],
+  pool_wallet: ['fulfilment', 'pool', 'store/sql'],
   pool_wallet_day: ['pool'],
   price_row: ['quotes'],
   project: ['projects'],
@@ -70,10 +70,10 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   token_state: ['deposits'],
   unsearched_block: ['reconciliation'],
   webhook_act: ['webhooks'],
-  webhook_delivery: ['sender', 'store/functions', 'webhooks'],
+  webhook_delivery: ['sender', 'store/sql', 'webhooks'],
   webhook_destination: ['sender'],
   webhook_endpoint: ['sender', 'webhooks'],
-  webhook_state: ['sender', 'store/functions', 'webhooks'],
+  webhook_state: ['sender', 'store/sql', 'webhooks'],
 };
 
 /** Tables or columns that only one file may write. */
@@ -97,7 +97,7 @@ function sql(...tables: readonly string[]): RegExp {
 }
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !/^signer\/|^store\/migrations\//.test(path))
+  .filter((path) => /\.ts$|^store\/sql\/functions\//.test(path) && !/^signer\/|^store\/migrations\//.test(path))
   .map((path) => ({ path: `src/${path}`, text: readFileSync(`src/${path}`, 'utf8') }));
 
 const tableOf = new Map(
@@ -108,7 +108,7 @@ const tableOf = new Map(
   ),
 );
 
-const moduleOf = (path: string): string => /^src\/(store\/functions|\w[\w-]*)/.exec(path)![1]!;
+const moduleOf = (path: string): string => /^src\/(store\/sql|\w[\w-]*)/.exec(path)![1]!;
 
 /**
  * Returns the tables written by a file: by SQL statements, and through a transaction's repositories. A named query

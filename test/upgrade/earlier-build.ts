@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { copyOfBuild, type Build } from '../chaos/workshop.js';
+import { buildWithRehearsal } from './rehearsal.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, '.cache', 'upgrade');
@@ -12,24 +14,49 @@ const BUILD_LIMIT_MS = 300_000;
 const GIT_LIMIT_MS = 60_000;
 const run = promisify(execFile);
 
-export interface EarlierBuild {
-  /** Contains `dist/`. */
-  readonly root: string;
-  readonly commit: string;
+/** The two versions between which the newest migration lies. */
+interface Upgrade {
+  /** The version before, in words. */
+  readonly from: string;
+  readonly before: Build;
+  readonly after: Build;
   readonly remove: () => Promise<void>;
 }
 
-/** Returns the last commit before the newest migration, for which today's schema is new. */
-export async function beforeNewestMigration(): Promise<string> {
-  const newest = (await readdir(join(ROOT, MIGRATIONS))).sort().at(-1) ?? '';
+/**
+ * Builds the version before the newest migration, or `revision`, and copies the build at hand. While the baseline is the
+ * only migration, the build at hand is the version before, and the version after has one more.
+ */
+export async function buildsOfUpgrade(revision?: string): Promise<Upgrade> {
+  const earlier = revision ?? (await beforeNewestMigration());
+  const before = earlier === undefined ? await copyOfBuild() : await builtFrom(earlier);
+  try {
+    const after = earlier === undefined ? await buildWithRehearsal() : await copyOfBuild();
+    const remove = async (): Promise<void> => {
+      await before.remove();
+      await after.remove();
+    };
+    return { from: earlier ?? 'the build without the rehearsed migration', before, after, remove };
+  } catch (error) {
+    await before.remove();
+    throw error;
+  }
+}
+
+/** The last commit before the newest migration came; undefined if that is the baseline, which no version preceded. */
+async function beforeNewestMigration(): Promise<string | undefined> {
+  const all = (await readdir(join(ROOT, MIGRATIONS))).filter((name) => name.endsWith('.ts')).sort();
+  const newest = all.at(-1) ?? '';
+  if (all.length < 2) return undefined;
   const came = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', `${MIGRATIONS}/${newest}`);
-  if (came === '')
-    throw new Error(`the newest migration, ${newest}, is in no commit: name the version before by --from`);
+  if (came === '') {
+    throw new Error(`The newest migration, ${newest}, is in no commit. Name the version before by --from.`);
+  }
   return `${came}~1`;
 }
 
-/** Builds a revision. Throws if it is unknown or does not build with the installed packages. */
-export async function builtFrom(revision: string): Promise<EarlierBuild> {
+/** Throws when `revision` is none of this repository's, or does not build with the packages that are installed. */
+async function builtFrom(revision: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--short', '--end-of-options', `${revision}^{commit}`);
   // Inside the repository, so that it resolves the packages.
   await mkdir(CACHE, { recursive: true });
@@ -42,7 +69,7 @@ export async function builtFrom(revision: string): Promise<EarlierBuild> {
     });
     await run(join(ROOT, 'node_modules/.bin/nest'), ['build'], { cwd: root, timeout: BUILD_LIMIT_MS });
     await run(process.execPath, ['bundle.mjs'], { cwd: root, timeout: BUILD_LIMIT_MS });
-    return { root, commit, remove };
+    return { root, dist: join(root, 'dist'), remove };
   } catch (error) {
     await remove();
     throw error;

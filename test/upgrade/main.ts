@@ -5,11 +5,11 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Arena } from '../chaos/arena.js';
 import { playRound } from '../chaos/round.js';
-import { copyOfBuild, logFor } from '../chaos/workshop.js';
+import { logFor } from '../chaos/workshop.js';
 import { sleep } from '../../src/base/clock.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { onEarlierSchema } from './early-schema.js';
-import { beforeNewestMigration, builtFrom } from './earlier-build.js';
+import { buildsOfUpgrade } from './earlier-build.js';
 
 const HELP = `npm run upgrade -- [--from REVISION] [--block-ms N]
 
@@ -43,11 +43,10 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const blockMs = Number(values['block-ms']);
   if (!(blockMs >= 50 && blockMs <= 3000)) throw new Error(HELP);
-  const before = await builtFrom(values.from ?? (await beforeNewestMigration()));
-  const now = await copyOfBuild();
+  const { from, before, after, remove } = await buildsOfUpgrade(values.from);
   let failed = 0;
   try {
-    console.log(`${new Date().toISOString()}  from ${before.commit} to the version at hand and back`);
+    console.log(`${new Date().toISOString()}  from ${from} to the version after it and back`);
     const log = await logFor('upgrade');
     const write = (who: string, line: string): void => log.write(who, line);
     const arena = await Arena.open({
@@ -58,9 +57,9 @@ export async function main(args: readonly string[]): Promise<number> {
       log: write,
     });
     const ways = [
-      { name: 'up', build: now.root, migrates: true },
+      { name: 'up', build: after.root, migrates: true },
       { name: 'back', build: before.root, migrates: false },
-      { name: 'up-again', build: now.root, migrates: false },
+      { name: 'up-again', build: after.root, migrates: false },
     ];
     try {
       for (const way of ways) failed += await play(arena, way, write);
@@ -70,8 +69,7 @@ export async function main(args: readonly string[]): Promise<number> {
       if (failed > 0) console.log(`the log: ${log.path}`);
     }
   } finally {
-    await before.remove();
-    await now.remove();
+    await remove();
   }
   console.log(`3 ways, ${failed.toString()} with violations; load of the machine ${loadavg()[0]?.toFixed(1) ?? ''}`);
   return failed === 0 ? 0 : 1;

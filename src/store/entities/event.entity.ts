@@ -1,6 +1,6 @@
 /**
  * One thing that happened: a move of an order, an event of its project's log, or both. Written by the change itself
- * (functions/event-writers.ts), numbered and rendered by the worker (events/numberer.ts), kept for ever.
+ * (sql/functions/order_changed.sql), numbered and rendered by the worker (events/numberer.ts), kept for ever.
  */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';

@@ -1,0 +1,90 @@
+/**
+ * Moves a database of the unreleased versions onto the baseline. Those had a chain of migrations, which the baseline
+ * replaced; both make the same schema, so only the table `migrations` changes.
+ */
+import { createHash } from 'node:crypto';
+import type { Queryable } from './database.js';
+import { BASELINE_OBJECTS } from './baseline-fingerprint.js';
+import { functionsOf, listingOf, triggersOf } from './schema-lines.js';
+
+const BASELINE = { name: 'Baseline1760000000001', timestamp: '1760000000001' } as const;
+const CHAIN_LAST = 'MaskedUrls1760000000091';
+const CHAIN_COUNT = 65;
+/** Of the names in their order, joined by commas. */
+const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e21350442b';
+
+/** The database stays as it was; the message has the problem and the remedy. */
+export class AdoptionRefusedError extends Error {
+  override readonly name = 'AdoptionRefusedError';
+}
+
+/** Whether the names are those of the replaced chain, or a part of it. */
+export const isOfChain = (names: readonly string[]): boolean => names.length > 0 && names[0] === 'Initial1760000000001';
+
+/**
+ * Returns a hash of each table (with its columns, constraints, indexes and triggers) and of each function. Row security
+ * is left out: it is on only where the roles are used.
+ */
+export async function fingerprintOf(tx: Queryable): Promise<Readonly<Record<string, string>>> {
+  const lines = new Map<string, string[]>();
+  const add = (object: string, line: string): void => {
+    lines.set(object, [...(lines.get(object) ?? []), line]);
+  };
+  for (const line of await listingOf(tx)) {
+    const [kind = '', name = ''] = line.split(' ');
+    const object = /^(column|table|constraint|index|policy)$/.test(kind)
+      ? `table ${name.split('.')[0] ?? ''}`
+      : `${kind} ${name}`;
+    add(object, line.replace(/ ROW LEVEL SECURITY$/, ''));
+  }
+  for (const line of await triggersOf(tx)) {
+    add(`table ${/ ON (\S+) (?:REFERENCING|FOR EACH) /.exec(line)?.[1] ?? ''}`, line);
+  }
+  for (const definition of await functionsOf(tx, 'public')) {
+    add(`function ${/FUNCTION (\w+)\(/.exec(definition)?.[1] ?? ''}`, definition);
+  }
+  return Object.fromEntries(
+    [...lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([object, of]) => [object, sha256(of.join('\n')).slice(0, 12)]),
+  );
+}
+
+/**
+ * Replaces the rows of the chain in `migrations` by the baseline's. Run it in a transaction. Throws AdoptionRefusedError
+ * unless the rows are exactly the chain's and every table and function is exactly the baseline's.
+ */
+export async function adoptBaseline(tx: Queryable): Promise<void> {
+  await tx.query('LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE');
+  const rows = await tx.query<{ name: string }>('SELECT name FROM migrations ORDER BY timestamp, id');
+  refuseOtherChain(rows.map(({ name }) => name));
+  const found = await fingerprintOf(tx);
+  const differing = [...new Set([...Object.keys(BASELINE_OBJECTS), ...Object.keys(found)])]
+    .filter((object) => BASELINE_OBJECTS[object] !== found[object])
+    .sort();
+  if (differing.length > 0) {
+    throw new AdoptionRefusedError(
+      `The schema differs from the baseline in: ${differing.join(', ')}. Undo these changes, then run the command again. Nothing was done.`,
+    );
+  }
+  await tx.query('DELETE FROM migrations');
+  await tx.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [BASELINE.timestamp, BASELINE.name]);
+}
+
+function refuseOtherChain(names: readonly string[]): void {
+  if (names.includes(BASELINE.name)) {
+    throw new AdoptionRefusedError(
+      'The database is on the baseline already. Run `migrate` for newer migrations. Nothing was done.',
+    );
+  }
+  if (!isOfChain(names)) {
+    throw new AdoptionRefusedError(
+      `The newest migration is ${names.at(-1) ?? 'none'}, not ${CHAIN_LAST}. An empty database needs \`migrate\` alone. Nothing was done.`,
+    );
+  }
+  if (names.length !== CHAIN_COUNT || sha256(names.join(',')) !== CHAIN_SHA256) {
+    throw new AdoptionRefusedError(
+      `The newest of ${names.length.toString()} migrations is ${names.at(-1) ?? 'none'}, not ${CHAIN_LAST}. Run \`migrate\` of the last version before the baseline first. Nothing was done.`,
+    );
+  }
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

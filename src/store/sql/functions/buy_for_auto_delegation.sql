@@ -1,0 +1,34 @@
+-- Takes an order for an auto-delegation under the key of its purchase number. p_fence: the fence of the check that
+-- found the need; if it was raised since, nothing is bought. A refusal leaves nothing behind: one that take_order
+-- returns is raised here.
+CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
+  p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
+  p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
+  p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
+  OUT created boolean, OUT order_id bigint
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  v_auto auto_delegation;
+  v_refusal text;
+  v_same boolean;
+BEGIN
+  SELECT * INTO v_auto FROM auto_delegation a WHERE a.id = p_auto;
+  IF NOT FOUND OR v_auto.fence <> p_fence OR v_auto.purchases <> p_number - 1 THEN
+    RAISE EXCEPTION 'AUTO_DELEGATION_MOVED' USING ERRCODE = 'ER001';
+  END IF;
+  PERFORM set_config('energy.auto_delegation', p_auto || ':' || p_fence || ':' || p_number || ':order', true);
+  SELECT t.refusal, t.created, t.order_id, t.same_request INTO v_refusal, created, order_id, v_same
+    FROM take_order(
+      v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, 'rental', NULL, NULL,
+      v_auto.address, p_energy, p_duration, p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal,
+      p_request_id, p_legs_max, p_lock_ms) t;
+  IF v_refusal IS NOT NULL THEN
+    RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
+  END IF;
+  -- Callers could take such keys before they were kept for this: the number is passed over.
+  IF NOT created THEN
+    UPDATE auto_delegation a SET purchases = p_number WHERE a.id = p_auto AND a.fence = p_fence AND a.purchases = p_number - 1;
+  END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION buy_for_auto_delegation FROM PUBLIC;

@@ -1,0 +1,142 @@
+// A database of the last version before the baseline is moved onto it, and later migrations run on its data.
+import type { QueryRunner } from 'typeorm';
+import { BASELINE_OBJECTS } from '../../src/store/baseline-fingerprint.js';
+import { fingerprintOf } from '../../src/store/adopt-baseline.js';
+import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.js';
+import { Database } from '../../src/store/database.js';
+import { migrateDown, migrateUp, pendingMigrations } from '../../src/store/migrate.js';
+import { SQL_FILES } from '../../src/store/sql-files.js';
+import { cliWith } from '../operator.js';
+import { restoreLastChain, type ChainDatabase } from '../last-chain.js';
+import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
+
+const CLI_LIMIT_MS = 240_000;
+
+let chain: ChainDatabase;
+
+beforeEach(async () => {
+  chain = await restoreLastChain();
+});
+
+afterEach(() => chain.drop());
+
+const cli = (...words: string[]): ReturnType<ReturnType<typeof cliWith>> =>
+  cliWith({ DATABASE_URL: chain.url })(...words);
+
+async function rows(text: string): Promise<readonly Record<string, unknown>[]> {
+  return asAdmin(chain.url, async (client) => (await client.query<Record<string, unknown>>(text)).rows);
+}
+
+const COUNTS = `SELECT (SELECT count(*) FROM orders)::int AS orders, (SELECT count(*) FROM leg)::int AS legs,
+  (SELECT count(*) FROM credit_entry)::int AS entries, (SELECT sum(balance_credits) FROM credit_account)::int AS balance`;
+const KEPT = [{ orders: 12, legs: 12, entries: 14, balance: 1_970_000 }];
+
+it(
+  'adopts a database of the last version before the baseline, and keeps its rows',
+  async () => {
+    const refused = await cli('migrate');
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('migrate adopt-baseline') });
+    expect(await cli('migrate', 'adopt-baseline')).toMatchObject({ code: 0, err: '' });
+    expect(await rows('SELECT timestamp::text, name FROM migrations')).toEqual([
+      { timestamp: '1760000000001', name: 'Baseline1760000000001' },
+    ]);
+    expect((await cli('migrate', 'up')).out).toContain('Nothing to do');
+    expect((await cli('migrate', 'check')).code).toBe(0);
+    expect(await rows(COUNTS)).toEqual(KEPT);
+    const again = await cli('migrate', 'adopt-baseline');
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('on the baseline already') });
+  },
+  CLI_LIMIT_MS,
+);
+
+it.each([
+  ['another column', 'ALTER TABLE broadcast ALTER COLUMN node TYPE varchar(20)', 'table broadcast'],
+  ['another trigger', 'ALTER TABLE leg DISABLE TRIGGER leg_guard', 'table leg'],
+  [
+    'another function',
+    `CREATE OR REPLACE FUNCTION leg_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+    'function leg_guard',
+  ],
+  ['a missing index', 'DROP INDEX orders_due', 'table open_orders'],
+  ['a missing policy', 'DROP POLICY person_of_audience ON person', 'table person'],
+  ['an unknown table', 'CREATE TABLE spare (id integer)', 'table spare'],
+])('refuses to adopt a database with %s', async (_what, change, object) => {
+  await asAdmin(chain.url, (client) => client.query(change));
+  const answer = await cli('migrate', 'adopt-baseline');
+  expect(answer).toMatchObject({ code: 1, err: expect.stringContaining(`differs from the baseline in: ${object}.`) });
+  expect(await rows(`SELECT count(*)::int AS count FROM migrations`)).toEqual([{ count: 65 }]);
+});
+
+it.each([
+  ['an older one', `DELETE FROM migrations WHERE name LIKE 'MaskedUrls%'`, 'not MaskedUrls'],
+  ['one with a gap', `DELETE FROM migrations WHERE name LIKE 'Webhooks%'`, 'newest of 64 migrations'],
+  ['an empty one', 'DELETE FROM migrations', 'needs `migrate` alone'],
+])('refuses to adopt a database of another version: %s', async (_what, change, says) => {
+  await asAdmin(chain.url, (client) => client.query(change));
+  expect(await cli('migrate', 'adopt-baseline')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+});
+
+it('keeps the fingerprint of the baseline', async () => {
+  const adminUrl = fromSetup('TEST_DATABASE_URL');
+  const name = `${chain.name}_new`;
+  await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
+  const source = createDataSource({ url: databaseUrl(adminUrl, name), poolMax: 1, applicationName: 'energy-test' });
+  try {
+    await asAdmin(databaseUrl(adminUrl, name), (client) =>
+      client.query(`BEGIN; ${SQL_FILES['migrations/0001-baseline.sql']!}; COMMIT`),
+    );
+    await source.initialize();
+    expect(await fingerprintOf(new Database(source))).toEqual(BASELINE_OBJECTS);
+  } finally {
+    if (source.isInitialized) await source.destroy();
+    await asAdmin(adminUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+  }
+});
+
+/** Stands for a newer version's migration. */
+class Later1760000000999 {
+  readonly name = 'Later1760000000999';
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`ALTER TABLE orders ADD COLUMN later text DEFAULT 'later'`);
+    await runner.query(`CREATE FUNCTION later_orders() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM orders'`);
+  }
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP FUNCTION later_orders');
+    await runner.query('ALTER TABLE orders DROP COLUMN later');
+  }
+}
+
+class Failing1760000000999 extends Later1760000000999 {
+  override async up(runner: QueryRunner): Promise<void> {
+    await super.up(runner);
+    await runner.query('SELECT 1 / 0');
+  }
+}
+
+it('runs a later migration on the data of an adopted database, and undoes it', async () => {
+  const later = [Later1760000000999];
+  await cli('migrate', 'adopt-baseline');
+  await expect(migrateUp(chain.url, { later: [Failing1760000000999] })).rejects.toThrow('division by zero');
+  expect(await rows(`SELECT FROM pg_proc WHERE proname = 'later_orders'`)).toEqual([]);
+  expect(await migrateUp(chain.url, { later })).toEqual(['Later1760000000999']);
+  expect(await rows('SELECT later, count(*)::int AS count FROM orders GROUP BY later')).toEqual([
+    { later: 'later', count: 12 },
+  ]);
+  // The version before runs on the newer schema.
+  expect(await pendingMigrations(chain.url)).toEqual([]);
+  const down = migrateDown(chain.url, { later, database: chain.name, isPooled: false });
+  await expect(down).rejects.toThrow('12 unfinished orders');
+  await asAdmin(chain.url, (client) =>
+    client.query(`SET session_replication_role = replica;
+      UPDATE orders SET settled = true, status = 'refunded', next_run_at = NULL;
+      UPDATE leg SET status = 'released'; UPDATE credit_account SET balance_credits = 0`),
+  );
+  expect(await migrateDown(chain.url, { later, database: chain.name, isPooled: false })).toEqual({
+    undone: 'Later1760000000999',
+    remaining: MIGRATION_NAMES,
+  });
+  expect(await rows('SELECT count(*)::int AS count FROM orders')).toEqual([{ count: 12 }]);
+  // The first migration keeps a database that has records, even when nothing is open.
+  await expect(migrateDown(chain.url, { database: chain.name, isPooled: false })).rejects.toThrow('has records');
+  expect(await rows('SELECT count(*)::int AS count FROM orders')).toEqual([{ count: 12 }]);
+});
