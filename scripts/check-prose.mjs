@@ -1,0 +1,59 @@
+// Fails where comments speak in dialect: more than 3 such words per 1,000 in a top folder, or a file header that is an
+// indirect question. Usage: node scripts/check-prose.mjs [ROOT]
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FOLDERS = ['src', 'packages', 'test', 'bench', 'docker', 'examples', 'scripts'];
+const LEFT_OUT = new Set(['node_modules', 'dist', 'public']);
+const SOURCE = /\.(?:ts|tsx|mjs|js)$/;
+const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/[^\n]*/g;
+const PER_THOUSAND_MAX = 3;
+
+/** Pronouns in place of nouns, and phrases of this project that no outsider knows. */
+const DIALECT = [
+  ...['what', 'who', 'whom', 'whose', 'whoever', 'whatever', 'nobody', 'somebody', 'anybody', 'whether'],
+  ...['of which', 'anew', 'at once', 'stands', 'of its own', 'as it is'],
+];
+const IS_DIALECT = new RegExp(String.raw`\b(?:${DIALECT.join('|')})\b`, 'g');
+const IS_QUESTION = /^(?:What|Who|Whether|How|Where|Whose|When|Which)\b/;
+
+const root = process.argv[2] ?? '.';
+
+function* sourcesIn(folder) {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (LEFT_OUT.has(entry.name)) continue;
+    if (entry.isDirectory()) yield* sourcesIn(path);
+    else if (SOURCE.test(entry.name) && !entry.name.endsWith('.d.ts')) yield path;
+  }
+}
+
+const plain = (comment) => comment.replaceAll(/[*/]+/g, ' ').replaceAll(/\s+/g, ' ').trim();
+
+let hasFailed = false;
+for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
+  let words = 0;
+  const found = new Map();
+  for (const path of sourcesIn(folder)) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const [, header = ''] = /^\s*\/\*\*?([\s\S]*?)\*\//.exec(text) ?? [];
+    if (IS_QUESTION.test(plain(header))) {
+      hasFailed = true;
+      console.log(`${path}: the header is an indirect question`);
+    }
+    for (const comment of text.match(COMMENT) ?? []) {
+      const says = plain(comment).toLowerCase();
+      words += says.match(/[a-z']+/g)?.length ?? 0;
+      const count = says.match(IS_DIALECT)?.length ?? 0;
+      if (count > 0) found.set(path, (found.get(path) ?? 0) + count);
+    }
+  }
+  const total = [...found.values()].reduce((sum, count) => sum + count, 0);
+  const rate = words === 0 ? 0 : (1000 * total) / words;
+  if (rate <= PER_THOUSAND_MAX) continue;
+  hasFailed = true;
+  console.log(`${folder}: ${rate.toFixed(1)} dialect words per 1,000 in comments, at most ${String(PER_THOUSAND_MAX)}`);
+  const most = [...found].sort((a, b) => b[1] - a[1]).slice(0, 10);
+  for (const [path, count] of most) console.log(`  ${String(count).padStart(4)}  ${path}`);
+}
+process.exitCode = hasFailed ? 1 : 0;
