@@ -19,6 +19,8 @@ import { createHttpApp, drain, leave, serverOf } from './http/pipeline/server.js
 import { Stopping } from './observability/shutdown.js';
 import { OrderWaits } from './orders/waits.js';
 import { Sealers } from './base/sealers.js';
+import { aboutNodes } from './chain/about-nodes.js';
+import { TronClient } from './chain/tron.client.js';
 import { Database } from './store/database.js';
 import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
@@ -54,6 +56,7 @@ async function start(): Promise<void> {
   app.useLogger(new NestLog(log));
   const database = app.get(Database);
   const { held } = app.get(Sealers);
+  const { pool } = app.get(TronClient);
   watchDatabase(metrics.registry, database);
   watchReplica(metrics.registry, app.get(Replica));
   watchPrices(app, metrics.registry);
@@ -63,7 +66,7 @@ async function start(): Promise<void> {
     metrics,
     // Checks neither Redis nor the chain: without them, orders are still accepted and quotes priced from cached state.
     checks: { database: () => checkUsable(database, held), serving: stopping.check },
-    about: () => aboutDatabase(database),
+    about: () => ({ ...aboutDatabase(database), ...aboutNodes(pool.nodes) }),
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');

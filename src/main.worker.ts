@@ -23,6 +23,8 @@ import { createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { Stopping } from './observability/shutdown.js';
 import { Sealers } from './base/sealers.js';
+import { aboutNodes } from './chain/about-nodes.js';
+import { TronClient } from './chain/tron.client.js';
 import { Database } from './store/database.js';
 import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { STATEMENT_PLACES } from './statements/crash-places.js';
@@ -56,6 +58,7 @@ async function start(): Promise<void> {
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);
+  const { pool } = app.get(TronClient);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
   watchDatabase(metrics.registry, database);
@@ -75,7 +78,7 @@ async function start(): Promise<void> {
         return Promise.resolve();
       },
     },
-    about: () => aboutDatabase(database),
+    about: () => ({ ...aboutDatabase(database), ...aboutNodes(pool.nodes) }),
     log,
   });
   // The chain is searched for acts that the records may lack before anything is sent.

@@ -110,6 +110,8 @@ export class TronNode {
   private headReadAtMs = Number.NEGATIVE_INFINITY;
   /** When its head was last believed. */
   private believedAtMs = monotonicMs();
+  /** Ports whose last request got no answer, with the reason. */
+  private readonly portFaults = new Map<PortName, string>();
   /** Unanswered requests to a witness: the first and the latest failure of each path. */
   private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
 
@@ -133,6 +135,11 @@ export class TronNode {
   /** Milliseconds since the head last moved (docs/interface.md §18); infinite before the first head. */
   get stalledMs(): number {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
+  }
+
+  /** Returns the reason why the last request to a port got no answer, or undefined if it got one or none was made. */
+  portFault(port: PortName): string | undefined {
+    return this.portFaults.get(port);
   }
 
   /** Milliseconds since it last returned its head; infinite before the first head. */
@@ -306,7 +313,9 @@ export class TronNode {
         timeoutMs: terms.timeoutMs,
         bytesMax: terms.manner === 'block' ? BLOCK_BYTES_MAX : ANSWER_BYTES_MAX,
       };
-      return await this.connections.post(question, path === BROADCAST_PATH);
+      const answer = await this.connections.post(question, path === BROADCAST_PATH);
+      this.portFaults.delete(port);
+      return answer;
     } catch (error) {
       if (error instanceof UnreadableAnswerError) {
         throw new NodeError(this.name, 'nonsense', `${path}: ${error.message}`, error);
@@ -318,6 +327,7 @@ export class TronNode {
       if (terms.manner !== 'block' && terms.isAside !== true) this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);
+      this.portFaults.set(port, says);
       throw new NodeError(this.name, kind, `${path}: ${says}`, reason, isSent);
     }
   }

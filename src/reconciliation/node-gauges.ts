@@ -1,6 +1,7 @@
 /** Exports the state of the nodes as gauges, and logs changes once: nodes in use, contradictions, missing history. */
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
+import { PORTS } from '../chain/about-nodes.js';
 import { NodeError } from '../chain/errors.js';
 import { History } from '../chain/history.js';
 import type { TronNode } from '../chain/node.js';
@@ -41,6 +42,16 @@ export class NodeGauges {
       (node) => agreement.solidStalledMs(node) / 1000,
     );
     each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
+    new Gauge({
+      name: 'chain_node_port_up',
+      help: '0 while the last request to a port of a node got no answer. Without solid ports only settlement waits.',
+      labelNames: ['node', 'port'],
+      registers: [registry],
+      collect() {
+        for (const node of nodes)
+          for (const port of PORTS) this.set({ node: node.name, port }, node.portFault(port) === undefined ? 1 : 0);
+      },
+    });
     each(
       'chain_node_without_history',
       'Whether a node keeps no transaction history: its absences prove nothing.',

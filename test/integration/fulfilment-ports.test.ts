@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
+import { aboutNodes } from '../../src/chain/about-nodes.js';
 import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
 import {
   clearStage,
@@ -55,6 +56,23 @@ describe('without the solid port', () => {
       expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
     },
   );
+
+  it('the solid port alone is reported as silent, until it answers', async () => {
+    const hand = await Hand.open();
+    const { nodes } = hand.chain().pool;
+    const silent = () => aboutNodes(nodes);
+    await hand.look();
+    expect(silent()).toEqual({});
+    solid.before = (path) => (isSolid(path) ? 'break' : undefined);
+    await mine();
+    await hand.look();
+    const [name = ''] = nodes.map((node) => node.name);
+    expect(silent()).toEqual({ nodes: { [name]: { solid: expect.any(String) } } });
+    solid.rest();
+    await mine();
+    await hand.look();
+    expect(silent()).toEqual({});
+  });
 
   it('a rental that ended is reclaimed by what the full port says', async () => {
     const hand = await Hand.open();
