@@ -48,12 +48,15 @@ async function allSay(reason: RegExp | undefined): Promise<void> {
     await until(says, 30_000, 'the reason').catch((error: unknown) => {
       throw new Error(`${String(error)}: ${JSON.stringify(last)}`, { cause: error });
     });
-    if (reason === undefined) expect(last!.body).toEqual({ ready: true, failed: [], reasons: {} });
+    if (reason === undefined) expect(last!.body).toEqual({ ready: true, failed: [], reasons: {}, nodes: NO_NODE });
     // A worker whose sweep fails for long reports that too.
     else
       expect(last).toMatchObject({ status: 503, body: { ready: false, failed: expect.arrayContaining(['database']) } });
   }
 }
+
+/** No node runs here, which keeps no process from being ready. */
+const NO_NODE = { '127.0.0.1:1': expect.objectContaining({ full: expect.stringContaining('ECONNREFUSED') }) };
 
 const CASES: readonly (readonly [string, () => Promise<unknown>, RegExp, () => Promise<unknown>])[] = [
   [
