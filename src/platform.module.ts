@@ -37,8 +37,8 @@ import { Replica } from './store/replica.js';
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
   if (role === 'cli' || !secrets.isMaster || chain.headAgeMaxSec === 0) return;
   log.warn(
-    { role },
-    `MASTER_KEY opens every secret: give this process its own keys (cli secrets derive --for ${role})`,
+    { role, todo: `give this process its own keys: cli secrets derive --for ${role}` },
+    'MASTER_KEY opens every secret',
   );
 }
 
@@ -72,13 +72,17 @@ function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redi
         const learned = path === BROADCAST_PATH ? undefined : budget.learn();
         if (learned === undefined && requestsPerSec === 0) return;
         log.warn(
-          { node: host, requestsPerSec: learned ?? requestsPerSec },
-          'the node refuses requests for their number; set TRON_REQUESTS_PER_SEC to what its provider allows',
+          {
+            node: host,
+            requestsPerSec: learned ?? requestsPerSec,
+            todo: 'set TRON_REQUESTS_PER_SEC to the limit of the provider',
+          },
+          'node refused requests over its rate limit',
         );
       },
     });
   });
-  for (const host of keysInClear(chain)) log.warn({ host }, 'the API key goes to this node unencrypted');
+  for (const host of keysInClear(chain)) log.warn({ host }, 'API key sent unencrypted to a node');
   return new TronClient(new NodePool(nodes, chain.pollMs, chain.witnessAwaySec * 1000));
 }
 
@@ -87,11 +91,11 @@ function openRedis(config: Config, role: Role, log: Log): Redis {
   let isAway = false;
   const redis = createProducerConnection(config.redis, role, (error) => {
     // One line per outage, not one per attempt.
-    if (!isAway) log.warn({ err: error }, 'Redis is away; going on without it.');
+    if (!isAway) log.warn({ err: error, effect: 'the process continues without Redis' }, 'failed to connect to Redis');
     isAway = true;
   });
   redis.on('ready', () => {
-    if (isAway) log.info({}, 'Redis is back.');
+    if (isAway) log.info({}, 'connected to Redis again');
     isAway = false;
   });
   if (role !== 'cli') redis.connect().catch(() => undefined);

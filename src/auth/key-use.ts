@@ -63,7 +63,7 @@ export class KeyUse implements BeforeApplicationShutdown {
     const keys = used.map(([id]) => id);
     const sources = used.map(([, seen]) => JSON.stringify([...seen]));
     await this.database.query(WRITE, [keys, sources]).catch((error: unknown) => {
-      this.log.warn({ err: error }, 'The last use of API keys could not be written.');
+      this.log.warn({ err: error }, 'failed to write the last use of API keys');
     });
   }
 }

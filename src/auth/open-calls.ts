@@ -76,7 +76,7 @@ export class OpenCalls implements OnModuleDestroy {
       call.allowedMs = nowMs;
     } catch (thrown) {
       const isRefusal = thrown instanceof ApiError;
-      if (!isRefusal) this.log.error({ err: thrown }, 'A request that is held open could not be judged again.');
+      if (!isRefusal) this.log.error({ err: thrown }, 'failed to re-check an open request');
       const refusal = isRefusal ? thrown : new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified any more.');
       if (refusal.code === 'AUTH_UNAVAILABLE' && nowMs - call.allowedMs < UNKNOWN_MS_MAX) call.nextMs = nowMs + TICK_MS;
       else call.end(refusal);

@@ -191,7 +191,7 @@ export class RequestLog implements BeforeApplicationShutdown {
       if (overdue.length > 0) await this.database.query(CUT, [overdue, KEPT_MAX]);
     } catch (error) {
       this.dropped.inc({ cause: 'failed' }, rows.length);
-      this.log.warn({ err: error, rows: rows.length }, 'Refused requests could not be written to the request log.');
+      this.log.warn({ err: error, rows: rows.length }, 'failed to write refused requests to the request log');
     }
   }
 

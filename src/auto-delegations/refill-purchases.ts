@@ -102,7 +102,7 @@ export class RefillPurchases {
       this.bought.inc({ kind: 'extension', outcome: 'created' });
       this.log.info(
         { autoDelegationId: row.id.toString(), key: nextKey(row) },
-        'a rental of an auto-delegation is extended',
+        'extending a rental of an auto-delegation',
       );
       return AT_ONCE;
     }
@@ -168,7 +168,7 @@ export class RefillPurchases {
     this.bought.inc({ kind: 'order', outcome: 'created' });
     this.log.info(
       { autoDelegationId: row.id.toString(), orderId: orderId.toString(), energy: amount?.toString() },
-      'an order was taken for an auto-delegation',
+      'order accepted for an auto-delegation',
     );
   }
 }

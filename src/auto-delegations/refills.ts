@@ -80,7 +80,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
       },
       retryMs: RETRY_MS,
       onFailure: (err) => {
-        log.error({ err }, 'auto-delegations could not be checked');
+        log.error({ err }, 'failed to check auto-delegations');
       },
     });
   }
@@ -144,8 +144,8 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
         const fault = { autoDelegationId: row.id.toString(), fault: messageOf(error) };
         if (error instanceof ChainUnavailableError) {
           this.restMs = RETRY_MS;
-          this.log.debug(fault, 'an auto-delegation waits for the nodes');
-        } else this.log.error({ ...fault, err: error }, 'an auto-delegation could not be checked');
+          this.log.debug(fault, 'auto-delegation check postponed');
+        } else this.log.error({ ...fault, err: error }, 'failed to check an auto-delegation');
         await this.claims.record(row, { ...unchanged(row), dueInMs: READ_AGAIN_MS });
       }
     });
@@ -190,7 +190,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
 
   private refused(row: ClaimedAutoDelegation, reason: string): Checked {
     if (row.pause_reason !== reason)
-      this.log.info({ autoDelegationId: row.id.toString(), reason }, 'an auto-delegation is paused');
+      this.log.info({ autoDelegationId: row.id.toString(), reason }, 'auto-delegation paused');
     return { ...unchanged(row), ...nextTry(row.failures), failures: row.failures + 1, pauseReason: reason };
   }
 }

@@ -80,7 +80,10 @@ export class UseObserver implements BlockConsumer {
       try {
         if (await this.mark(this.database, uses)) this.unmarked.delete(id);
       } catch (error) {
-        this.log.warn({ fault: messageOf(error), block: uses.head.number }, 'uses of a block could not be marked yet');
+        this.log.warn(
+          { fault: messageOf(error), block: uses.head.number },
+          'failed to record uses of a block; will retry',
+        );
         return;
       }
     }

@@ -83,7 +83,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       onFailure: (err) => {
         // Already logged when the rate was first held back.
         if (err instanceof HeldRateError) return;
-        log.warn({ err }, 'the TRX/USD rate could not be refreshed');
+        log.warn({ err }, 'failed to refresh the TRX/USD rate');
       },
     });
   }
@@ -151,16 +151,13 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       if (!isDatabaseAway(error)) throw error;
     }
     if (this.held.heldSec >= HELD_SEC_MAX) {
-      this.log.warn(
-        { rate: rateText(rate) },
-        'a TRX/USD rate that was held back has stood for an hour; it is charged at',
-      );
+      this.log.warn({ rate: rateText(rate), reason: 'unchanged for an hour' }, 'held TRX/USD rate accepted');
       return true;
     }
     if (before?.rate !== this.held.rate) {
       this.log.error(
-        { rate: rateText(rate), doubt },
-        'a TRX/USD rate is held back until it is confirmed by `price confirm-rate` or stands for an hour',
+        { rate: rateText(rate), doubt, todo: 'confirm it with `price confirm-rate`, or wait an hour' },
+        'TRX/USD rate held back',
       );
     }
     return false;
@@ -173,7 +170,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     );
     const rates = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
-    for (const err of faults) this.log.debug({ err }, 'an exchange gave no rate');
+    for (const err of faults) this.log.debug({ err }, 'failed to read the rate of an exchange');
     const rate = agreedRate(rates, rateQuorum(this.sources.length));
     if (rate === undefined) {
       throw new AggregateError(

@@ -65,26 +65,27 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
       help: 'Solid blocks that this worker read, for deposits and chain costs.',
       registers: [metrics.registry],
     });
-    const failed = (what: string) => (error: unknown) => {
-      if (error instanceof ChainUnavailableError) log.warn({ fault: messageOf(error) }, `${what} for the nodes`);
-      else log.error({ err: error }, `${what}: something failed`);
+    const failed = (task: string) => (error: unknown) => {
+      if (error instanceof ChainUnavailableError)
+        log.warn({ fault: messageOf(error) }, `failed to ${task}; will retry`);
+      else log.error({ err: error }, `failed to ${task}`);
     };
     this.repeater = new Repeater({
       run: async () => {
         if (await this.pass()) return 0;
         await this.rest().catch((error: unknown) => {
           if (!(error instanceof ChainUnavailableError)) throw error;
-          log.debug({ fault: messageOf(error) }, 'what is done between blocks has to wait for the nodes');
+          log.debug({ fault: messageOf(error) }, 'failed to work between blocks; will retry');
         });
         return this.needsWitnesses ? REST_MS : REST_BY_ONE_MS;
       },
       retryMs: RETRY_MS,
-      onFailure: failed('solid blocks wait'),
+      onFailure: failed('read solid blocks'),
     });
     this.searching = new Repeater({
       run: async () => ((await this.searchOn()) ? 0 : REST_BY_ONE_MS),
       retryMs: RETRY_MS,
-      onFailure: failed('the search of solid blocks waits'),
+      onFailure: failed('search solid blocks'),
     });
   }
 
@@ -228,7 +229,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
 
   private async skip(fence: bigint): Promise<void> {
     const head = await this.blocks.headByOne();
-    this.log.warn({ block: head.number, behind: this.behind }, 'solid blocks are passed unread');
+    this.log.warn({ block: head.number, behind: this.behind }, 'solid blocks skipped unread');
     await this.cursor.skipTo(head, fence);
     this.behind = 0;
   }

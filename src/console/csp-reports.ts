@@ -48,7 +48,7 @@ export class CspReports {
     if (monotonicMs() - this.loggedMs < LINE_EVERY_MS) return;
     this.loggedMs = monotonicMs();
     const report = partsOf(bytes);
-    if (report !== undefined) this.log.warn(report, 'a page broke its content security policy');
+    if (report !== undefined) this.log.warn(report, 'content security policy violated');
   }
 }
 

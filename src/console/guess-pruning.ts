@@ -17,7 +17,7 @@ export class GuessPruning implements OnApplicationBootstrap, BeforeApplicationSh
     this.pruning = new Repeater({
       run: async () => ((await guesses.forgetPast()) ? BUSY_MS : EVERY_MS),
       retryMs: RETRY_MS,
-      onFailure: (err) => log.warn({ err }, 'Past guesses could not be deleted.'),
+      onFailure: (err) => log.warn({ err }, 'failed to delete old guesses'),
     });
   }
 

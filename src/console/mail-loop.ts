@@ -64,7 +64,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.repeater = new Repeater({
       run: () => this.look(),
       retryMs: RETRY_MS,
-      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'people could not be notified'),
+      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'failed to notify people'),
     });
   }
 
@@ -89,7 +89,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     await forEachConcurrently(claims, AT_ONCE, async (claim) => {
       // A failed one is claimed again when its lease ends; the others continue.
       await this.notify(claim, inbox).catch((error: unknown) => {
-        this.log.warn({ fault: messageOf(error) }, 'one of them could not be notified');
+        this.log.warn({ fault: messageOf(error) }, 'failed to notify a person');
       });
     });
     return 0;
@@ -149,7 +149,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const failingSec = claim.failing_sec ?? 0;
     const isOver = (isFinal && failures >= REFUSALS_MAX) || failingSec > GIVEN_UP_SEC;
     this.mails.inc({ outcome: isOver ? 'given_up' : 'failed' });
-    this.log.warn({ fault, failures, isOver }, 'a mail was not taken');
+    this.log.warn({ fault, failures, isOver }, 'failed to send a mail');
     if (isOver) {
       await this.claims.givenUp(claim, digest.reached, fault, digest.count);
       return;

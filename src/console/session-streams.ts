@@ -48,7 +48,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
         return LOOK_EVERY_MS;
       },
       retryMs: LOOK_EVERY_MS,
-      onFailure: (err) => log.warn({ err }, 'Sessions that have ended could not be looked up.'),
+      onFailure: (err) => log.warn({ err }, 'failed to look up ended sessions'),
     });
     const { held } = this;
     new Gauge({

@@ -39,7 +39,7 @@ export class Unsubscriptions {
       .then(
         (isDone) => answer(isDone ? 200 : 404, isDone ? 'These mails have ended.' : 'This link is not whole.'),
         (error: unknown) => {
-          this.log.warn({ fault: messageOf(error) }, 'failed to end the mails of a reader');
+          this.log.warn({ fault: messageOf(error) }, 'failed to unsubscribe a mail reader');
           answer(503, 'This failed for the moment; try again later.');
         },
       );

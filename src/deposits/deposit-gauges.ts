@@ -116,7 +116,7 @@ export class DepositGauges implements BeforeApplicationShutdown {
       },
       retryMs: SAMPLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'the gauges of deposits could not be read');
+        log.warn({ fault: messageOf(error) }, 'failed to read deposit gauges');
       },
     });
   }

@@ -78,8 +78,8 @@ export class RateRecorder implements BeforeApplicationShutdown {
     const rate = agreedRate(rates, Math.max(PEG_QUORUM_MIN, rateQuorum(sources.length)));
     if (rate === undefined) {
       this.log.warn(
-        { asked: sources.length, answered: rates.length },
-        'no rate of USDT: too few exchanges agree on one',
+        { asked: sources.length, answered: rates.length, reason: 'too few exchanges agree' },
+        'failed to get a USDT rate',
       );
     }
     return rate;

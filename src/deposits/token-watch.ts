@@ -62,7 +62,7 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
       },
       retryMs: LOOK_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to read what the owner of the token has set');
+        log.warn({ fault: messageOf(error) }, 'failed to read the settings of the token owner');
       },
     });
   }
@@ -111,7 +111,7 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
       await tx.query(KEEP, [found.map(({ address }) => address), found.map(({ use }) => use)]);
       await tx.query(DROP, [free.map(({ address }) => address)]);
     });
-    if (isDeprecated) this.log.warn({ contract, successor }, 'the token of deposits is deprecated');
-    for (const { address, use } of found) this.log.warn({ address, use }, 'the token blacklists an address');
+    if (isDeprecated) this.log.warn({ contract, successor }, 'deposit token deprecated');
+    for (const { address, use } of found) this.log.warn({ address, use }, 'address blacklisted by the deposit token');
   }
 }

@@ -98,7 +98,7 @@ export class EventStreams {
     } catch (thrown) {
       if (thrown instanceof StreamEnd) return thrown.by;
       if (thrown instanceof ApiError && thrown.code === 'EVENTS_EXPIRED') return 'expired';
-      this.log.error({ err: thrown, requestId: stream.caller.requestId }, 'a stream of events failed');
+      this.log.error({ err: thrown, requestId: stream.caller.requestId }, 'event stream failed');
       return held.endedBy ?? 'failed';
     }
   }

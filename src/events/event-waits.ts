@@ -90,7 +90,7 @@ export class EventWaits implements OnModuleDestroy {
       return moved;
     } catch (error) {
       // Log once per outage, not ten times a second.
-      if (!this.isAway) this.log.warn({ fault: messageOf(error) }, 'new events cannot be looked for; trying again');
+      if (!this.isAway) this.log.warn({ fault: messageOf(error) }, 'failed to look for new events; will retry');
       this.isAway = true;
       return [];
     }

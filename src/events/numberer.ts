@@ -133,7 +133,7 @@ export class Numberer {
       run: async () => ((await this.isWaitedFor()) && (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS),
       retryMs: RETRY_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'events could not be numbered');
+        log.warn({ fault: messageOf(error) }, 'failed to number events');
       },
     });
   }
@@ -201,8 +201,8 @@ export class Numberer {
       payloads,
     ]);
     this.log.error(
-      { known, mark, logs: logs.length },
-      'another server or restored data: the events of every project go on a million positions higher',
+      { known, mark, logs: logs.length, effect: `event positions of every project raised by ${step.toString()}` },
+      'database server changed or data restored',
     );
     return logs.length;
   }
@@ -225,7 +225,7 @@ export class Numberer {
     try {
       return renderEvent(event, position);
     } catch (error) {
-      this.log.error({ err: error, event: event.id.toString() }, 'an event cannot be shown as it should');
+      this.log.error({ err: error, event: event.id.toString() }, 'failed to render an event');
       return renderEvent({ ...event, snapshot: null }, position);
     }
   }

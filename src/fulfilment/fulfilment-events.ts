@@ -233,7 +233,7 @@ export class FulfilmentEvents {
     if (monotonicMs() - (this.reportedAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < REPORT_AGAIN_MS) return;
     if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear();
     this.reportedAtMs.set(key, monotonicMs());
-    this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
+    this.log.error({ err, orderId: orderId.toString(), to }, 'failed to advance an order');
   }
 
   /** Counts the nodes' answers to broadcasts. */
@@ -250,13 +250,13 @@ export class FulfilmentEvents {
   fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
     if (count <= 0) return;
     this.metrics.fenceLost.inc({ step }, count);
-    this.log.warn({ step, count }, 'orders were taken over by another worker, or are held by another session');
+    this.log.warn({ step, count }, 'orders taken over or locked elsewhere');
   }
 
   /** Reports that other wallets took over legs of an order. */
   moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
     this.furtherLegs.moved.inc(legs.length);
-    this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'moved to other wallets');
+    this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'order moved to other wallets');
   }
 
   /** Reports a further delegation for a running rental. */
@@ -267,7 +267,7 @@ export class FulfilmentEvents {
 
   notSigned(order: OrderIdentity, wallet: string, err: unknown): void {
     this.metrics.signFailures.inc();
-    this.log.error({ err, ...fieldsOf(order), wallet }, 'not signed');
+    this.log.error({ err, ...fieldsOf(order), wallet }, 'failed to sign a transaction');
   }
 }
 

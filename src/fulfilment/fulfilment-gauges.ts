@@ -178,7 +178,7 @@ export class FulfilmentGauges {
       },
       retryMs: SAMPLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'the state of the work could not be read');
+        log.warn({ fault: messageOf(error) }, 'failed to read fulfilment gauges');
       },
     });
   }

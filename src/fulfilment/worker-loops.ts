@@ -44,14 +44,14 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
       run: () => reconciler.look(),
       retryMs: 5000,
       onFailure: (err) => {
-        log.error({ err }, 'the records could not be reconciled');
+        log.error({ err }, 'failed to reconcile records');
       },
     });
     this.pool = new Repeater({
       run: async () => ((await sync.syncNext()) ? 0 : POOL_REST_MS),
       retryMs: 1000,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'a wallet could not be read');
+        log.warn({ fault: messageOf(error) }, 'failed to read a wallet');
       },
     });
     this.health = new Repeater({
@@ -61,7 +61,7 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
       },
       retryMs: HEALTH_REST_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'the wallets that cannot deliver could not be checked');
+        log.warn({ fault: messageOf(error) }, 'failed to check wallets that cannot deliver');
       },
     });
   }

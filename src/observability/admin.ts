@@ -52,7 +52,7 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
       return;
     }
     respond(shared, request.method === 'GET' ? (request.url ?? '') : '', response).catch((err: unknown) => {
-      options.log.error({ err }, 'An admin request failed.');
+      options.log.error({ err }, 'failed to answer an admin request');
       response.destroy();
     });
   });
@@ -146,7 +146,7 @@ async function failedChecks({ checks, log }: AdminOptions, logged: Set<string>):
         logged.delete(name);
         return [];
       } catch (err) {
-        if (!logged.has(name)) log.warn({ check: name, err }, 'Not ready.');
+        if (!logged.has(name)) log.warn({ check: name, err }, 'readiness check failed');
         logged.add(name);
         return [[name, scrub(reasonOf(err))]];
       }

@@ -49,10 +49,10 @@ export class Stopping {
   private end(error: unknown): never {
     if (error instanceof DeadlineError) {
       // Unfinished work is resumed as after a crash.
-      this.log.warn({}, 'stopped in the middle');
+      this.log.warn({}, 'stopped with unfinished work');
       process.exit(0);
     }
-    this.log.error({ err: error }, 'The stop failed.');
+    this.log.error({ err: error }, 'failed to stop cleanly');
     process.exit(1);
   }
 }

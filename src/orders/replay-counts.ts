@@ -78,7 +78,7 @@ export class ReplayCounts implements BeforeApplicationShutdown {
     ];
     await this.database.query(WRITE, columns).catch((error: unknown) => {
       this.uncounted.inc(seen.reduce((sum, [, { replays }]) => sum + replays, 0));
-      this.log.warn({ fault: messageOf(error) }, 'how often orders were replayed could not be written');
+      this.log.warn({ fault: messageOf(error) }, 'failed to write replay counts of orders');
     });
   }
 }

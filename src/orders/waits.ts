@@ -73,7 +73,7 @@ export class OrderWaits implements OnModuleDestroy {
       const rows = await this.database.query<{ id: bigint }>(FIND_ARRIVED, [ids]);
       arrived = new Set(rows.map((row) => row.id));
     } catch (error) {
-      this.log.warn({ err: error }, 'Waiting callers could not be looked up; trying again.');
+      this.log.warn({ err: error }, 'failed to look up orders of waiting callers; will retry');
     }
     const now = monotonicMs();
     for (const waiter of this.waiters) {

@@ -45,7 +45,7 @@ export class SessionFeed {
       try {
         await this.listen(() => (backoffMs = BACKOFF_MS_MIN));
       } catch (err) {
-        if (!isStopping()) this.log.warn({ err }, 'Nothing is heard of sessions that end.');
+        if (!isStopping()) this.log.warn({ err }, 'failed to listen for ended sessions');
       }
       await sleep(backoffMs * (0.5 + Math.random()), this.stopping.signal);
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);

@@ -13,7 +13,8 @@ import type { EnergyRatio } from './energy-ratio.js';
  */
 const STEP_PERCENT = 1n;
 
-export const DOUBTFUL_RATIO = 'nodes do not agree on the energy of the network: the last that they agreed on stays';
+export const DOUBTFUL_RATIO = 'nodes disagree on the energy of the network';
+export const DOUBTFUL_RATIO_EFFECT = 'the last agreed ratio stays in use';
 
 export class AgreedRatio {
   private agreed: EnergyRatio | undefined;

@@ -210,7 +210,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     }
     const opened = this.sealers.apiKey.open(Buffer.from(sealed, 'hex'), key.id);
     if (opened === undefined) {
-      this.log.error({ keyId: key.id }, 'The API key of a project does not open under the master key.');
+      this.log.error({ keyId: key.id }, 'failed to decrypt an API key with the master key');
       throw unavailable();
     }
     return secretFor(opened.toString('utf8'), key, expiresMs);
@@ -223,7 +223,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
       return new AddressList(sources);
     } catch (error) {
       // Fails closed: an unreadable list admits no source.
-      this.log.error({ id, err: error }, 'The allowed sources of a project cannot be read.');
+      this.log.error({ id, err: error }, 'failed to read the allowed sources of a project');
       return new AddressList([]);
     }
   }

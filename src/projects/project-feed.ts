@@ -145,7 +145,7 @@ export class ProjectFeed {
         backoffMs = BACKOFF_MS_MIN;
       }
       if (this.isStopping()) return;
-      this.log.warn({}, 'There is no connection that announces project changes.');
+      this.log.warn({}, 'lost the connection for project changes');
       // Jitter: the processes of one service lose their database together and should not reconnect together.
       await sleep(backoffMs * (0.5 + Math.random()), this.stopping.signal);
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
@@ -167,7 +167,7 @@ export class ProjectFeed {
       const { rows } = await link.client.query<{ id: string }>(NEWEST_IDS);
       this.events.onIds(rows.reverse().map(({ id }) => id));
     } catch (error) {
-      this.log.warn({ err: error }, 'The connection that announces project changes could not be made.');
+      this.log.warn({ err: error }, 'failed to open the connection for project changes');
       link.lose();
       return;
     }

@@ -13,7 +13,7 @@ import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { energy, sun, type Sun } from '../domain/units.js';
-import { AgreedRatio, DOUBTFUL_RATIO } from '../pool/agreed-ratio.js';
+import { AgreedRatio, DOUBTFUL_RATIO, DOUBTFUL_RATIO_EFFECT } from '../pool/agreed-ratio.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
@@ -72,7 +72,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     @InjectRepository(PoolWallet) private readonly pool: Repository<PoolWallet>,
     private readonly log: Log,
   ) {
-    this.ratio = new AgreedRatio(tron, (nodes) => log.warn({ nodes }, DOUBTFUL_RATIO));
+    this.ratio = new AgreedRatio(tron, (nodes) => log.warn({ nodes, effect: DOUBTFUL_RATIO_EFFECT }, DOUBTFUL_RATIO));
     this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
     const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;
     const refreshMs = config.market.sizingRefreshSec * 1000;
@@ -97,8 +97,9 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
         latest?.figures === undefined && this.probe.knowsMore ? Math.min(SIZING_RETRY_MS, refreshMs) : refreshMs,
     });
     this.chainRepeater = background(this.chain, (err) => {
-      const fields = { err, cause: marketObstacleOf(err), reason: readingFailureText(err) };
-      log.warn(fields, 'failed to read the state of the chain; nothing is sold once the last one is too old');
+      const effect = 'nothing is sold once the last reading is too old';
+      const fields = { err, cause: marketObstacleOf(err), reason: readingFailureText(err), effect };
+      log.warn(fields, 'failed to read the state of the chain');
     });
     this.sizingRepeater = background(this.sizing, (err) => {
       this.warnOf(obstacleOf(err), this.sizing.latest()?.value.figures, err);
@@ -205,8 +206,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private warnOf(obstacle: SizingObstacle, last: MeasuredSizing | undefined, err?: unknown): void {
     const use = last === undefined ? 'WARM_ENERGY and COLD_ENERGY' : 'the last figures';
     const { says, todo } = OBSTACLE_TEXTS[obstacle];
-    const fields = { obstacle, todo, ageSec: this.sizingAgeSec, ...(err === undefined ? {} : { err }) };
-    this.log.warn(fields, `token transfers could not be measured: ${says}; orders are sized by ${use}`);
+    const fields = { obstacle, reason: says, todo, effect: `orders are sized by ${use}`, ageSec: this.sizingAgeSec };
+    this.log.warn({ ...fields, ...(err === undefined ? {} : { err }) }, 'failed to measure token transfers');
   }
 
   private async poolWallets(): Promise<string[]> {

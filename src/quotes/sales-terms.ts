@@ -51,7 +51,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
       run: () => this.refresh(),
       retryMs: RETRY_MS,
       onFailure: (err) => {
-        log.warn({ err }, 'the price table could not be refreshed');
+        log.warn({ err }, 'failed to refresh the price table');
       },
     });
   }

@@ -143,7 +143,7 @@ export class BackupRecovery {
     await this.inclusion.apply(block, [txid], ratio);
     await this.settlement.settle(block);
     const fields = { orderId: orderId.toString(), txid, block: block.number };
-    this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
+    this.log.error(fields, 'lost transaction recovered from the chain');
   }
 
   /**

@@ -73,12 +73,12 @@ export class ForeignUndelegations {
     if (outcome === undefined) return;
     const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
     if (outcome.legs === 0) {
-      this.log.warn(fields, 'a foreign undelegation took nothing that an order holds');
+      this.log.warn(fields, 'foreign undelegation affected no order');
       return;
     }
     for (const order of outcome.ended) this.progress.reclaimed(identityOf(order), order.late_sec);
     const orders = outcome.ended.map(({ id }) => id.toString());
-    this.log.error({ ...fields, legs: outcome.legs, orders }, 'delegations of ours were ended by a foreign act');
+    this.log.error({ ...fields, legs: outcome.legs, orders }, 'foreign undelegation ended delegations of orders');
   }
 }
 

@@ -79,7 +79,7 @@ export class JudgedRecords {
       await this.database.query(MOVE_ENTRIES, [fence, judged.entriesAfter]);
     }
     if (judged.areSumsAstray) {
-      this.log.warn({}, 'the sums kept of the ledger are not its entries; they are made anew');
+      this.log.warn({ effect: 'the sums are rebuilt' }, 'ledger sums differ from the entries');
       await this.database.query(ADD_UP_ANEW, [fence]);
     } else if (report.checks.every(({ check, count }) => !LEDGER.includes(check) || count === 0)) {
       await this.keepLedger(fence);

@@ -89,13 +89,13 @@ export class NodeGauges {
     if (keeps === !this.lacking.has(node)) return;
     if (keeps) {
       this.lacking.delete(node);
-      this.log.info({ node: node.name }, 'a node keeps transaction history again');
+      this.log.info({ node: node.name }, 'node keeps transaction history again');
       return;
     }
     this.lacking.add(node);
     this.log.error(
-      { node: node.name },
-      'a node keeps no transaction history: that it does not know one proves nothing',
+      { node: node.name, effect: 'a transaction missing there proves nothing' },
+      'node keeps no transaction history',
     );
   }
 }

@@ -11,6 +11,6 @@ export async function oneAct(log: Log, txid: string, work: () => Promise<void>):
     await work();
   } catch (error) {
     if (error instanceof ChainUnavailableError || isDatabaseAway(error)) throw error;
-    log.error({ err: error, txid }, 'an act on chain could not be held against the records; it comes again');
+    log.error({ err: error, txid }, 'failed to reconcile on-chain transaction; will retry');
   }
 }

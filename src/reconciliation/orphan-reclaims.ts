@@ -88,17 +88,17 @@ export class OrphanReclaims {
     // receiver.
     if (excess.least < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
       this.log.warn(
-        { ...fields, excess: excess.least.toString() },
-        'an orphan is not reclaimed: less than it stands there',
+        { ...fields, excess: excess.least.toString(), reason: 'less than its amount is left on chain' },
+        'orphan not reclaimed',
       );
       return;
     }
     if (parsed === undefined || row.signature === null) {
-      this.log.warn(fields, 'an orphan is not reclaimed by itself: locked, or signed by several');
+      this.log.warn({ ...fields, reason: 'locked, or signed by several keys' }, 'orphan not reclaimed');
       return;
     }
     const orderId = await this.insert(row, parsed.expiresAtMs);
-    if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'an orphan is reclaimed');
+    if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'orphan queued for reclaim');
   }
 
   /** The order's key makes the adoption happen once, also under concurrency. */

@@ -106,7 +106,7 @@ export class Reconciler {
       if (this.isToBeMade(left)) {
         report = await this.passOrRest(turn.fence, isForced ? FIRST_CONCURRENCY : 1);
         isMade = true;
-        await this.onChain('reclaiming orphans', () => this.reclaims.reclaim());
+        await this.onChain('reclaim orphans', () => this.reclaims.reclaim());
       }
     } finally {
       done.abort();
@@ -130,7 +130,7 @@ export class Reconciler {
         await this.database.query(RENEW_TURN, [fence, LEASE_SEC]);
       },
       onFailure: (error: unknown) => {
-        this.log.warn({ fault: messageOf(error) }, 'the lease of the turn to reconcile could not be renewed');
+        this.log.warn({ fault: messageOf(error) }, 'failed to renew the reconciliation lease');
       },
     };
     await keepLease(options, done);
@@ -138,10 +138,10 @@ export class Reconciler {
 
   /** Returns how many blocks are left; undefined if the chain could not be searched up to there. */
   private async search(): Promise<number | undefined> {
-    const left = await this.onChain('searching for orphans', () => this.orphans.toHead());
+    const left = await this.onChain('search for orphans', () => this.orphans.toHead());
     if (left !== undefined) this.figures.searched(left);
-    await this.onChain('searching passed blocks', () => this.orphans.searchAgain());
-    await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
+    await this.onChain('search skipped blocks', () => this.orphans.searchAgain());
+    await this.onChain('match foreign undelegations with orders', () => this.foreignEnds.close());
     return left;
   }
 
@@ -186,12 +186,12 @@ export class Reconciler {
   }
 
   /** The records are judged even if no node answers. */
-  private async onChain<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
+  private async onChain<T>(task: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      this.log.warn({ fault: messageOf(error) }, `${what} has to wait`);
+      this.log.warn({ fault: messageOf(error) }, `failed to ${task}; will retry`);
       return undefined;
     }
   }
@@ -202,18 +202,15 @@ export class Reconciler {
       const reason = `the records are in question: ${stopping.map(nameOf).join('; ')}`;
       const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
       if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX), fence)) {
-        this.log.fatal(
-          { reason },
-          'nothing is sold until the operator has explained what disagrees (`verify explain`)',
-        );
+        this.log.fatal({ reason, todo: 'explain each finding with `verify explain`' }, 'sales stopped');
       }
     }
     // A wallet that could not be compared in this pass keeps its hold.
     if (report.unmade.some(({ check }) => check === 'open-delegations')) return;
     const changed = await this.hold.holdWallets(walletFaults(report), fence);
     for (const { address, books_fault } of changed) {
-      if (books_fault === null) this.log.warn({ wallet: address }, 'the wallet agrees with the chain again');
-      else this.log.error({ wallet: address, fault: books_fault }, 'the wallet stops selling');
+      if (books_fault === null) this.log.warn({ wallet: address }, 'wallet agrees with the chain again');
+      else this.log.error({ wallet: address, fault: books_fault }, 'wallet stopped selling');
     }
   }
 
@@ -223,7 +220,7 @@ export class Reconciler {
       if (!this.reported.has(finding.fingerprint)) this.log.error({ ...finding }, `${finding.rule} ${finding.check}`);
     }
     this.reported = new Set(findings.map(({ fingerprint }) => fingerprint));
-    for (const { check, why } of report.unmade) this.log.warn({ check, why }, 'a rule could not be judged');
+    for (const { check, why } of report.unmade) this.log.warn({ check, why }, 'failed to check a rule');
   }
 }
 

@@ -250,7 +250,7 @@ export class UnrecordedSearch implements BlockSearch {
     for (const { txid, walletId, byOwnKey, act } of kept) {
       this.log.error(
         { txid, walletId, byOwnKey, type: act.type, receiver: act.receiver, block: block.number },
-        'an act of a wallet of ours stands on chain without a record',
+        'found an unrecorded transaction of a pool wallet',
       );
     }
     for (const each of recalled) await this.recovery.include(each, block);

@@ -71,7 +71,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
       },
       retryMs: EVERY_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'the endpoints of webhooks could not be checked');
+        log.warn({ fault: messageOf(error) }, 'failed to check webhook endpoints');
       },
     });
   }

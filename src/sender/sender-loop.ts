@@ -49,7 +49,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
       run: () => this.step(),
       retryMs: RETRY_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'deliveries could not be claimed');
+        log.warn({ fault: messageOf(error) }, 'failed to claim deliveries');
       },
     });
   }
@@ -173,7 +173,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
         await ask([endpoint]);
       } catch (error) {
         this.rest(endpoint.id);
-        this.log.warn({ fault: messageOf(error), webhook: endpoint.id }, 'what is due to a webhook could not be read');
+        this.log.warn({ fault: messageOf(error), webhook: endpoint.id }, 'failed to read due deliveries of a webhook');
         failed += 1;
         if (isDatabaseAway(error) || failed >= UNREAD_MAX) throw error;
       }
@@ -202,7 +202,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
         sender.restUntilMs = monotonicMs() + BUSY_REST_MS;
         // An unrecorded attempt is repeated.
         if (!(error instanceof DestinationBusy)) {
-          this.log.warn({ fault: messageOf(error) }, 'an attempt could not be recorded');
+          this.log.warn({ fault: messageOf(error) }, 'failed to record a delivery attempt');
         }
       })
       .finally(() => {

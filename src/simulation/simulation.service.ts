@@ -78,10 +78,7 @@ export class SimulationService {
         return failing(await this.causes.reasonOf(call, outcome), outcome);
       case 'refused':
         if (outcome.refusal === 'balance') return failing(BEYOND_BALANCE, outcome);
-        this.log.info(
-          { refusal: outcome.refusal, answer: outcome.message.slice(0, 300) },
-          'a node refused a simulation',
-        );
+        this.log.info({ refusal: outcome.refusal, answer: outcome.message.slice(0, 300) }, 'node refused a simulation');
         throw new ApiError('SIMULATION_FAILED', REFUSALS[outcome.refusal]);
     }
   }
@@ -125,7 +122,7 @@ export class SimulationService {
       );
       return sharingFor(ownerAddress, await read);
     } catch (err) {
-      this.log.info({ err, contract: contractAddress }, 'failed to read how a deployer shares in the energy of calls');
+      this.log.info({ err, contract: contractAddress }, 'failed to read the energy share of a deployer');
       return NO_SHARING;
     }
   }

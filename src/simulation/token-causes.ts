@@ -58,7 +58,7 @@ export class TokenCauses {
     const search = new CauseSearch(this.chain, this.reads, tokenCall, untilMs).run();
     search.finally(() => (this.underway -= 1)).catch(() => undefined);
     return withDeadline(search, this.limitMs, 'reading why a token call fails').catch((err: unknown) => {
-      this.log.info({ err }, 'failed to read why a token call fails');
+      this.log.info({ err }, 'failed to read the cause of a failing token call');
       return undefined;
     });
   }

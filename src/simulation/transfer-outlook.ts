@@ -51,7 +51,7 @@ export class TransferOutlook {
     try {
       return await withDeadline(read, 2 * this.config.chain.readTimeoutMs, 'reading what a transfer would come to');
     } catch (err) {
-      this.log.info({ err }, 'failed to read what a token transfer would come to');
+      this.log.info({ err }, 'failed to estimate a token transfer');
       return undefined;
     }
   }

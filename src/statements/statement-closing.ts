@@ -86,7 +86,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
       run: async () => ({ more: 0, waits: WAIT_MS, idle: IDLE_MS })[await this.step()],
       retryMs: IDLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'a month could not be closed');
+        log.warn({ fault: messageOf(error) }, 'failed to close a month');
       },
     });
   }
@@ -159,7 +159,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     } catch (error) {
       if (!(error instanceof NotClosedError)) throw error;
       // Other projects continue.
-      this.log.error({ project: error.projectId, month, fault: error.message }, 'a statement could not be closed');
+      this.log.error({ project: error.projectId, month, fault: error.message }, 'failed to close a statement');
       this.skipped += 1;
       await this.database.query(sql.PASS_PROJECT, [month, error.projectId, true]);
     }

@@ -98,7 +98,7 @@ export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
       run: async () => ((await this.playDue()) < BATCH ? IDLE_MS : 0),
       retryMs: RETRY_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'test orders could not be played');
+        log.warn({ fault: messageOf(error) }, 'failed to simulate test orders');
       },
     });
   }
@@ -122,7 +122,7 @@ export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
     for (const order of claimed) {
       // A failed order is claimed again when its lease ends, and delays no other.
       await this.play(order).catch((error: unknown) => {
-        this.log.error({ orderId: order.id.toString(), err: error }, 'a test order could not be played');
+        this.log.error({ orderId: order.id.toString(), err: error }, 'failed to simulate a test order');
       });
     }
     return claimed.length;

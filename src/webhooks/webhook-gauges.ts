@@ -47,7 +47,7 @@ export class WebhookGauges implements BeforeApplicationShutdown {
       },
       retryMs: SAMPLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'how late webhooks are could not be read');
+        log.warn({ fault: messageOf(error) }, 'failed to read webhook lag');
       },
     });
   }

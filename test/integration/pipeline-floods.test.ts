@@ -32,7 +32,7 @@ describe('a flood', () => {
       await bounded.stop();
       const refused = lines().filter((line) => line.includes('NOT_FOUND') && line.includes('"msg":"request"'));
       const summaries = lines().flatMap((line) =>
-        line.includes('more refused') ? (JSON.parse(line) as { count: number }) : [],
+        line.includes('further refused requests') ? (JSON.parse(line) as { count: number }) : [],
       );
       expect(refused.length).toBeLessThan(250);
       expect(refused.length + summaries.reduce((sum, { count }) => sum + count, 0)).toBe(500);
@@ -117,7 +117,7 @@ describe('a flood', () => {
       const greedy = open(direct, '127.0.0.2', 12);
       await until(() => (greedy.gone === 7 ? true : undefined), 10_000, 'seven being turned away', 5);
       expect(await dropped(direct)).toEqual({ all: 0, address: 7 });
-      expect(direct.logged()).toContain('one address has as many open as it may');
+      expect(direct.logged()).toContain('"limitOf":"address"');
       expect(direct.logged()).toContain('127.0.0.2');
       // The remaining connections serve another caller.
       expect((await send(direct.baseUrl, 'GET', '/v1/none')).status).toBe(404);
@@ -156,7 +156,7 @@ describe('a flood', () => {
       let count = 0;
       for (const each of ended) void each.then(() => (count += 1));
       await until(() => (count >= 5 ? true : undefined), 10_000, 'five being turned away', 5);
-      expect(small.logged()).toContain('connections were turned away');
+      expect(small.logged()).toContain('connections refused');
       expect(await small.metrics()).toContain('http_connections_dropped_total{limit="all"} 5');
     } finally {
       for (const socket of sockets) socket.destroy();

@@ -194,7 +194,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
     const worker = npm('start:worker', env);
     await worker.says(WORKING);
     expect(await worker.stop(signal)).toBe(0);
-    expect([worker.lines('"msg":"stopping"'), worker.lines('stopped in the middle')]).toEqual([1, 0]);
+    expect([worker.lines('"msg":"stopping"'), worker.lines('stopped with unfinished work')]).toEqual([1, 0]);
   });
 
   it('ends the sender once what is under way is answered and recorded, and it keeps no endpoint', async () => {
@@ -213,7 +213,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
     await sender.says('"msg":"stopping"');
     response.writeHead(204).end();
     expect(await stopped).toBe(0);
-    expect([sender.lines('"msg":"stopping"'), sender.lines('stopped in the middle')]).toEqual([1, 0]);
+    expect([sender.lines('"msg":"stopping"'), sender.lines('stopped with unfinished work')]).toEqual([1, 0]);
     const client = new pg.Client({ connectionString: test.url });
     await client.connect();
     const { rows } = await client.query(
@@ -291,7 +291,7 @@ it('a worker whose work does not end ends in time all the same, and says so', as
   const worker = Command.start('node', ['dist/bundle/main.worker.js'], { ...env, ...nodes, WORKER_STOP_SEC: '1' });
   await worker.says(WORKING);
   expect(await worker.stop('SIGTERM')).toBe(0);
-  expect([worker.lines('stopped in the middle'), worker.lines('"level":"error"')]).toEqual([1, 0]);
+  expect([worker.lines('stopped with unfinished work'), worker.lines('"level":"error"')]).toEqual([1, 0]);
 });
 
 describe('process 1 of a container', () => {

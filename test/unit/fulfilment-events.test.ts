@@ -55,8 +55,8 @@ test('writes that came too late and signatures that failed are logged without th
   expect(await sample('fence_lost_total', { step: 'send' })).toBe(2);
   expect(await sample('sign_failures_total')).toBe(1);
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'orders were taken over by another worker, or are held by another session',
-    'not signed',
+    'orders taken over or locked elsewhere',
+    'failed to sign a transaction',
   ]);
 });
 

@@ -106,7 +106,7 @@ export class BlockReader {
     this.reported.add(key);
     this.unreadable.inc({ read });
     const fields = { block: header.number, id: header.id, read, fault: fault === undefined ? null : messageOf(fault) };
-    this.log.error(fields, 'a block cannot be read; it is followed another way');
+    this.log.error(fields, 'failed to read a block; using a fallback');
   }
 
   private async acts(txids: readonly string[], port: PortName): Promise<Map<string, BlockTransaction['signed']>> {
@@ -125,7 +125,7 @@ export class BlockReader {
       if (fault === undefined || ABOUT_THE_NODE.has(fault.kind)) {
         throw fault ?? new NodeError('none', 'unhealthy', 'no healthy node');
       }
-      this.log.warn({ txid, fault: messageOf(fault) }, 'a transaction cannot be read');
+      this.log.warn({ txid, fault: messageOf(fault) }, 'failed to read a transaction');
     });
     return acts;
   }

@@ -11,7 +11,7 @@ import { UseObserver } from '../../auto-delegations/use-observer.js';
 import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { DeadlineError, monotonicMs, withDeadline } from '../../base/clock.js';
-import { AgreedRatio, DOUBTFUL_RATIO } from '../../pool/agreed-ratio.js';
+import { AgreedRatio, DOUBTFUL_RATIO, DOUBTFUL_RATIO_EFFECT } from '../../pool/agreed-ratio.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Log } from '../../observability/logger.js';
 import { Database, isDatabaseAway, isLockTimeout } from '../../store/database.js';
@@ -117,7 +117,9 @@ export class Follower {
     private readonly config: Config,
     private readonly logger: Log,
   ) {
-    this.ratio = new AgreedRatio(client, (nodes) => logger.warn({ nodes }, DOUBTFUL_RATIO));
+    this.ratio = new AgreedRatio(client, (nodes) =>
+      logger.warn({ nodes, effect: DOUBTFUL_RATIO_EFFECT }, DOUBTFUL_RATIO),
+    );
   }
 
   /** Reads the chain once. Throws ChainUnavailableError if no node answers. */
@@ -139,7 +141,7 @@ export class Follower {
       }
       const [solid, ratio] = await Promise.all([this.solidHead(node, head), this.readRatio()]);
       const reference = isKnown(solid) ? solid : await this.referenceNear(node, head);
-      if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
+      if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes disagree');
       this.view.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.followWithin(node, head, ratio);
       if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
@@ -186,7 +188,7 @@ export class Follower {
     });
     try {
       const solid = await withDeadline(this.readingSolid, SOLID_WAIT_MS, 'the solid head');
-      if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'the solid port answers again');
+      if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'solid port answered again');
       this.solidFault = undefined;
       // Another node may be ahead of the node that returned this head.
       if (solid.number <= head.number) this.lastSolid = solid;
@@ -196,8 +198,8 @@ export class Follower {
       if (!isOutage) throw error;
       if (this.solidFault === undefined) {
         this.logger.error(
-          { node: node.name, fault: error.message },
-          'the solid port does not answer; settlement waits',
+          { node: node.name, fault: error.message, effect: 'settlement waits' },
+          'failed to reach the solid port',
         );
       }
       this.solidFault = error.message;

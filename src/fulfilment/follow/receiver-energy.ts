@@ -166,7 +166,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   private run(work: () => Promise<void>): void {
     const run = work()
       .catch((error: unknown) => {
-        this.log.debug({ fault: messageOf(error) }, 'what a receiver can use is not known');
+        this.log.debug({ fault: messageOf(error) }, 'failed to read receiver energy');
       })
       .finally(() => {
         this.running.delete(run);

@@ -181,7 +181,7 @@ export class Settlement {
       return await this.settleBlock(number, txs, asked);
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      this.logger.error({ err: error, block: number }, 'a block could not be settled; it comes again');
+      this.logger.error({ err: error, block: number }, 'failed to settle a block; will retry');
       return txs.length;
     }
   }
@@ -206,7 +206,7 @@ export class Settlement {
       else reverted.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
-    if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'a block was reverted');
+    if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'block reverted');
     return unsettled + (await this.inclusion.revert(reverted));
   }
 
@@ -264,7 +264,7 @@ export class Settlement {
     if (!agreement.suffices(nodesOf(voices), this.isOut)) return undefined;
     const standings = agreedOn(txids, voices);
     if (isDisputed(standings)) {
-      this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
+      this.logger.error({ block: number }, 'nodes disagree on the transactions of a solid block');
       // Drop the cached block: a node that was wrong may answer correctly when read again.
       for (const { node, header } of agreeing) node.blocks.forget(header);
       agreement.report(`the transactions of block ${number.toString()}`, nodesOf(agreeing));
@@ -289,7 +289,7 @@ export class Settlement {
           return header === undefined ? [] : { node, header };
         } catch (error) {
           if (error instanceof NodeError && error.kind === 'timeout') late.add(node);
-          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
+          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'failed to read a solid block from a node');
           return [];
         }
       }),
@@ -320,7 +320,7 @@ export class Settlement {
       unlessOfNode(error);
       this.logger.warn(
         { node: node.name, block: header.number, fault: messageOf(error) },
-        'no solid block from a node',
+        'failed to read a solid block from a node',
       );
       return [];
     }

@@ -35,7 +35,7 @@ export class ExpiredTransactions {
     const verdict = await this.proofs.judge(step.tx);
     if (verdict.kind === 'dead') return this.recordDead(step, verdict.evidence);
     if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
-    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
+    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'proof of death not available yet');
     return false;
   }
 

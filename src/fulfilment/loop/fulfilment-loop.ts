@@ -156,7 +156,7 @@ export class FulfilmentLoop {
       this.spawn(due);
       return due.length === limit || this.asked.size > 0 ? 0 : this.config.worker.sweepMs;
     } catch (error) {
-      this.logger.error({ err: error }, 'the sweep failed');
+      this.logger.error({ err: error }, 'failed to sweep orders');
       return FAULT_PAUSE_MS;
     }
   }
@@ -182,26 +182,26 @@ export class FulfilmentLoop {
   }
 
   private async chainLoop(): Promise<void> {
-    await this.everyPoll('the chain could not be followed', async () => {
+    await this.everyPoll('failed to follow the chain', async () => {
       await this.follower.step();
     });
   }
 
   /** Runs beside the chain follower: neither waits for the other or ends with the other's failure. */
   private async settleLoop(): Promise<void> {
-    await this.everyPoll('what became solid could not be settled', () => this.follower.settle());
+    await this.everyPoll('failed to settle solid blocks', () => this.follower.settle());
   }
 
   /** Uses the last known chain time even if following fails: a held row must not delay ended rentals. */
   private async reclaimLoop(): Promise<void> {
-    await this.everyPoll('ended rentals could not be claimed', async () => {
+    await this.everyPoll('failed to claim ended rentals', async () => {
       if (this.isPastKnown) await this.reclaim(this.view.clockMs);
     });
   }
 
   /** Uses the latest view: rentals that a drifting ratio made short are searched for while the chain can be read. */
   private async topUpLoop(): Promise<void> {
-    await this.everyPoll('rentals that fall short could not be claimed', async () => {
+    await this.everyPoll('failed to claim short rentals', async () => {
       if (this.isPastKnown) await this.topUp(this.view.clockMs);
     });
   }
@@ -212,15 +212,16 @@ export class FulfilmentLoop {
       const { setBackSec, jumpedSec, woken } = await this.clock.look();
       if (jumpedSec !== 0) {
         this.logger.error(
-          { jumpedSec },
-          'the database’s clock jumped; nothing is deleted, disabled or closed by age for an hour',
+          { jumpedSec, effect: 'nothing is deleted, disabled or closed by age for an hour' },
+          'database clock jumped',
         );
       }
       if (setBackSec > 0 || woken > 0) {
-        this.logger.warn({ setBackSec, orders: woken }, 'the database’s clock was set back; what was put off is due');
+        const effect = 'postponed orders are due now';
+        this.logger.warn({ setBackSec, orders: woken, effect }, 'database clock set back');
       }
     };
-    await this.every(CLOCK_LOOK_MS, 'the database’s clock could not be read', work);
+    await this.every(CLOCK_LOOK_MS, 'failed to read the database clock', work);
   }
 
   private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
@@ -273,7 +274,7 @@ export class FulfilmentLoop {
     const run = this.advancer
       .advance(orders)
       .catch((error: unknown): Failures => {
-        this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
+        this.logger.error({ err: error, orders: orders.length }, 'failed to process a batch of orders; will retry');
         return new Map(orders.map(({ id }) => [id, error]));
       })
       .finally(() => {
@@ -291,7 +292,7 @@ export class FulfilmentLoop {
       maxMs: RUN_MAX_MS,
       renew: () => this.work.renew(orders),
       onFailure: (error: unknown) => {
-        this.logger.warn({ fault: messageOf(error) }, 'leases could not be renewed');
+        this.logger.warn({ fault: messageOf(error) }, 'failed to renew leases');
       },
     };
     await keepLease(options, done);

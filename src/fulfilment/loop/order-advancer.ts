@@ -137,12 +137,12 @@ export class OrderAdvancer {
       pass.failed.set(order.id, error);
       const orderId = order.id.toString();
       if (isLockTimeout(error)) {
-        this.logger.warn({ orderId, fault: messageOf(error) }, 'an order waits for rows that another session holds');
+        this.logger.warn({ orderId, fault: messageOf(error) }, 'order rows locked by another session');
         return;
       }
-      this.logger.error({ err: error, orderId }, 'an order could not be advanced');
+      this.logger.error({ err: error, orderId }, 'failed to advance an order');
       await this.ending.callAttention(order).catch((err: unknown) => {
-        this.logger.warn({ err, orderId }, 'an order could not be marked for attention');
+        this.logger.warn({ err, orderId }, 'failed to mark an order for attention');
       });
     }
   }
@@ -207,7 +207,10 @@ export class OrderAdvancer {
         if ((await this.client.pool.ask('a transaction', (node) => placeOf(node, tx.txid))) === undefined) {
           unseen.push(step);
         } else
-          this.logger.error({ orderId: order.id.toString(), txid: tx.txid }, 'recorded as never sent, but in a block');
+          this.logger.error(
+            { orderId: order.id.toString(), txid: tx.txid },
+            'transaction recorded as never sent found in a block',
+          );
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }

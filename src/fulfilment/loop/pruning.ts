@@ -70,7 +70,7 @@ export class Pruning {
       run: async () => ((await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS),
       retryMs: IDLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'old rows could not be deleted');
+        log.warn({ fault: messageOf(error) }, 'failed to delete old rows');
       },
     });
   }

@@ -66,12 +66,12 @@ export class StartupGate {
         if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
         if (checks % LOG_EVERY_CHECKS === 0) {
           this.log.error(
-            { upTo: target },
-            'nothing is fulfilled before the chain was searched for what the records lack',
+            { upTo: target, effect: 'no order is fulfilled until the chain is searched' },
+            'searching the chain for unrecorded transactions',
           );
         }
       } catch (error) {
-        this.log.warn({ fault: messageOf(error) }, 'it is not known yet whether the records lack anything');
+        this.log.warn({ fault: messageOf(error) }, 'failed to check for unrecorded transactions');
       }
       await sleep(LOOK_MS, signal);
     }
@@ -83,7 +83,7 @@ export class StartupGate {
       try {
         await this.isSameServer(await this.read());
       } catch (error) {
-        this.log.warn({ fault: messageOf(error) }, 'it is not known whether this is still the same server');
+        this.log.warn({ fault: messageOf(error) }, 'failed to check for a failover or restore');
       }
       await sleep(LOOK_MS, signal);
     }
@@ -101,14 +101,14 @@ export class StartupGate {
       const isNew = await this.database.query(BEGIN_SEARCH, [mark, new Date(lastMs)]);
       if (isNew.length > 0) {
         this.log.error(
-          { known, mark },
-          'another server or restored data: nothing is fulfilled before the chain was searched',
+          { known, mark, effect: 'no order is fulfilled until the chain is searched' },
+          'database server changed or data restored',
         );
       }
       return false;
     }
     const ended = await this.database.query(END_SEARCH, [mark]);
-    if (ended.length > 0) this.log.warn({ mark }, 'the chain was searched for what the records lacked; work goes on');
+    if (ended.length > 0) this.log.warn({ mark }, 'search for unrecorded transactions finished');
     return ended.length > 0;
   }
 

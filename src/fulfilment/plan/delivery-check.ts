@@ -34,7 +34,7 @@ export class DeliveryCheck {
       return sun(activationCostSun(await this.client.chainParameters(this.config.market.parameterBounds)));
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      this.log.warn({ err: error }, 'activations wait: their cost is not known just now');
+      this.log.warn({ err: error, effect: 'activations wait' }, 'failed to read the cost of activations');
       return undefined;
     }
   }
@@ -47,7 +47,7 @@ export class DeliveryCheck {
       if (costSun > leg.amountSun) {
         this.log.warn(
           { orderId: order.id.toString(), costSun: costSun.toString(), reservedSun: leg.amountSun.toString() },
-          'an activation costs more than it was sold for; it is refunded',
+          'activation costs more than its price; refunding',
         );
         return 'undo';
       }

@@ -168,8 +168,8 @@ export class ReclaimGuard {
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       this.log.warn(
-        { fault: messageOf(error), count: left.length },
-        'reclaims have to wait: what stands on chain could not be read',
+        { fault: messageOf(error), count: left.length, effect: 'reclaims wait' },
+        'failed to read delegations on chain',
       );
     }
   }
@@ -226,8 +226,8 @@ export class ReclaimGuard {
         if (isCovered) continue;
         const facts = { wallet: pair.walletAddress, receiver: pair.receiver, chainSun: sun.toString() };
         this.log.warn(
-          { ...facts, heldSun: held.toString() },
-          'a reclaim is withheld: less is delegated than open orders hold',
+          { ...facts, heldSun: held.toString(), reason: 'less is delegated than open orders hold' },
+          'reclaim withheld',
         );
       }
     }

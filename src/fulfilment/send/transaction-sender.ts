@@ -111,7 +111,10 @@ export class TransactionSender {
     try {
       return { step, record: this.build(step, view) };
     } catch (error) {
-      this.logger.error({ err: error, orderId: step.order.id.toString(), purpose: step.purpose }, 'not built');
+      this.logger.error(
+        { err: error, orderId: step.order.id.toString(), purpose: step.purpose },
+        'failed to build a transaction',
+      );
       return undefined;
     }
   }
@@ -171,7 +174,7 @@ export class TransactionSender {
     this.progress.answered(records);
     const heard = answeredIds(sending, records);
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
-    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that reached no node');
+    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions reached no node');
     await this.log.recordBroadcasts(records, { unheard });
     await this.noteRefusals(sending, records);
     return stuck;

@@ -219,8 +219,8 @@ export class WalletHealth {
 
   private report(changed: readonly Changed[]): void {
     for (const { address, delivery_fault: fault } of changed) {
-      if (fault === null) this.logger.info({ wallet: address }, 'a wallet can deliver again');
-      else this.logger.error({ wallet: address, fault }, 'a wallet cannot deliver');
+      if (fault === null) this.logger.info({ wallet: address }, 'wallet can deliver again');
+      else this.logger.error({ wallet: address, fault }, 'wallet cannot deliver');
     }
   }
 }

@@ -60,13 +60,10 @@ export function connectionLimits(
 export function limitConnections(server: Server, configured: ConnectionLimits, log: Log, metrics: Metrics): void {
   const { all, ofOne } = connectionLimits(configured, descriptorLimit());
   const tooMany = new CountedLog((dropped) => {
-    log.error({ dropped, limit: all }, 'connections were turned away: as many are open as this process may have');
+    log.error({ dropped, limit: all, limitOf: 'process' }, 'connections refused');
   });
   const tooManyOfOne = new CountedLog((dropped, address) => {
-    log.warn(
-      { dropped, limit: ofOne, address },
-      'connections were turned away: one address has as many open as it may',
-    );
+    log.warn({ dropped, limit: ofOne, limitOf: 'address', address }, 'connections refused');
   });
   server.maxConnections = all;
   server.on('drop', () => {

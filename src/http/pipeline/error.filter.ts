@@ -100,9 +100,9 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
 /** Logs the cause of a refusal, if there is one. */
 export function logCause(log: Log, requestId: string, code: string, cause: unknown): void {
   if (cause === undefined) return;
-  if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'A request failed.');
+  if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'request failed');
   // The message alone: under a flood, a stack for each refusal would fill the disk without more information.
-  else log.warn({ requestId, code, fault: reasonOf(cause) }, 'A request was refused.');
+  else log.warn({ requestId, code, fault: reasonOf(cause) }, 'request refused');
 }
 
 @Catch()

@@ -52,7 +52,7 @@ export class RefusalLog {
     const codes = Object.fromEntries(this.suppressed);
     const count = [...this.suppressed.values()].reduce((sum, each) => sum + each, 0);
     this.suppressed.clear();
-    this.log.warn({ count, codes }, `${count.toString()} more refused requests, not logged one by one`);
+    this.log.warn({ count, codes }, 'further refused requests not logged');
   }
 }
 
