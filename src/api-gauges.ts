@@ -19,7 +19,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'rate_held',
-    help: '1 while a doubtful TRX/USD rate is held back; charges go on at the last one and no dollars are shown.',
+    help: '1 while a doubtful TRX/USD rate is held back; charges continue at the last one and no dollars are shown.',
     registers: [registry],
     collect() {
       this.set(rates.isHeld ? 1 : 0);
@@ -35,7 +35,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'market_obstacle',
-    help: '1 for the cause that keeps the chain’s fees from being read just now; 0 for every other one.',
+    help: '1 for the current cause of failed reads of the chain’s fees; 0 for every other cause.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {
@@ -44,7 +44,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_age_seconds',
-    help: 'Time since a transfer of the reference token was last measured; orders are sized by it until the next one.',
+    help: 'Time since the last measurement of a reference token transfer; orders are sized by it until the next one.',
     registers: [registry],
     collect() {
       this.set(market.sizingAgeSec);
@@ -52,7 +52,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_refresh_seconds',
-    help: 'How often a transfer of the reference token is measured.',
+    help: 'Interval between measurements of a reference token transfer.',
     registers: [registry],
     collect() {
       this.set(market.sizingRefreshSec);
@@ -60,7 +60,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_obstacle',
-    help: '1 for the cause that keeps token transfers from being measured just now; 0 for every other one.',
+    help: '1 for the current cause of failed measurements of token transfers; 0 for every other cause.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {

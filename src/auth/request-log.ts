@@ -102,7 +102,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     });
     this.dropped = new Counter({
       name: 'request_log_dropped_total',
-      help: 'Refused requests left out of the request logs: sampled in a flood of one project or of nobody’s, full, or not writable.',
+      help: 'Refused requests missing in the request logs: sampled in a flood of one project or without a project, full, or failed to write.',
       labelNames: ['cause'],
       registers: [metrics.registry],
     });

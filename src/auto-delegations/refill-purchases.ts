@@ -54,7 +54,7 @@ export class RefillPurchases {
   ) {
     this.bought = new Counter({
       name: 'auto_delegation_purchases_total',
-      help: 'Purchases for auto-delegations by this worker, by what was bought and what became of it.',
+      help: 'Purchases for auto-delegations by this worker, by kind and outcome.',
       labelNames: ['kind', 'outcome'] as const,
       registers: [metrics.registry],
     });
@@ -102,7 +102,7 @@ export class RefillPurchases {
       this.bought.inc({ kind: 'extension', outcome: 'created' });
       this.log.info(
         { autoDelegationId: row.id.toString(), key: nextKey(row) },
-        'extending a rental of an auto-delegation',
+        'extension accepted for an auto-delegation',
       );
       return AT_ONCE;
     }

@@ -61,7 +61,7 @@ export class UseObserver implements BlockConsumer {
   ) {
     this.uses = new Counter({
       name: 'auto_delegation_uses_total',
-      help: 'Blocks times the auto-delegated addresses that called a contract in them, as this worker was the first to record.',
+      help: 'Contract uses of auto-delegated addresses, one per block and address, that this worker recorded first.',
       registers: [metrics.registry],
     });
   }

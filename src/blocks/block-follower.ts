@@ -54,7 +54,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     const behind = (): number => this.behind;
     new Gauge({
       name: 'deposit_blocks_behind',
-      help: 'Solid blocks that are not read yet, as the worker that reads them last saw; 0 in the others.',
+      help: 'Solid blocks still to read, as last seen by the worker that reads them; 0 in the others.',
       registers: [metrics.registry],
       collect() {
         this.set(behind());

@@ -56,7 +56,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   ) {
     this.mails = new Counter({
       name: 'mails_total',
-      help: 'Mails to people of this console, by what became of them: taken, failed, given_up, put_off.',
+      help: 'Mails to people of this console, by outcome: taken, failed, given_up, put_off.',
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });

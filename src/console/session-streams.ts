@@ -53,7 +53,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     const { held } = this;
     new Gauge({
       name: 'console_streams_open',
-      help: 'Streams and long polls that are held open for signed-in people.',
+      help: 'Open streams and long polls of signed-in people.',
       registers: [metrics.registry],
       collect() {
         this.set(held.size);

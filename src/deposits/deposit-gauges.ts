@@ -78,7 +78,7 @@ export class DepositGauges implements BeforeApplicationShutdown {
     const registers = [metrics.registry];
     this.age = new Gauge({
       name: 'deposit_reader_age_seconds',
-      help: 'Since any worker last read a solid block for deposits; 0 where they are not in use.',
+      help: 'Time since any worker last read a solid block for deposits; 0 if deposits are not in use.',
       registers,
     });
     this.waiting = new Gauge({
@@ -95,18 +95,18 @@ export class DepositGauges implements BeforeApplicationShutdown {
     });
     this.fee = new Gauge({
       name: 'token_fee_basis_points',
-      help: 'What the token keeps of each transfer, in hundredths of a percent, as last read.',
+      help: 'Fee of the token per transfer, in hundredths of a percent, as last read.',
       registers,
     });
     this.blacklisted = new Gauge({
       name: 'token_blacklisted_addresses',
-      help: 'Addresses that the token lets send nothing, as last read.',
+      help: 'Addresses that the token blocks from sending, as last read.',
       labelNames: ['use'] as const,
       registers,
     });
     this.successorIgnored = new Gauge({
       name: 'deposits_successor_ignored',
-      help: 'Transfers to deposit addresses that came from the successor of the deprecated token and were no deposits.',
+      help: 'Transfers of the deprecated token’s successor to deposit addresses; they are not deposits.',
       registers,
     });
     this.repeater = new Repeater({

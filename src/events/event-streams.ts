@@ -61,7 +61,7 @@ export class EventStreams {
     this.slowMs = config.http.streamSlowSec * 1000;
     this.ended = new Counter({
       name: 'event_streams_ended_total',
-      help: 'Streams of events that ended, by what ended them.',
+      help: 'Ended streams of events, by cause.',
       labelNames: ['by'] as const,
       registers: [metrics.registry],
     });

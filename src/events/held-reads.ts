@@ -57,7 +57,7 @@ export class HeldReads implements OnModuleDestroy {
     const count = (kind: ReadKind): number => this.held[kind].size;
     new Gauge({
       name: 'event_reads_held',
-      help: 'Reads of the event log that are held open, by kind.',
+      help: 'Open long polls and streams of events, by kind.',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
       collect() {

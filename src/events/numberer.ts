@@ -118,7 +118,7 @@ export class Numberer {
     const ageSec = (): number => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000;
     new Gauge({
       name: 'event_numbering_age_seconds',
-      help: 'How long the oldest event has waited for its position, as last seen, and how long ago that was.',
+      help: 'Wait of the oldest event for its position, as last read, plus the time since that read.',
       registers: [metrics.registry],
       collect() {
         this.set(ageSec());
@@ -126,7 +126,7 @@ export class Numberer {
     });
     this.numbered = new Counter({
       name: 'events_numbered_total',
-      help: 'Events that this worker gave a position.',
+      help: 'Events numbered by this worker.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

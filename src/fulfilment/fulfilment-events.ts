@@ -98,13 +98,13 @@ class ProgressMetrics {
     const registers = [registry];
     this.orders = new Counter({
       name: 'order_changes_total',
-      help: 'Orders moved, by where to: placed, delivered, settled, reclaimed, unresolved, refunded.',
+      help: 'Orders that changed state, by new state: placed, delivered, settled, reclaimed, unresolved, refunded.',
       labelNames: ['to'] as const,
       registers,
     });
     this.transactions = new Counter({
       name: 'chain_transactions_total',
-      help: 'Transactions of ours moved, by purpose and where to; dead ones are proofs of death.',
+      help: 'Our transactions that changed state, by purpose and new state; dead means proven dead.',
       labelNames: ['purpose', 'to'] as const,
       registers,
     });
@@ -117,20 +117,20 @@ class ProgressMetrics {
     });
     this.attempts = new Histogram({
       name: 'chain_transaction_attempts',
-      help: 'Which attempt of its leg and purpose a transaction was when it came into a block.',
+      help: 'Attempt number, per leg and purpose, of a transaction that entered a block.',
       labelNames: ['purpose'] as const,
       buckets: [1, 2, 3, 5, 10],
       registers,
     });
     this.answers = new Counter({
       name: 'broadcast_answers_total',
-      help: 'What nodes said to a broadcast; anything but SUCCESS is ambiguous, and none of it decides.',
+      help: 'Answers of nodes to broadcasts; anything but SUCCESS is ambiguous, and no answer is a decision.',
       labelNames: ['node', 'code'] as const,
       registers,
     });
     this.lateness = new Histogram({
       name: 'reclaim_lateness_seconds',
-      help: 'From a rental’s end to its undelegation’s block, by the chain’s clock.',
+      help: 'Time from a rental’s end to its undelegation’s block, by the chain’s clock.',
       buckets: LATE_SECONDS,
       registers,
     });
@@ -141,19 +141,19 @@ class ProgressMetrics {
     });
     this.fenceLost = new Counter({
       name: 'fence_lost_total',
-      help: 'Writes that were not made: another worker had taken the order over, or another session held its rows.',
+      help: 'Writes that had no effect: another worker had claimed the order, or another session held its rows.',
       labelNames: ['step'] as const,
       registers,
     });
     this.stuck = new Counter({
       name: 'stuck_transactions_total',
-      help: 'Passes that could not record what the chain says of an order, because the database refused its rows.',
+      help: 'Passes that failed to record an order’s state on chain, because the database refused its rows.',
       labelNames: ['to'] as const,
       registers,
     });
     this.signFailures = new Counter({
       name: 'sign_failures_total',
-      help: 'Signatures that could not be had, or were made with another key than the chain expects.',
+      help: 'Signatures that failed, or were made with another key than the chain expects.',
       registers,
     });
   }
@@ -168,12 +168,12 @@ class FurtherLegMetrics {
     const registers = [registry];
     this.moved = new Counter({
       name: 'legs_moved_total',
-      help: 'Delegations taken over by another wallet, because theirs could not deliver.',
+      help: 'Delegations moved to another wallet, because their own wallet could not deliver.',
       registers,
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Further delegations for running rentals that fell short of what was sold, by why.',
+      help: 'Further delegations for running rentals with less energy than sold, by cause.',
       labelNames: ['cause'] as const,
       registers,
     });

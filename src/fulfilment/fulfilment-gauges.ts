@@ -93,7 +93,7 @@ class VitalGauges {
     });
     this.oldest = new Gauge({
       name: 'oldest_order_seconds',
-      help: 'Age of the oldest order of each state, since it was taken.',
+      help: 'Time since acceptance of the oldest order of each state.',
       labelNames: state,
       registers,
     });
@@ -111,7 +111,7 @@ class VitalGauges {
     this.redisUp = new Gauge({ name: 'redis_up', help: 'Whether Redis answered the last look.', registers });
     this.redisFacts = new Gauge({
       name: 'redis_info',
-      help: 'What Redis says of itself.',
+      help: 'Facts that Redis reports about itself.',
       labelNames: ['fact'] as const,
       registers,
     });
@@ -149,7 +149,7 @@ export class FulfilmentGauges {
     const behind = (name: string, help: string, key: keyof Behind): Gauge =>
       reading(name, help, () => follower.behind[key]);
     behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
-    behind('settle_age_seconds', 'Time since settlement last went through all that waited for it.', 'settleAgeSec');
+    behind('settle_age_seconds', 'Time since settlement last processed all waiting transactions.', 'settleAgeSec');
     behind(
       'held_transactions',
       'Transactions in blocks that could not be recorded: another session holds their rows, or they fail.',
@@ -157,12 +157,12 @@ export class FulfilmentGauges {
     );
     behind(
       'unsettled_blocks',
-      'Blocks from the oldest one with something left to settle up to the solid head.',
+      'Blocks from the oldest one that still needs settlement up to the solid head.',
       'unsettledBlocks',
     );
     reading(
       'running_rental_worst_ratio',
-      'Energy standing for energy sold, of the running rental that is worst off; top-ups on their way count.',
+      'Delegated energy divided by sold energy, of the running rental with the lowest ratio; pending top-ups count.',
       () => ratioOf(this.worstRentalE6, view),
     );
     reading(

@@ -11,7 +11,7 @@ export class Metrics {
 
   private readonly requests = new Counter({
     name: 'http_requests_total',
-    help: 'Requests answered, by route, status and error code.',
+    help: 'Answered requests, by route, status and error code.',
     labelNames: ['method', 'route', 'status', 'error'] as const,
     registers: [this.registry],
   });
@@ -27,7 +27,7 @@ export class Metrics {
   /** Number of requests whose budget was charged without Redis. */
   readonly rateLimitFallbacks = new Counter({
     name: 'rate_limit_fallback_total',
-    help: 'Rate limit decisions taken by the local limiter because Redis was away.',
+    help: 'Rate limit decisions made without Redis.',
     registers: [this.registry],
   });
 
@@ -40,13 +40,13 @@ export class Metrics {
 
   readonly suppressedLines = new Counter({
     name: 'log_lines_suppressed_total',
-    help: 'Refused requests that were counted in a summary instead of logged one by one.',
+    help: 'Refused requests that the log only counts.',
     registers: [this.registry],
   });
 
   readonly droppedConnections = new Counter({
     name: 'http_connections_dropped_total',
-    help: 'Connections turned away because as many were open as may be: all, or of one address.',
+    help: 'Connections refused at a limit: of the process, or of one address.',
     labelNames: ['limit'] as const,
     registers: [this.registry],
   });

@@ -60,7 +60,7 @@ export class PurchaseTurns {
     });
     this.requests = new Counter({
       name: 'order_requests_total',
-      help: 'Purchases by what became of them: created, replayed, conflict (key reused), or the refusal.',
+      help: 'Purchases by outcome: created, replayed (idempotent replay), a conflict, or another refusal.',
       labelNames: ['kind', 'outcome'],
       registers: [metrics.registry],
     });

@@ -38,10 +38,10 @@ export class NodeGauges {
     each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
     each(
       'chain_node_solid_stalled_seconds',
-      'Time that a node’s solid head has stood still far below another one’s; 0 while it does not.',
+      'Time that a node’s solid head has been stalled far below another node’s; 0 while it moves.',
       (node) => agreement.solidStalledMs(node) / 1000,
     );
-    each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
+    each('chain_node_healthy', '1 while requests go to a node.', (node) => (node.isHealthy ? 1 : 0));
     new Gauge({
       name: 'chain_node_port_up',
       help: '0 while the last request to a port of a node got no answer. Without solid ports only settlement waits.',
@@ -54,15 +54,15 @@ export class NodeGauges {
     });
     each(
       'chain_node_without_history',
-      'Whether a node keeps no transaction history: its absences prove nothing.',
+      '1 while a node keeps no transaction history; a transaction missing there proves nothing.',
       (node) => (this.lacking.has(node) ? 1 : 0),
     );
-    each('chain_node_outvoted', 'Whether two other nodes agree against a node; it is not asked.', (node) =>
+    each('chain_node_outvoted', '1 while two other nodes agree against a node; no requests go to it.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
     );
     new Gauge({
       name: 'chain_nodes_disputed',
-      help: 'Whether nodes contradict each other and nobody knows which of them to believe.',
+      help: '1 while nodes contradict each other without a majority.',
       registers: [registry],
       collect() {
         this.set(agreement.dispute === undefined ? 0 : 1);

@@ -40,19 +40,19 @@ export class DeliveryAttempts {
     const registers = [metrics.registry];
     this.counted = new Counter({
       name: 'webhook_attempts_total',
-      help: 'Attempts to deliver an event, by what became of them.',
+      help: 'Attempts to deliver an event, by outcome.',
       labelNames: ['outcome'],
       registers,
     });
     this.lateness = new Histogram({
       name: 'webhook_first_attempt_seconds',
-      help: 'How long after it was due the first attempt at an event began.',
+      help: 'Time from an event’s due time to its first delivery attempt.',
       buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300],
       registers,
     });
     this.postponed = new Counter({
       name: 'webhook_postponed_total',
-      help: 'Attempts put off because their host or address gets as many requests as it may.',
+      help: 'Attempts postponed because their host or address is at its request limit.',
       registers,
     });
   }

@@ -61,7 +61,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
   ) {
     this.failing = new Gauge({
       name: 'webhook_endpoints_failing',
-      help: 'Enabled endpoints that take no event.',
+      help: 'Enabled endpoints that accept no events.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

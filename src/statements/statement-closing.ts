@@ -74,12 +74,12 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     });
     this.unproven = new Gauge({
       name: 'statements_unproven',
-      help: 'Projects whose month this worker could not close in its newest pass, because the ledger does not add up.',
+      help: 'Projects whose month this worker failed to close in its newest pass, because the ledger does not add up.',
       registers,
     });
     this.overdue = new Gauge({
       name: 'statement_closing_overdue_seconds',
-      help: 'For how long the oldest month that is not closed could have been; 0 when there is none.',
+      help: 'Time since the oldest open month became closable; 0 if there is none.',
       registers,
     });
     this.repeater = new Repeater({

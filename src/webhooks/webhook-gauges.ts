@@ -37,7 +37,7 @@ export class WebhookGauges implements BeforeApplicationShutdown {
   ) {
     this.late = new Gauge({
       name: 'webhook_late_seconds',
-      help: 'How long the oldest endpoint that answers has waited beyond its time for a sender.',
+      help: 'Longest overdue wait for a sender among endpoints that answer.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

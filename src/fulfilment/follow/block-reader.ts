@@ -39,7 +39,7 @@ export class BlockReader {
   ) {
     this.unreadable = new Counter({
       name: 'unreadable_blocks_total',
-      help: 'Blocks that no node gave in a readable form, by how they were read: listed, ours, unsearched.',
+      help: 'Blocks that no node returned in a readable form, by fallback: listed, ours, unsearched.',
       labelNames: ['read'] as const,
       registers: [registry],
     });

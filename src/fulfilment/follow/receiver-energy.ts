@@ -58,7 +58,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   ) {
     this.readings = new Counter({
       name: 'receiver_energy_readings_total',
-      help: 'Readings of what receivers can use, before the first send and after the delivery, by what became of them.',
+      help: 'Readings of receiver energy, before the first send and after the delivery, by outcome.',
       labelNames: ['when', 'outcome'],
       registers: [metrics.registry],
     });

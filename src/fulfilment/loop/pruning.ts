@@ -62,7 +62,7 @@ export class Pruning {
     });
     this.archived = new Counter({
       name: 'archived_orders_total',
-      help: 'Orders that were over for long enough and were moved to the archive.',
+      help: 'Ended orders moved to the archive.',
       registers: [metrics.registry],
     });
     this.archive = new OrderArchive(database);
