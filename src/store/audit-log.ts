@@ -1,6 +1,6 @@
 /**
- * What operators did to the service, with who and why, in the transaction that did it. Append-only by trigger; when it was
- * and by which role of the database, a trigger writes.
+ * Append-only log of the operators' acts, written in the transaction of each act. A trigger prevents changes and sets
+ * the time and the database roles.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -9,7 +9,7 @@ import { systemUser } from '../base/system-user.js';
 import type { Transaction } from './database.js';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 
-/** Who acts, as they say themselves, and for what reason; both are kept for ever. */
+/** The author of an act, as stated by the author, and the reason; both are kept forever. */
 export interface Author {
   readonly actor: string;
   readonly reason: string;
@@ -17,15 +17,15 @@ export interface Author {
 
 /** One act of an operator. */
 export interface Act {
-  /** Group and act, as `credits.topup`. */
+  /** Group and act, for example `credits.topup`. */
   readonly action: string;
   /** An id. */
   readonly subject: string;
-  /** What it changed, and nothing secret; bigints become strings. */
+  /** The change, without secrets; bigints become strings. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** What goes into the transaction of an act beside it: the request's nonce, or the operator's name. */
+/** Records evidence in the transaction of an act: the request's nonce, or the operator's name. */
 export type Witness = (
   tx: Transaction,
   action: string,
@@ -33,7 +33,7 @@ export type Witness = (
   detail: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
 
-/** The act of an operator on a project, with who and why. */
+/** Returns a witness that records an operator's act in the audit log. */
 export const audited =
   (author: Author): Witness =>
   async (tx, action, subject, detail) =>
@@ -54,19 +54,19 @@ function plain(detail: Readonly<Record<string, unknown>>): Record<string, string
   return JSON.parse(json) as Record<string, string>;
 }
 
-/** Which entries are wanted; what is not named is not read. */
+/** A filter of entries; an absent member does not restrict. */
 export interface AuditFilter {
   readonly by?: string | undefined;
-  /** Of the database: as whom the act ran, or who had logged in. */
+  /** A database role: the role that the act ran as, or the login. */
   readonly role?: string | undefined;
-  /** Its beginning, since `orders` is all that was done to orders. */
+  /** A prefix of the action: `orders` matches all acts on orders. */
   readonly action?: string | undefined;
   readonly subject?: string | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   /** Only entries older than this one. */
   readonly before?: bigint | undefined;
-  /** Only this entry and younger ones. */
+  /** Only this entry and newer ones. */
   readonly from?: bigint | undefined;
 }
 
@@ -85,7 +85,7 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
 export class AuditLog {
   constructor(@InjectRepository(AuditEntry) private readonly entries: Repository<AuditEntry>) {}
 
-  /** Newest first. */
+  /** Returns the matching entries, newest first. */
   async list(filter: AuditFilter, limit: number): Promise<AuditEntry[]> {
     const query = this.entries.createQueryBuilder('e').orderBy('e.id', 'DESC').take(limit);
     for (const [name, value] of Object.entries(filter)) {

@@ -1,8 +1,8 @@
 /**
- * Which of the hosts of DATABASE_URL serves. With several, whoever makes a connection asks here: the first, in their order,
- * that takes writes and is of a timeline not below the highest seen. So an old primary that came back takes no write, however
- * willing it is. Of DATABASE_READ_URL it is the first standby of the same cluster and timeline.
- * Owns what this process knows of its hosts; another process's knowledge comes by the record of timelines.
+ * Choice of the database host. With several hosts in DATABASE_URL, each new connection uses the first in their order
+ * that takes writes and whose timeline is not below the highest seen. An old primary that came back therefore gets no
+ * write, even if it would accept it. For DATABASE_READ_URL it is the first standby of the same cluster and timeline.
+ * Processes share their knowledge through the record of timelines.
  */
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { postgresHosts, type PostgresHost } from '../base/postgres-url.js';
@@ -11,19 +11,23 @@ import { Turns } from '../base/turns.js';
 import { reportsFrom } from './host-questions.js';
 import { judgeHost, judgeReplica, type HostReport, type HostState } from './host-report.js';
 
-/** Who comes again this soon after the hosts were asked gets the same answer: an outage is no reason for a storm. */
+/** An attempt this soon after the last round reuses its result, so that an outage causes no storm of checks. */
 const PAUSE_MS = 250;
-/** How often all hosts are asked while everything works: so an old primary is seen before anybody meets it. */
+/**
+ * Interval at which all hosts are asked during normal operation, so that an old primary is found before a connection
+ * needs it.
+ */
 const WATCH_MS = 5000;
 const RECORD_LIMIT_MS = 500;
 
 /**
- * Connections that a process makes at once. Each costs both sides tens of milliseconds of CPU (password, session, first
- * plans): sixteen made together after a failover are all late, the first of three in turn serves at once.
+ * Connections that a process makes concurrently. Each costs both sides tens of milliseconds of CPU (password, session,
+ * first plans). If a failover caused sixteen concurrent ones, all would be late. With three in turn, the first serves
+ * immediately.
  */
 const CONNECTING_MAX = 3;
 
-/** What all processes have seen, kept outside of Postgres; losing it loses no order. */
+/** The timelines that all processes have seen, kept outside of Postgres. Losing the record loses no order. */
 export interface TimelineRecord {
   /** The highest timeline by the cluster's system identifier. */
   readonly read: () => Promise<ReadonlyMap<string, number>>;
@@ -31,10 +35,10 @@ export interface TimelineRecord {
   readonly close: () => void;
 }
 
-/** No host is what is wanted; the message says of each why. */
+/** No host is usable; the message gives the reason for each. */
 class NoHostError extends Error {
   override readonly name = 'NoHostError';
-  /** By which it is known as an error of the connection. */
+  /** `isConnectionFault` recognizes this code. */
   readonly code = 'ENOHOST';
 }
 
@@ -45,27 +49,27 @@ interface Session {
 }
 
 interface Options {
-  /** What serves; a host that takes writes unless said. */
+  /** The wanted kind of host; the default is one that takes writes. */
   readonly wanted?: 'writable' | 'standby';
   readonly record?: TimelineRecord;
-  /** Called when another host serves than before, and when a host is refused for its timeline. */
+  /** Called when the serving host changes, and when a host is refused as old or foreign. */
   readonly onChange?: (text: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
 export class DatabaseHosts {
   readonly all: readonly PostgresHost[];
-  /** The turns in which connections are made. */
+  /** Bounds concurrent connection attempts. */
   readonly connecting = new Turns(CONNECTING_MAX);
   private readonly wanted: 'writable' | 'standby';
   private readonly states = new Map<string, HostState>();
   private readonly sessions = new Set<Session>();
   private current: PostgresHost | undefined;
-  /** The cluster whose hosts these are, from the first that served; a host of another one is never used. */
+  /** The system identifier of the first host that served. A host of another cluster is never used. */
   private system: string | undefined;
   private highest = 0;
-  /** How many connections were lost: what the hosts said before one of them was says nothing of what serves after it. */
+  /** The number of lost connections. A report from before a loss does not show which host serves after it. */
   private losses = 0;
-  /** What the record held when it was last read. */
+  /** The record as last read. */
   private recorded: ReadonlyMap<string, number> = new Map();
   private askedAtMs = Number.NEGATIVE_INFINITY;
   private asking: Promise<PostgresHost> | undefined;
@@ -79,7 +83,7 @@ export class DatabaseHosts {
     onFailure: () => undefined,
   });
 
-  /** Throws on a URL that is none; whoever reads settings has judged it before. */
+  /** Throws if the URL is invalid; the settings have validated it before. */
   constructor(
     url: string,
     private readonly options: Options = {},
@@ -92,19 +96,19 @@ export class DatabaseHosts {
     if (!this.areAsked) this.current = hosts[0];
   }
 
-  /** Whether there is a choice. */
+  /** True if the URL names several hosts. */
   get areSeveral(): boolean {
     return this.all.length > 1;
   }
 
-  /** Whether they are asked what they are. A single host that is to take writes is taken as it is. */
+  /** True if hosts are asked for their state. A single host that should take writes is used unasked. */
   get areAsked(): boolean {
     return this.areSeveral || this.wanted === 'standby';
   }
 
   /**
-   * Whether what serves is what served a moment ago. A server that was started anew as an old primary has lost every
-   * connection, so while one of ours lives it is none; who has none asks.
+   * True if the last choice still holds. A server that restarted as an old primary has lost every connection. So while
+   * one of our sessions lives, its server is not such a restart; without a session the hosts are asked again.
    */
   private get isSure(): boolean {
     return !this.areAsked || this.sessions.size > 0 || monotonicMs() - this.askedAtMs < PAUSE_MS;
@@ -119,17 +123,17 @@ export class DatabaseHosts {
     return this.current?.name;
   }
 
-  /** The highest timeline that this process knows of; 0 when no host has said. */
+  /** The highest timeline that this process has seen; 0 if no host has reported one. */
   get timeline(): number {
     return this.highest;
   }
 
-  /** Each host with what it was when it was last asked. */
+  /** Each host with its state when it was last asked. */
   get known(): ReadonlyMap<string, HostState> {
     return this.states;
   }
 
-  /** The host to connect to. Throws NoHostError. */
+  /** Returns the host to connect to. Throws NoHostError. */
   async choose(): Promise<PostgresHost> {
     if (this.current !== undefined && this.isSure) return this.current;
     if (this.failed !== undefined && monotonicMs() - this.failed.atMs < PAUSE_MS) throw this.failed.error;
@@ -137,8 +141,8 @@ export class DatabaseHosts {
   }
 
   /**
-   * This host is not there, a connection to it was lost, or it is not what it was: the next connection asks all of them.
-   * Who goes back to where a connection was lost finds an old primary that was started anew, and knows of no other.
+   * Reports that the host is unreachable, has lost a connection or has changed its state; the next connection asks all
+   * hosts. Reconnecting to the same host could reach a restarted former primary, which knows of no newer one.
    */
   lose(host: PostgresHost): void {
     if (!this.areAsked) return;
@@ -146,14 +150,17 @@ export class DatabaseHosts {
     if (this.current === host) this.current = undefined;
   }
 
-  /** What serves is not what it was: closes what is connected to it, and the next connection asks all of them. */
+  /**
+   * Reports that the serving host has changed its state: closes all its connections. The next connection asks all
+   * hosts.
+   */
   leave(): void {
     if (!this.areAsked) return;
     this.current = undefined;
     for (const session of [...this.sessions]) session.close();
   }
 
-  /** Says why a connection that was just made must not be used; undefined when it may be. */
+  /** Returns the reason why a new connection must not be used; undefined if it may be used. */
   refuse(host: PostgresHost, report: HostReport): string | undefined {
     this.learn([report]);
     const state = this.judged(report);
@@ -161,19 +168,19 @@ export class DatabaseHosts {
     return state.state === this.wanted ? undefined : `${host.name} ${state.reason ?? ''}`;
   }
 
-  /** Takes the word of a server that is known to serve for which cluster it is, and of which timeline. */
+  /** Records the cluster and the timeline that a serving server reports. */
   know(system: string, timeline: number): void {
     this.system ??= system;
     this.raise(timeline);
   }
 
-  /** Keeps the connection in mind until `forget`: it is closed when its server turns out to be an old primary. */
+  /** Registers the connection; it is closed if a higher timeline is seen. The returned function removes it. */
   remember(session: Session): () => void {
     this.sessions.add(session);
     return () => this.sessions.delete(session);
   }
 
-  /** Asks all hosts every few seconds, until `stop`. Nothing where there is one. */
+  /** Asks all hosts every few seconds until `stop`. Does nothing for a single unasked host. */
   watch(): void {
     if (this.areAsked) void this.watching.start();
   }
@@ -183,7 +190,7 @@ export class DatabaseHosts {
     this.options.record?.close();
   }
 
-  /** Asks all hosts, one round for everybody who waits. */
+  /** Asks all hosts; concurrent callers share one round. */
   private async ask(): Promise<PostgresHost> {
     this.asking ??= this.askAll().finally(() => (this.asking = undefined));
     return this.asking;
@@ -228,20 +235,20 @@ export class DatabaseHosts {
     this.options.onChange?.('a host of the database is not used', { host: name, reason: state.reason });
   }
 
-  /** Takes over the highest timeline of the reports; closes what is connected to a lower one. */
+  /** Takes over the highest timeline of the reports and of the record; closes sessions with a lower one. */
   private learn(reports: readonly HostReport[]): void {
     const said = reports.filter((report) => report.kind !== 'away');
-    // Of which cluster a standby must be the primary says (`know`): any other may stand at its address.
+    // The primary determines the cluster of a standby (`know`): a foreign server may answer at its address.
     if (this.wanted === 'writable') this.system ??= said.find(({ kind }) => kind === 'writable')?.system;
     const { system } = this;
     if (system === undefined) return;
     const timelines = said.filter((each) => each.system === system).map(({ timeline = 0 }) => timeline);
     const highest = Math.max(this.recorded.get(system) ?? 0, ...timelines);
-    // Redis may be away: what was seen is kept here, and written again with every round.
+    // Redis may be unreachable. The timeline is kept here and written again in every round.
     if (this.raise(highest)) void this.options.record?.raise(system, highest).catch(() => undefined);
   }
 
-  /** Closes what is connected to a lower timeline; returns whether it was not known yet. */
+  /** Closes sessions with a lower timeline. Returns true if the timeline is new. */
   private raise(timeline: number): boolean {
     if (timeline <= this.highest) return false;
     this.highest = timeline;
@@ -261,7 +268,7 @@ export class DatabaseHosts {
         void record.raise(system, highest).catch(() => undefined);
       }
     } catch {
-      // Without it what the hosts say is what there is.
+      // Without the record, the reports of the hosts decide.
     }
   }
 }

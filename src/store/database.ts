@@ -1,7 +1,7 @@
 /**
- * Statements on the one pool: named prepared statements for the hot ones, short transactions, retries of what
- * Postgres itself calls retryable. Plain reads and writes go by repositories; SQL is for what locks, one round trip or
- * batches decide. Owns no table.
+ * Statements on the process's one pool: named prepared statements for frequent ones, short transactions, retries of
+ * errors that Postgres calls retryable. Plain reads and writes use repositories; SQL is for code where locks, one round
+ * trip or batches decide.
  */
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
@@ -24,13 +24,13 @@ const types: pg.CustomTypesConfig = {
 export interface Statement {
   readonly name?: string;
   readonly text: string;
-  /** How long the client waits for the answer, ms; the connection's own limit unless said. */
+  /** Limit of the client's wait for the answer, ms; by default the connection's own limit. */
   readonly query_timeout?: number;
 }
 
 export type Row = Record<string, unknown>;
 
-/** Whatever runs statements: the pool itself or a transaction. */
+/** Runs statements: the pool itself or a transaction. */
 export interface Queryable {
   query<R extends object = Row>(statement: Statement | string, params?: readonly unknown[]): Promise<R[]>;
 }
@@ -51,13 +51,14 @@ const TAKES_NO_WRITES =
 /** The SQLSTATE of a database error, if it is one. */
 export function sqlStateOf(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
-  // Every state holds a digit; EPIPE has five letters too, and is a socket's.
+  // Every SQLSTATE contains a digit. EPIPE, a socket error, has five letters too.
   return typeof thrown.code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(thrown.code) ? thrown.code : undefined;
 }
 
 /**
- * Whether the connection went away or never came, so that what was asked may or may not have happened.
- * 57P01–57P03: the server is stopping or starting; 08xxx: the connection broke; 25P03: an idle transaction was ended.
+ * Returns true if the connection was lost or never made, so that the statement may or may not have taken effect.
+ * 57P01–57P03: the server is stopping or starting; 08xxx: the connection broke; 53300: too many connections; 25P03: an
+ * idle transaction was ended.
  */
 export function isConnectionFault(thrown: unknown): boolean {
   const state = sqlStateOf(thrown);
@@ -74,56 +75,58 @@ export function isConnectionFault(thrown: unknown): boolean {
 }
 
 /**
- * Whether the statement failed by the rows it was about: a constraint, a guard, a value. Any other error is the
- * database's own, and the next statement would meet it too.
+ * Returns true if the rows of the statement caused the error: a constraint, a guard, a value. Any other error concerns
+ * the database itself, and the next statement would fail too.
  */
 export function isRowFault(thrown: unknown): boolean {
   return /^(ER|P0|21|22|23|44)/.test(sqlStateOf(thrown) ?? '');
 }
 
 /**
- * Whether the server is there and cannot do its work: 53xxx out of disk, memory or connections, 58xxx its own files
- * fail it, 25006 it takes no writes. Whatever was asked, the next statement meets the same.
+ * Returns true if the server answers but cannot work: 53xxx out of disk, memory or connections; 58xxx errors of its own
+ * files; 25006 read-only. Any other statement would fail too.
  */
 export function isServerUnable(thrown: unknown): boolean {
   return /^(53|58|25006)/.test(sqlStateOf(thrown) ?? '');
 }
 
-/** Whether nothing can be written just now, for a reason that is nobody's request: the caller may come again. */
+/** Returns true if writing is impossible at present for a reason outside the request; the caller may retry. */
 export function isDatabaseAway(thrown: unknown): boolean {
   return isConnectionFault(thrown) || isServerUnable(thrown);
 }
 
-/** Whether the database is there, but not in time: a lock was not had (55P03), or the statement's time ran out (57014). */
+/**
+ * Returns true if the database answered too late: a lock was not granted (55P03), or the statement timed out (57014).
+ */
 export function isTooSlow(thrown: unknown): boolean {
   return /^(55P03|57014)$/.test(sqlStateOf(thrown) ?? '');
 }
 
-/** Whether the transaction is gone for the sake of others and may be run again. */
+/** Returns true if a conflict with other transactions rolled this one back; it may be retried. */
 export function isRetryable(thrown: unknown): boolean {
   return RETRYABLE.has(sqlStateOf(thrown) ?? '');
 }
 
-/** Whether a lock was not had in time: another session holds what the statement is about. */
+/** Returns true if a lock timed out because another session holds it. */
 export function isLockTimeout(thrown: unknown): boolean {
   return sqlStateOf(thrown) === '55P03';
 }
 
 /**
- * Classes of errors after which the connection is as good as before: refusals of our own functions, data and
- * constraint errors, rollbacks, locks not had, cancelled statements, a full disk. All others end the connection: a new
- * one may meet a server, or prepare a statement, that the old one cannot.
+ * Classes of errors that leave the connection usable: refusals of our own functions, data and constraint errors,
+ * rollbacks, lock timeouts, cancelled statements, a full disk. All others end the connection, because a new one may
+ * reach a server, or prepare a statement, that the old one cannot.
  */
 const HARMLESS = /^(ER|P0|22|23|40|55|57014|53100)/;
 
-/** What to release a connection with: the fault that makes it useless, or nothing. */
+/** Returns the fault that makes a connection useless, for its release; undefined if it is still usable. */
 function spoiledBy(thrown: unknown): Error | undefined {
   const isFatal = typeof thrown === 'object' && thrown !== null && 'severity' in thrown && thrown.severity !== 'ERROR';
   if (!isFatal && HARMLESS.test(sqlStateOf(thrown) ?? '')) return undefined;
   return isNativeError(thrown) ? thrown : new Error(String(thrown));
 }
 
-/** How a failed statement is counted: its SQLSTATE, or what became of the connection. */
+/** Returns the label that counts a failed statement: its SQLSTATE, or the kind of connection fault. */
 function kindOf(thrown: unknown): string {
   const state = sqlStateOf(thrown);
   if (state !== undefined) return state;
@@ -132,7 +135,7 @@ function kindOf(thrown: unknown): string {
   return isConnectionFault(thrown) ? 'connection' : 'none';
 }
 
-/** Not by its name: a pooler in transaction mode gives the next one a connection that does not know it. */
+/** Drops the statement's name: behind a pooler in transaction mode, the next connection would not know it. */
 function unnamed({ text, query_timeout }: Statement): Statement {
   return { text, ...(query_timeout !== undefined && { query_timeout }) };
 }
@@ -146,13 +149,13 @@ async function run<R extends object>(
   return result.rows;
 }
 
-/** Of TypeORM's Postgres driver: its pool, and how its query runners get a connection. */
+/** The used part of TypeORM's Postgres driver: its pool, and the method that gives query runners a connection. */
 interface Driver {
   readonly master: pg.Pool;
   obtainMasterConnection: () => Promise<Lent>;
 }
 
-/** A connection of TypeORM's, and what gives it back. */
+/** A connection of TypeORM's pool, and the function that releases it. */
 export type Lent = [client: pg.PoolClient, release: (fault?: Error) => void];
 
 @Injectable()
@@ -167,17 +170,20 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     this.watchRepositories();
   }
 
-  /** The hosts that its connections choose among. */
+  /** The hosts of the pool's connections. */
   get hosts(): DatabaseHosts {
     return waysOf(this.source).hosts;
   }
 
-  /** The same past a pooler, for a session of one's own. */
+  /** The hosts that bypass a pooler, for sessions that keep session state. */
   get direct(): DatabaseHosts {
     return waysOf(this.source).direct;
   }
 
-  /** The same on other connections, such as a replica's: what it runs in a scope is in that scope there too. */
+  /**
+   * Returns a Database of the same class on another DataSource, such as a replica's. Inside a project scope its
+   * statements are in that scope too.
+   */
   beside(source: DataSource): Database {
     return new (this.constructor as new (source: DataSource) => Database)(source);
   }
@@ -190,7 +196,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     for (const hosts of new Set([this.hosts, this.direct])) await hosts.stop();
   }
 
-  /** TypeORM's own pool: one pool per process, whoever asks. */
+  /** TypeORM's own pool, the only one of the process. */
   get pool(): pg.Pool {
     return this.driver.master;
   }
@@ -199,7 +205,10 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     return this.source.driver as unknown as Driver;
   }
 
-  /** What repositories ask goes by TypeORM: it reports each statement to a subscriber, and a connection that could not be had to nobody. */
+  /**
+   * Counts the faults of repositories. TypeORM reports failed statements to a subscriber, but not a failure to get a
+   * connection.
+   */
   private watchRepositories(): void {
     this.source.subscribers.push({
       afterQuery: ({ success, error }: { readonly success: boolean; readonly error?: unknown }) => {
@@ -211,24 +220,24 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     driver.obtainMasterConnection = async () => this.lent(await this.watched(obtain()));
   }
 
-  /** How a transaction begins. */
+  /** Begins a transaction; subclasses may add to it. */
   protected async begin(client: pg.PoolClient): Promise<void> {
     await client.query('BEGIN');
   }
 
-  /** Whether a single statement wants a transaction of ours around it. */
+  /** Returns true if a single statement must run in a transaction. */
   protected isInTransaction(): boolean {
     return false;
   }
 
-  /** What a repository is given, outside of a transaction of ours. */
+  /** Returns the connection that a repository gets outside of our transactions. */
   protected async lent(connection: Lent): Promise<Lent> {
     return Promise.resolve(connection);
   }
 
   /**
-   * One statement, its own transaction. Not by `pg.Pool.query`, which closes the connection after any error: a refusal
-   * is one, and would cost a new backend each time.
+   * Runs one statement as its own transaction. `pg.Pool.query` is not used: it closes the connection after any error,
+   * so every refusal would cost a new backend.
    */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
     if (this.isInTransaction()) return this.attempt(async (tx) => tx.query<R>(statement, params));
@@ -243,8 +252,9 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 
   /**
-   * Runs `work` in one READ COMMITTED transaction, again (up to 3 times) on a deadlock or serialization failure.
-   * Nothing may be awaited inside but statements of `tx`. `before`: what its connection is asked before it begins.
+   * Runs `work` in one READ COMMITTED transaction, and retries it (at most 3 attempts) after a deadlock or
+   * serialization failure. `work` may await only statements of `tx`. `before` runs on the connection before the
+   * transaction begins.
    */
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
@@ -261,8 +271,8 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 
   /**
-   * Throws unless the server answers and takes writes. If it takes none its connection is closed: a new one may meet the
-   * server's successor, and while nobody is ready nothing else would make one.
+   * Throws unless the server answers and takes writes. If it takes none, its connection is closed, because a new one
+   * may reach the server's successor. While the process is not ready, nothing else would make a new one.
    */
   async checkWritable(): Promise<void> {
     await this.onConnection(async (client, spoil) => {
@@ -305,33 +315,40 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
         await this.watched(client.query('COMMIT'));
         return result;
       } catch (error) {
-        // Who did not answer in time will not answer this either: its connection ends the transaction.
+        // A server that did not answer in time will not answer ROLLBACK either. Closing the connection ends the
+        // transaction.
         if (isConnectionFault(error)) spoil(spoiledBy(error));
         else
           await client.query('ROLLBACK').catch((rollbackError: unknown) => {
             spoil(isNativeError(rollbackError) ? rollbackError : new Error(String(rollbackError)));
           });
-        // A server that takes no writes any more may have a successor, which only a new connection meets.
+        // A server that became read-only may have a successor, which only a new connection reaches.
         if (sqlStateOf(error) === READ_ONLY) spoil(spoiledBy(error));
         throw error;
       }
     });
   }
 
-  /** TypeORM's manager on this connection, on which our transaction is open; left to itself it takes another one. */
+  /**
+   * Returns TypeORM's manager on this connection with its open transaction. By default it would take another
+   * connection.
+   */
   private managerOn(client: pg.PoolClient): EntityManager {
     const runner = this.source.createQueryRunner();
     Object.assign(runner, { connect: () => Promise.resolve(client), isTransactionActive: true });
     return runner.manager;
   }
 
-  /** Works on a connection of its own, which is closed afterwards if it went away or `work` says that it is spoiled. */
+  /**
+   * Runs `work` on a pooled connection. Afterwards the connection is closed if it was lost or `work` called `spoil`.
+   */
   private async onConnection<T>(
     work: (client: pg.PoolClient, spoil: (fault: Error | undefined) => void) => Promise<T>,
   ): Promise<T> {
     const client = await this.watched(this.pool.connect());
     let broken: Error | undefined;
-    // Reported here when the connection goes while no statement waits for it; without a listener that ends the process.
+    // The pool client emits this if the connection is lost between statements. Without a listener it would end the
+    // process.
     const onLost = (error: Error): void => {
       broken = error;
     };
@@ -345,7 +362,10 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 }
 
-/** Whether a database function of ours refused (sql/functions/accept_order.sql); the message is then an error code. */
+/**
+ * Returns true if one of our database functions refused (sql/functions/accept_order.sql); the message is then an error
+ * code.
+ */
 export function isRefusal(thrown: unknown): boolean {
   return sqlStateOf(thrown) === REFUSAL_SQLSTATE;
 }

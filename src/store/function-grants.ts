@@ -1,44 +1,43 @@
-/** Who may call which function of the database: the whole of it, beside the tables' (grants.ts). */
 import { ROLES, type Role } from './grants.js';
 
 /**
- * Who may call each function. PUBLIC may call none: what one may do through them is written here. A trigger's function
- * is called by nobody; it runs for whoever changes the row.
+ * The roles that may call each function; PUBLIC may call none. The rights on tables are in grants.ts. A trigger's
+ * function has no caller: it runs for the session that changes the row.
  */
 export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
-  // Takes orders, legs, slots, ledger entries and balances with the owner's rights: the API has none on them.
+  // Writes orders, legs, slots, ledger entries and balances with the owner's rights, which the API lacks.
   accept_order: ['api'],
-  // In front of it, with the rights of whoever calls.
+  // Calls accept_order, with the caller's rights.
   take_order: ['api'],
   order_refusal: ['api'],
-  // In front of both, for auto-delegations, with the owner's rights.
+  // Call accept_order and extend_order for auto-delegations, with the owner's rights.
   buy_for_auto_delegation: ['worker'],
   extend_for_auto_delegation: ['worker'],
-  // As accept_order, for the time that a rental is extended by.
+  // Like accept_order, for the extension of a rental.
   extend_order: ['api'],
   order_refusals: ['api'],
-  // Asked by row-level security, for whoever reads.
+  // Called by the row-level security policies of every reading role.
   console_audience: ROLES,
-  // With the owner's rights: of projects whose rows a merchants' console does not read for it.
+  // With the owner's rights: covers projects whose rows row-level security hides from a merchants' console.
   console_memberships: ['console_merchant'],
   // Of the version before.
   console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],
-  // As well: which of its people's logs have gone on.
+  // With the owner's rights: people whose event logs have new entries.
   notifications_due: ['console_merchant'],
-  // As well, by the project that the transaction names.
+  // With the owner's rights, for the project that the transaction names.
   project_acts: ['console_merchant', 'console_operator'],
   project_deposit_returns: ['console_merchant', 'console_operator'],
   project_order_compensations: ['console_merchant', 'console_operator'],
   project_order_legs: ['console_merchant', 'console_operator'],
   // Of the version before.
   refuse_or_accept_order: ['api'],
-  // Deletes test orders, with the owner's rights: nobody else may delete any.
+  // Deletes test orders with the owner's rights; no role may delete orders itself.
   prune_test_orders: ['worker'],
-  // Moves times of several processes' rows, with the owner's rights, when the clock was set back.
+  // Corrects times in rows of several processes, with the owner's rights, after the clock was set back.
   end_later_times: ['worker'],
-  // As well: nobody else may delete what is open.
+  // Moves orders to the archive with the owner's rights; no role may delete them itself.
   archive_orders: ['worker'],
   add_archive_range: [],
   archived_row: [],
@@ -46,11 +45,11 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   reserve_capacity: ['worker'],
   split_capacity: ['worker'],
   take_from_slots: ['worker'],
-  // Asked by whoever assigns deposit addresses, too.
+  // Processes that assign deposit addresses call it, too.
   server_mark: ['worker', 'cli', 'console_operator'],
-  // Locks projects and balances, with the rights of whoever calls.
+  // Locks projects and balances, with the caller's rights.
   claim_paid_projects: ['worker', 'cli'],
-  // With the rights of whoever calls.
+  // With the caller's rights.
   webhook_pending: ['api', 'cli', 'console_merchant', 'console_operator'],
   announce_project: [],
   auto_delegation_changed: [],

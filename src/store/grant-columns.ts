@@ -1,5 +1,4 @@
-/** The columns that grants are about, by what they hold. */
-/** The columns a privilege is on; `but` goes by the columns that the table has when it is granted. */
+/** The columns of a privilege. `but` excludes columns from those that the table has when the privilege is granted. */
 export type Columns = 'all' | { readonly only: readonly string[] } | { readonly but: readonly string[] };
 
 export interface Access {
@@ -15,7 +14,7 @@ export const ORDER_TERMS = [
   ...['reference', 'metadata'],
 ] as const;
 export const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
-/** What an event has before it is numbered. */
+/** The columns of an event before it is numbered. */
 export const EVENT_AS_WRITTEN = [
   'order_id',
   'from_status',
@@ -25,15 +24,15 @@ export const EVENT_AS_WRITTEN = [
   'type',
   'snapshot',
 ] as const;
-/** What a delivery is of, and why; the rest is what became of it. */
+/** The event or test of a delivery and its cause; the other columns hold its progress. */
 export const DELIVERY_TERMS = [
   ...['id', 'endpoint_id', 'cause', 'event_id', 'event_key', 'type', 'position', 'payload', 'created_at'],
 ] as const;
 export const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as const;
-/** What is set when the owner of a webhook says that it is mended. */
+/** The columns that are reset when the owner of a webhook declares it repaired. */
 export const STATE_AS_NEW = ['due_at', 'failures', 'failing_since', 'taken_at', 'refused_since'] as const;
 export const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
-/** Whose stake is used and which key signs for it: an operator's act. */
+/** The identity of a wallet and its signing key; only an operator sets them. */
 export const WALLET_IDENTITY = [
   'id',
   'address',
@@ -44,17 +43,17 @@ export const WALLET_IDENTITY = [
   'created_at',
 ] as const;
 export const AUTO_DELEGATION_IDENTITY = ['project_id', 'address'] as const;
-/** What its project asks for. */
+/** The terms that the project sets. */
 export const AUTO_DELEGATION_TERMS = [
   ...['api_key_id', 'keep_energy', 'refill_below', 'duration_sec', 'max_sun_per_energy', 'daily_cap_credits'],
   ...['idle_after_sec', 'until', 'changed_at'],
 ] as const;
-/** When it is checked next, and that it is awake. */
+/** The schedule of the next check. */
 export const AUTO_DELEGATION_TURNS = ['asleep', 'failures', 'used_at', 'due_at', 'check_at', 'fence'] as const;
 export const AUTO_DELEGATION_PURCHASES = [
   ...['id', 'project_id', 'address', 'created_at', 'purchases', 'open_order_id', 'spent_credits', 'spent_on'],
 ] as const;
-/** What is decided on a deposit; what was paid never changes. */
+/** The columns of the decision on a deposit; the payment itself never changes. */
 export const DEPOSIT_DECISION = [
   'status',
   'reason',
@@ -64,15 +63,15 @@ export const DEPOSIT_DECISION = [
   'sum_id',
   'changed_at',
 ] as const;
-/** What is only known of a deposit once its block is solid. */
+/** The columns of a deposit that are known only once its block is solid. */
 export const DEPOSIT_TERMS = [
   ...['project_id', 'address', 'from_address', 'asset', 'contract', 'amount', 'block_number', 'block_id', 'block_at'],
 ] as const;
 export const PERSON_SECRETS = ['password_hash', 'totp_sealed'] as const;
-/** What a reset of the second factor changes. */
+/** The columns that a reset of the second factor changes. */
 export const SECOND_FACTOR = ['totp_sealed', 'totp_since', 'totp_step', 'credentials'] as const;
 export const SESSION_SECRETS = ['token_hash', 'pending_totp_sealed'] as const;
-/** Counts what a project asks of its webhooks, and forgets it a day later. */
+/** Counts a project's requests to its webhooks; rows are deleted a day later. */
 export const WEBHOOK_ACTS: Access = {
   select: 'all',
   insert: { only: ['project_id', 'act', 'count'] },

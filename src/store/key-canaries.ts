@@ -1,8 +1,8 @@
 /**
- * The canaries of the sealing keys: a known text for each purpose, sealed under its key, by which every process and
- * command knows whether it holds the right keys. `cli migrate` writes those that are missing and `cli keys rewrap` seals
- * them anew; everybody else only reads them, and only those of the purposes whose keys it holds. With a canary goes the
- * public half of the key, where others seal to it.
+ * Key canaries: a known text for each purpose, sealed under its key. Every process and command checks its keys against
+ * them. `cli migrate` writes missing canaries and `cli keys rewrap` reseals them. All other processes only read them,
+ * and only for the purposes of their own keys. A canary row also holds the key's public half if other processes seal to
+ * it.
  */
 import type { HeldSealers } from '../base/sealers.js';
 import { StartError } from '../domain/errors.js';
@@ -11,7 +11,7 @@ import { BOX_PURPOSES, type Sealer, type SealPurpose } from '../base/seal.js';
 import type { Queryable } from './database.js';
 import type { ResealCount } from './resealing.js';
 
-/** What a canary's seal is bound to, and what it holds; both are known to all, so that only the key is proven. */
+/** The context of a canary's seal. Context and content are public, so that a canary proves only the key. */
 const CONTEXT = 'canary';
 
 const READ = { name: 'read_canaries', text: `SELECT purpose, sealed, public_key FROM key_canary ORDER BY purpose` };
@@ -25,12 +25,12 @@ interface CanaryRow {
 const REPLACE = `UPDATE key_canary SET sealed = $3, public_key = $4, sealed_at = clock_timestamp()
   WHERE purpose = $1 AND sealed = $2 RETURNING purpose`;
 const WRITE = `INSERT INTO key_canary (purpose, sealed, public_key) VALUES ($1, $2, $3) ON CONFLICT (purpose) DO NOTHING`;
-/** Of a canary that an earlier version wrote. */
+/** Completes a canary of an earlier version. */
 const PUBLISH = `UPDATE key_canary SET public_key = $2 WHERE purpose = $1 AND public_key IS NULL`;
 
 /**
- * Where no canary is, the newest secrets under the key stand for it. One that opens is enough: a single secret may have
- * been sealed by mistake, and can be replaced. Quotes are kept nowhere.
+ * Without a canary, the newest secrets under the key are tried instead. One that opens is enough: a single secret may
+ * have been sealed under a wrong key, and can be replaced. Quotes are not stored, so they have none.
  */
 const NEWEST: Readonly<Partial<Record<SealPurpose, { readonly column: readonly string[]; readonly text: string }>>> = {
   'api-key': {
@@ -49,31 +49,32 @@ const NEWEST: Readonly<Partial<Record<SealPurpose, { readonly column: readonly s
   },
 };
 
-/** A process whose login may not read the secrets has no use for their key, and only a canary to judge it by. */
+/** A login without the right to read the secrets has no use for their key; only a canary can check it. */
 const MAY_READ = `SELECT has_column_privilege($1, $2, 'SELECT') AS may`;
 
-/** Seals the canary of a purpose. */
 export function sealCanary(purpose: SealPurpose, sealer: Sealer): Buffer {
   return sealer.seal(Buffer.from(purpose), CONTEXT);
 }
 
-/** What others seal to; null where nobody does. */
+/** Returns the public key that other processes seal to; null for purposes without one. */
 function publicKeyOf(purpose: SealPurpose, sealer: Sealer): Buffer | null {
   return BOX_PURPOSES.some((each) => each === purpose) ? sealer.publicKey : null;
 }
 
-/** Whether this is the canary of the purpose, sealed under a key that `sealer` holds, with that key's public half. */
+/**
+ * Returns true if the row is the purpose's canary under a key of `sealer`, with that key's public half if it has one.
+ */
 function opensCanary({ purpose, sealed, public_key: publicKey }: CanaryRow, sealer: Sealer): boolean {
   if (publicKey !== null && !sealer.isOurs(publicKey)) return false;
   return sealer.open(sealed, CONTEXT)?.toString() === purpose;
 }
 
-/** Whether nothing of it is left to be sealed under the newest key. */
+/** Returns true if the canary is already sealed under the newest key. */
 function isCurrent({ sealed, public_key: publicKey }: CanaryRow, sealer: Sealer): boolean {
   return sealer.isCurrent(sealed) && (publicKey === null || publicKey.equals(sealer.publicKey));
 }
 
-/** Throws StartError `WRONG_KEY` unless every key in `held` is right; returns the purposes that have no canary yet. */
+/** Throws StartError `WRONG_KEY` unless every key in `held` is right. Returns the purposes without a canary. */
 export async function checkKeys(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
   const rows = await database.query<CanaryRow>(READ);
   const canaries = new Map(rows.map((row) => [row.purpose, row]));
@@ -89,7 +90,7 @@ export async function checkKeys(database: Queryable, held: HeldSealers): Promise
   return missing;
 }
 
-/** Writes the canaries that are missing, once `checkKeys` finds nothing against them. Returns the purposes written. */
+/** Checks the keys like `checkKeys`, then writes the missing canaries. Returns the purposes written. */
 export async function writeCanaries(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
   const missing = await checkKeys(database, held);
   for (const [purpose, sealer] of held) {
@@ -97,12 +98,12 @@ export async function writeCanaries(database: Queryable, held: HeldSealers): Pro
     if (missing.includes(purpose)) await database.query(WRITE, [purpose, sealCanary(purpose, sealer), publicKey]);
     else if (publicKey !== null) await database.query(PUBLISH, [purpose, publicKey]);
   }
-  // A process with another key may have been first.
+  // A process with another key may have written them first.
   if (missing.length > 0) await checkKeys(database, held);
   return missing;
 }
 
-/** Seals the canaries anew under the newest key of each purpose; unless it `isReplacing`, only counts them. */
+/** Reseals the canaries under the newest key of each purpose. Unless `isReplacing`, only counts those to reseal. */
 export async function resealCanaries(
   database: Queryable,
   held: HeldSealers,
@@ -138,7 +139,7 @@ async function opensNewest(database: Queryable, purpose: SealPurpose, sealer: Se
   return rows.length === 0 || opens;
 }
 
-/** Settings that hold the key of another purpose, as sentences. */
+/** Returns a sentence for each setting that holds the key of another purpose. */
 function exchangedKeys(wrong: readonly SealPurpose[], rows: readonly CanaryRow[], held: HeldSealers): string[] {
   return wrong.flatMap((purpose) => {
     const owner = rows.find((row) => row.purpose !== purpose && held.get(purpose)?.open(row.sealed, CONTEXT));

@@ -1,4 +1,4 @@
-/** Brings a database to the schema and the rights of this version, and back. Two at once wait for each other. */
+/** Applies and undoes this version's schema and rights. Concurrent processes wait for each other. */
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { monotonicMs, sleep } from '../base/clock.js';
 import { adoptBaseline, isOfChain } from './adopt-baseline.js';
@@ -9,14 +9,14 @@ import { writeCanaries } from './key-canaries.js';
 import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
 import { planPolicies } from './row-policies.js';
 
-/** Any constant; every migrating process of ours takes the same one. */
+/** An arbitrary constant that all migrating processes share. */
 const MIGRATION_LOCK = 7_246_083;
 const APPLICATION = 'energy-migrate';
 const OBJECT_IN_USE = '55006';
 const POOLER_SILENCE_MS = 20_000;
 const POOLER_LOOK_MS = 1000;
 
-/** `later`: migrations after those of this version, for tests. */
+/** `later`: additional newer migrations, for tests. */
 interface Later {
   readonly later?: readonly MigrationClass[];
 }
@@ -35,7 +35,7 @@ const open = async (
     ...(actsAs !== undefined && { actsAs }),
   }).initialize();
 
-/** `asOwner`: what is made belongs to the owner's role, where the database uses roles. */
+/** `asOwner`: if the database uses roles, the owner's role owns all created objects. */
 async function withMigrations<T>(
   databaseUrl: string,
   { asOwner, ...later }: Later & { readonly asOwner: boolean },
@@ -58,7 +58,7 @@ async function withMigrations<T>(
   }
 }
 
-/** Runs what is pending, and grants what it brought with it; returns the names run. */
+/** Runs pending migrations and grants the rights on their objects; returns the names of the migrations that ran. */
 export async function migrateUp(databaseUrl: string, later: Later = {}): Promise<string[]> {
   return withMigrations(databaseUrl, { asOwner: true, ...later }, async (source) => {
     if (isOfChain(await migrationsIn(source))) {
@@ -66,7 +66,7 @@ export async function migrateUp(databaseUrl: string, later: Later = {}): Promise
         'This database has the migrations of an unreleased version. Run `npm run -s cli -- migrate adopt-baseline` once, then this command again. Nothing was done.',
       );
     }
-    // One by one: what one of them locks is free before the next one reads long.
+    // One transaction each, so that the locks of one migration are released before a long read of the next.
     const done = await source.runMigrations({ transaction: 'each' });
     await new Database(source).transaction(async (tx) => {
       const withRoles = await usesRoles(tx);
@@ -85,19 +85,19 @@ async function runAll(tx: Queryable, statements: readonly string[]): Promise<voi
   for (const statement of statements) await tx.query(statement);
 }
 
-/** The statements that `giveRoles` would run now, but for passwords. */
+/** Returns the statements that `giveRoles` would run now, except for passwords. */
 export async function rolesPlan(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, { asOwner: false }, async (source) => planRoles(new Database(source), []));
 }
 
-/** This user may not do it; nothing was done. */
+/** The database user lacks the right; nothing was done. */
 export class RolesRefusedError extends Error {
   override readonly name = 'RolesRefusedError';
 }
 
 /**
- * Makes the roles, hands this database to them, and makes the logins: all of it or nothing. Returns how many statements
- * it took, 0 when all was so. Throws RolesRefusedError when the user of `databaseUrl` lacks the right to.
+ * Creates the roles and logins and hands this database to the roles, in one transaction. Returns the number of
+ * statements, 0 if nothing was missing. Throws RolesRefusedError if the user of `databaseUrl` lacks the right.
  */
 export async function giveRoles(databaseUrl: string, logins: readonly Login[]): Promise<number> {
   return withMigrations(databaseUrl, { asOwner: false }, async (source) => {
@@ -114,27 +114,27 @@ export async function giveRoles(databaseUrl: string, logins: readonly Login[]): 
   });
 }
 
-/** Writes the canaries that are missing of the keys in `held`; throws StartError when a key is not the right one. */
+/** Writes the missing canaries of the keys in `held`; throws StartError if a key is wrong. */
 export async function seedCanaries(databaseUrl: string, held: HeldSealers): Promise<void> {
   await withMigrations(databaseUrl, { asOwner: true }, (source) => writeCanaries(new Database(source), held));
 }
 
-/** The migrations stay as they are; the message has the reason and the remedy. */
+/** The migrations were not changed; the message gives the reason and the remedy. */
 export class MigrationKeptError extends Error {
   override readonly name = 'MigrationKeptError';
 }
 
 interface Undone {
   readonly undone: string;
-  /** What the database still has, oldest first. */
+  /** The migrations that the database still has, oldest first. */
   readonly remaining: readonly string[];
 }
 
 /**
  * Undoes the newest migration of the database named `database` and no other. Throws MigrationKeptError on another
- * database, when there is none to undo, while processes of the service are connected, and while anything is open:
- * delegations, unfinished orders, balances. What is judged cannot change before the end. `isPooled`: processes of the
- * service reach it through a pooler.
+ * database, if there is none to undo, while processes of the service are connected, and while anything is open:
+ * delegations, unfinished orders, balances. Locks keep the checked tables unchanged until the end. `isPooled`:
+ * processes of the service connect through a pooler.
  */
 export async function migrateDown(
   databaseUrl: string,
@@ -157,7 +157,7 @@ export async function migrateDown(
       return { undone: newest, remaining };
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // The migration's own reason to stay.
+      // The migration itself refuses to be undone.
       if (sqlStateOf(error) === OBJECT_IN_USE) {
         throw new MigrationKeptError(`${(error as Error).message}. Nothing was done.`, { cause: error });
       }
@@ -168,7 +168,7 @@ export async function migrateDown(
   });
 }
 
-/** The names of this version's migrations that the database has not run; empty = current. */
+/** Returns the names of this version's migrations that the database has not run; empty if it is current. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, { asOwner: false }, async (source) => {
     const names = new Set(await migrationsIn(source));
@@ -196,7 +196,10 @@ async function refuseAnother(runner: QueryRunner, wanted: string): Promise<void>
   throw new MigrationKeptError(`DATABASE_URL leads to the database ${actual}, not to ${wanted}; nothing was done.`);
 }
 
-/** What must not lose its tables. Each read has a row with a count when there is some of it. */
+/**
+ * Tables that must not be dropped while they hold open rows: table, lock, name for the operator, and count of open
+ * rows.
+ */
 const OPEN = [
   [
     'leg',
@@ -238,14 +241,14 @@ const OPEN = [
 interface Session {
   readonly pid: number;
   readonly name: string;
-  /** null where this login may not know it. */
+  /** null if this login may not read it. */
   readonly used_at: string | null;
 }
 
-/** Read afresh: within a transaction Postgres repeats what it said first. */
+/** Clears the statistics snapshot first: within a transaction Postgres repeats its first answer. */
 async function sessionsOfService(runner: QueryRunner): Promise<readonly Session[]> {
   const [before] = (await runner.query(`SELECT current_setting('role') AS role`)) as { role: string }[];
-  // As the login itself, which may know more of others than the owner's role does.
+  // Reads as the login itself, which may see more of other sessions than the owner's role.
   await runner.query(`SELECT pg_stat_clear_snapshot(), set_config('role', 'none', true)`);
   const sessions = (await runner.query(
     `SELECT pid, application_name AS name, state_change::text AS used_at FROM pg_stat_activity
@@ -258,9 +261,9 @@ async function sessionsOfService(runner: QueryRunner): Promise<readonly Session[
 }
 
 /**
- * Throws while a process of the service is connected. A pooler keeps connections to the server under the name of their last
- * client, for minutes after its end. Every running process uses its connections each few seconds, so connections that
- * nobody used throughout a longer silence are left over.
+ * Throws while a process of the service is connected. A pooler keeps server connections for minutes after its last
+ * client ended, under that client's name. Every running process uses its connections every few seconds. So connections
+ * that stay unused for the longer POOLER_SILENCE_MS are left over.
  */
 async function refuseWhileRunning(runner: QueryRunner, isPooled: boolean): Promise<void> {
   const sessions = await sessionsOfService(runner);
@@ -270,12 +273,12 @@ async function refuseWhileRunning(runner: QueryRunner, isPooled: boolean): Promi
   throw new MigrationKeptError(`The service is running (${names}): stop it first. Nothing was done.`);
 }
 
-/** The sessions that were used, or that began, within the silence after `before`. */
+/** Returns the sessions that were used, or that began, within the silence after `before`. */
 async function usedMeanwhile(runner: QueryRunner, before: readonly Session[]): Promise<readonly Session[]> {
   const known = new Map(before.map(({ pid, used_at: usedAt }) => [pid, usedAt]));
   const endMs = monotonicMs() + POOLER_SILENCE_MS;
   while (monotonicMs() < endMs) {
-    // Shorter than a transaction may be idle.
+    // Shorter than the idle limit of a transaction.
     await sleep(POOLER_LOOK_MS);
     const inUse = (await sessionsOfService(runner)).filter(
       ({ pid, used_at: usedAt }) => usedAt === null || known.get(pid) !== usedAt,
@@ -289,7 +292,7 @@ async function refuseWhileOpen(runner: QueryRunner): Promise<void> {
   const open: string[] = [];
   for (const [table, lock, what, text] of OPEN) {
     if (!(await hasTable(runner, table))) continue;
-    // Until the commit nobody adds to what is counted here.
+    // The lock keeps the counted rows unchanged until the commit.
     await runner.query(lock);
     const [row] = (await runner.query(text)) as { count: string }[];
     if (row !== undefined && row.count !== '0') open.push(`${row.count} ${what}`);

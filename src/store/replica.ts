@@ -1,7 +1,8 @@
 /**
- * Reads that may be a moment old, from the standby of DATABASE_READ_URL: later pages, reports, exports. Whoever was shown
- * something is asked for nothing older, since a read names how much the server must have (read-mark.ts); where it has not,
- * is away or lags, the primary answers. Owns what this process knows of the replica. Decides no money, and writes nothing.
+ * Reads that may be slightly stale, from the standby of DATABASE_READ_URL: later pages, reports, exports. A read names
+ * the log position that the server must have (read-mark.ts), so that no caller sees older data than before. If the
+ * standby has not reached it, is unreachable or lags, the primary answers. No decision about money uses these reads,
+ * and nothing is written.
  */
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
@@ -14,23 +15,23 @@ import { Database, isDatabaseAway, isRetryable, sqlStateOf, type Transaction } f
 import { Lag } from './replica-lag.js';
 import { cursorParts, lsnOf, markedCursor, markOf, type ReadMark } from './read-mark.js';
 
-/** How often it is asked how far it has come. */
+/** Interval at which the replica's position is read. */
 const LOOK_MS = 2000;
 const READ_ONLY = '25006';
-/** How often a read that waits for the replica looks again. */
+/** Interval at which a waiting read checks the replica's position. */
 const POLL_MS = 25;
-/** How long the replica has to come as far as the primary is. */
+/** How long a read waits for the replica to reach the primary's position. */
 const READ_WAIT_MS = 250;
 const TRANSACTION_WAIT_MS = 2000;
-/** After which a replica that says nothing is taken to be away. */
+/** A replica that has not answered by then counts as unreachable. */
 const ANSWER_LIMIT_MS = 2000;
 
-/** What the primary has written: a commit shows only once its record lies before this. */
+/** The primary's insert position. A commit becomes visible only once its record lies before it. */
 const WRITTEN = `SELECT pg_current_wal_insert_lsn()::text AS lsn`;
-/** The same, with which cluster's and timeline's it is. */
+/** The same, with the system identifier and the timeline. */
 export const WRITTEN_BY = `${WRITTEN}, (SELECT system_identifier::text FROM pg_control_system()) AS system,
   ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int AS timeline`;
-/** A position counts as replayed only after what it holds shows to reads that begin then. */
+/** Postgres reports a position as replayed only after its changes are visible to reads that begin then. */
 export const REPLAYED = `SELECT pg_is_in_recovery() AS standby, pg_last_wal_replay_lsn()::text AS lsn`;
 const ASK_REPLAYED = { text: REPLAYED, query_timeout: ANSWER_LIMIT_MS } as const;
 
@@ -45,33 +46,35 @@ export interface Replayed {
   readonly lsn: string | null;
 }
 
-/** Why the primary answered what the replica could have. */
+/** Why the primary answered a read that the replica could have answered. */
 export const PRIMARY_REASONS = ['away', 'lags', 'behind', 'fault'] as const;
 export type PrimaryReason = (typeof PRIMARY_REASONS)[number];
 
-/** Statements, and repositories, of whichever server answers. They must read alone. */
+/** Statements and repositories of the answering server. Only for reading. */
 export type Reader = Transaction;
 
-/** What a page must have for its cursor to be marked. */
+/** The member of a page that receives the mark. */
 interface Page {
   readonly nextCursor: string | undefined;
 }
 
-/** The replica has not come as far as this read needs, or is no standby any more. */
+/** The replica has not reached the position that this read needs, or is no standby any more. */
 class BehindError extends Error {
   override readonly name = 'BehindError';
 }
 
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** Called for each read that named what it needs: where it was answered, and by the primary why. For counting only. */
+  /**
+   * Called for each read with a mark: the server that answered, or the reason why the primary did. For counting only.
+   */
   onRead: ((answeredBy: 'replica' | PrimaryReason) => void) | undefined;
 
   private readonly replica: Database | undefined;
   private readonly lag: Lag;
-  /** What this process has seen of the primary at its start, its schema above all. */
+  /** The primary's position when this process started. The replica must have reached it, above all for the schema. */
   private floor: ReadMark = 0n;
-  /** Why it is not asked; undefined while it is. */
+  /** Why the replica is not used; undefined while it is. */
   private fault: string | undefined = 'it has not been asked yet';
   private lookUnderWay: Promise<void> | undefined;
   private readonly looking = new Repeater({
@@ -91,17 +94,16 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     this.lag = new Lag(lagMaxMs);
   }
 
-  /** Whether there is one to ask. */
+  /** True if a replica is configured. */
   get isConfigured(): boolean {
     return this.replica !== undefined;
   }
 
-  /** The names of its hosts. */
   get hosts(): readonly string[] {
     return this.replica?.hosts.all.map(({ name }) => name) ?? [];
   }
 
-  /** Which of its hosts serves, and why none does. */
+  /** The serving host, the reason if the replica is not used, and the lag. */
   get state(): { readonly serving: string | undefined; readonly fault: string | undefined; readonly lagMs: number } {
     return { serving: this.replica?.hosts.serving, fault: this.reasonNot()?.text, lagMs: this.lag.ms(monotonicMs()) };
   }
@@ -118,7 +120,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (replica.source.isInitialized) await replica.source.destroy();
   }
 
-  /** How much there is now, for later reads; undefined when they would go to the primary anyhow. */
+  /** Returns the primary's position, as the mark of later reads. Undefined if they would use the primary anyway. */
   async mark(): Promise<ReadMark | undefined> {
     if (!this.isConfigured) return undefined;
     await this.looked();
@@ -127,33 +129,33 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       const [row] = await this.primary.query<{ lsn: string }>(WRITTEN);
       return row && markOf(row.lsn);
     } catch (error) {
-      // What was read before stands, whether or not the next read can be a replica's.
+      // An earlier read stays valid even if the next one cannot use the replica.
       if (isDatabaseAway(error)) return undefined;
       throw error;
     }
   }
 
-  /** By the replica, if it has all up to `mark`; otherwise, and without a mark, by the primary. */
+  /** Reads on the replica if it has reached `mark`; otherwise, and without a mark, on the primary. */
   async read<T>(mark: ReadMark | undefined, work: (on: Reader) => Promise<T>): Promise<T> {
     const read = await this.attempt(mark, work, 0);
     return read === undefined ? work(this.onPrimary) : read.value;
   }
 
-  /** Of all there is now: the replica has a moment to come so far. */
+  /** Reads the current state: waits up to 250 ms for the replica to reach the primary's position. */
   async readNow<T>(work: (on: Reader) => Promise<T>): Promise<T> {
     const read = await this.attempt(await this.mark(), work, READ_WAIT_MS);
     return read === undefined ? work(this.onPrimary) : read.value;
   }
 
-  /** The same in one transaction, whose isolation `work` may set first. */
+  /** Like `readNow`, in one transaction, waiting up to 2 s. `work` may set the isolation level first. */
   async transaction<T>(work: (on: Transaction) => Promise<T>): Promise<T> {
     const read = await this.attempt(await this.mark(), work, TRANSACTION_WAIT_MS);
     return read === undefined ? this.primary.transaction(work) : read.value;
   }
 
   /**
-   * A page of a list: the first by the primary, so that whoever has written sees it, later ones by the replica where it has all
-   * that was there with the first one. `cursor` is taken and given with that mark.
+   * Reads a page of a list. The primary answers the first page, so that a caller sees its own writes. The replica
+   * answers later pages if it has all data of the first page's time. The cursor carries that mark.
    */
   async page<P extends Page>(
     text: string | undefined,
@@ -173,7 +175,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     };
   }
 
-  /** Undefined when the primary is to answer. Throws what `work` throws but for faults of the server. */
+  /** Returns undefined if the primary must answer. Rethrows errors of `work` except faults of the server. */
   private async attempt<T>(
     mark: ReadMark | undefined,
     work: (on: Transaction) => Promise<T>,
@@ -197,12 +199,12 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
         this.declined('behind');
         return undefined;
       }
-      // A standby ends reads that stand in the way of what it has to replay.
+      // A standby cancels reads that conflict with replay.
       if (isRetryable(error)) {
         this.declined('fault');
         return undefined;
       }
-      // Whoever writes here is wrong: the primary would take it.
+      // A write is a fault of the caller. It is rethrown, because the primary would accept it.
       if (sqlStateOf(error) === READ_ONLY || !isDatabaseAway(error)) throw error;
       this.fault = reasonOf(error);
       this.declined('away');
@@ -233,7 +235,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** A process that has only just begun, as a command, looks first. */
+  /** A process that has just started, for example a command, first reads both positions. */
   private async looked(): Promise<void> {
     if (this.floor === 0n) await this.look().catch(() => undefined);
   }
@@ -243,7 +245,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.lookUnderWay;
   }
 
-  /** Asks both how far they are. Throws while the primary is away: nothing is known of the lag then. */
+  /** Reads both positions. Throws if the primary is unreachable, because the lag is unknown then. */
   private async lookAtBoth(): Promise<void> {
     const { replica, primary } = this;
     if (replica === undefined) return;
@@ -257,7 +259,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       if (!replica.source.isInitialized) await replica.source.initialize();
       const [row] = await replica.query<Replayed>(ASK_REPLAYED);
       if (row?.standby !== true || row.lsn === null) {
-        // Promoted since: a new connection is made to another one, if there is one.
+        // It was promoted. The next connection goes to another standby, if there is one.
         this.fault = 'it is no standby any more';
         replica.hosts.leave();
         return;

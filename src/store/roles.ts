@@ -1,6 +1,6 @@
 /**
- * The database's roles, one for each process, and the statements that bring a database to them: a plan is read from the
- * catalogue, so that it can be run, or printed for an administrator where we may not. Owns no table.
+ * The database roles, one for each process, and the statements that a database lacks. A plan is computed from the
+ * catalogue. It can be run, or printed for an administrator if this user lacks the rights.
  */
 import { FUNCTION_GRANTS } from './function-grants.js';
 import type { Access, Columns } from './grant-columns.js';
@@ -8,20 +8,23 @@ import { ROLES, TABLE_GRANTS, type Role } from './grants.js';
 import type { Queryable } from './database.js';
 import { planPolicies } from './row-policies.js';
 
-/** Everyone a login can be made for. `migrations` owns every object. */
+/** All roles that can have a login. `migrations` owns every object. */
 export const ALL_ROLES = ['migrations', ...ROLES] as const;
 export type AnyRole = (typeof ALL_ROLES)[number];
 
-/** Roles are the whole server's: a name that nobody else takes. */
+/** The name of a role. Roles belong to the whole server, so the prefix avoids collisions. */
 export const roleNamed = (role: AnyRole): string => `energy_${role}`;
-/** The login that a process connects with, a member of its role. */
+/** The login of a process, a member of its role. */
 export const loginNamed = (role: AnyRole): string => `${roleNamed(role)}_login`;
 export const OWNER = roleNamed('migrations');
 
 const SERVICE_LIMITS = { statement_timeout: '15s', idle_in_transaction_session_timeout: '10s' } as const;
-/** Of a login, where its connection says nothing else. A role hands nothing of the kind on to its members. */
+/**
+ * Settings of each login, unless its connection overrides them. They belong to the login because members do not inherit
+ * settings of a role.
+ */
 export const LOGIN_SETTINGS: Readonly<Record<AnyRole, Readonly<Record<string, string>>>> = {
-  // It works as the owner, so that whatever it makes is the owner's.
+  // It acts as the owner, so that the owner owns every object it creates.
   migrations: { role: OWNER },
   api: SERVICE_LIMITS,
   worker: SERVICE_LIMITS,
@@ -36,7 +39,7 @@ export const LOGIN_SETTINGS: Readonly<Record<AnyRole, Readonly<Record<string, st
   },
 };
 
-/** One right as the catalogue has it; `on` is what GRANT wants after ON. */
+/** One right in the catalogue; `on` is the text after ON in GRANT. */
 interface Right {
   readonly on: string;
   readonly privilege: string;
@@ -45,7 +48,7 @@ interface Right {
 
 const rightText = ({ on, privilege, grantee }: Right): string => `${privilege} ON ${on} TO ${grantee}`;
 
-// Of the functions and the schema, also what PUBLIC has without being granted it.
+// For functions also the rights that PUBLIC has by default.
 const RIGHTS = `
   SELECT format('TABLE %s', c.relname) AS on, a.privilege_type AS privilege, a.grantee, c.relowner AS owner
     FROM pg_class c, aclexplode(c.relacl) a
@@ -63,7 +66,7 @@ const RIGHTS = `
     FROM pg_class c, aclexplode(c.relacl) a
    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'S'`;
 
-/** What is granted on our tables, sequences and functions to all but their owner, PUBLIC included. */
+/** Returns the rights on our tables, sequences and functions of all grantees but the owner, including PUBLIC. */
 export async function rightsIn(db: Queryable): Promise<Right[]> {
   const rows = await db.query<Right>(
     [
@@ -97,7 +100,7 @@ function rightsOn(table: string, role: Role, access: Access, all: readonly strin
   });
 }
 
-/** What this version wants to be granted in a database with its tables and functions. */
+/** Returns the rights that this version declares for the tables and functions that the database has. */
 export async function wantedRights(db: Queryable): Promise<Right[]> {
   const tables = await db.query<{ name: string; columns: string[] }>(
     `SELECT c.relname::text AS name, array_agg(t.attname::text ORDER BY t.attnum) AS columns
@@ -120,7 +123,7 @@ export async function wantedRights(db: Queryable): Promise<Right[]> {
   ];
 }
 
-/** Whether this database belongs to the roles: `migrate roles` has been run in it. */
+/** Returns true if `migrate roles` has been run in this database. */
 export async function usesRoles(db: Queryable): Promise<boolean> {
   const rows = await db.query(
     `SELECT FROM pg_class WHERE oid = to_regclass('public.migrations') AND pg_get_userbyid(relowner) = $1`,
@@ -130,8 +133,8 @@ export async function usesRoles(db: Queryable): Promise<boolean> {
 }
 
 /**
- * What is missing from, and too much in, the rights on our tables and functions. Where the roles are not used that is
- * only what PUBLIC may call. Rights of other roles are not ours to judge.
+ * Returns the GRANT and REVOKE statements that bring the rights to the declared ones. Without roles these only revoke
+ * the rights that PUBLIC and our roles have. Rights of other roles are left alone.
  */
 export async function planGrants(db: Queryable, withRoles: boolean): Promise<string[]> {
   const ours = new Set(['PUBLIC', ...ALL_ROLES.map(roleNamed)]);
@@ -147,7 +150,7 @@ export async function planGrants(db: Queryable, withRoles: boolean): Promise<str
   ];
 }
 
-/** A role that two of us make at once is made by one. */
+/** Two processes may create the role concurrently; the second one's error is ignored. */
 const createRole = (name: string, attributes: string): string =>
   `DO $$ BEGIN CREATE ROLE ${name} ${attributes}; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`;
 
@@ -156,7 +159,7 @@ interface Place {
   readonly user: string;
   readonly is_superuser: boolean;
   readonly roles: readonly string[];
-  /** `role:member`, both ours or the one who asks. */
+  /** `role:member`: memberships in our roles. */
   readonly members: readonly string[];
   readonly public_creates: boolean;
   readonly public_temp: boolean;
@@ -178,16 +181,16 @@ const PLACE = `SELECT quote_ident(current_database()) AS database, quote_ident(s
 const SCHEMA_ACL = `WITH acl AS (SELECT a.* FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
     WHERE n.nspname = 'public') `;
 
-/** A login to make or to give another password. */
+/** A login to create, or to give a new password. */
 export interface Login {
   readonly role: AnyRole;
-  /** As pg_authid keeps it (scramVerifier), so that no log of statements holds a password. */
+  /** The verifier stored in pg_authid (scramVerifier), so that no statement log contains a password. */
   readonly verifier: string;
 }
 
 /**
- * Everything that makes this database belong to the roles, in order: roles, who may make what in it, owners, rights,
- * row-level security, logins. Empty but for passwords when all of it is so. Nothing is done here.
+ * Returns the statements, in order, that hand this database to the roles: roles, rights to create, owners, rights,
+ * row-level security, logins. If all of it is done already, only the passwords remain. Executes nothing.
  */
 export async function planRoles(db: Queryable, logins: readonly Login[]): Promise<string[]> {
   const names = [...ALL_ROLES.map(roleNamed), ...ALL_ROLES.map(loginNamed)];
@@ -196,12 +199,12 @@ export async function planRoles(db: Queryable, logins: readonly Login[]): Promis
   const groups = ALL_ROLES.map(roleNamed);
   return [
     ...groups.filter((name) => !place.roles.includes(name)).map((name) => createRole(name, 'NOLOGIN')),
-    // Who makes an owner's objects must be able to become it; a superuser can at any rate.
+    // The user that creates the owner's objects must be a member of the owner; a superuser always may.
     ...(place.is_superuser || place.members.includes(`${OWNER}:${place.user}`)
       ? []
       : [`GRANT ${OWNER} TO ${place.user}`]),
     ...(place.public_creates ? ['REVOKE CREATE ON SCHEMA public FROM PUBLIC'] : []),
-    // A temporary table comes before ours of the same name, also in the guards that ask ours.
+    // A temporary table hides ours of the same name, also from the guards that read ours.
     ...(place.public_temp ? [`REVOKE TEMPORARY ON DATABASE ${place.database} FROM PUBLIC`] : []),
     ...groups
       .filter((name) => !place.schema_users.includes(name))
@@ -243,7 +246,7 @@ async function planLogins(db: Queryable, logins: readonly Login[], place: Place)
       ...Object.entries(LOGIN_SETTINGS[role])
         .filter(([name, value]) => !has.has(`${login} ${name}=${value}`))
         .map(([name, value]) => ['ALTER ROLE', login, 'SET', name, '=', `'${value}'`].join(' ')),
-      // Base64, colons and dollars: nothing that ends a literal.
+      // A verifier holds base64, colons and dollars only, so that it cannot end the literal.
       ['ALTER ROLE', login, 'PASSWORD', `'${verifier}'`].join(' '),
     ];
   });
