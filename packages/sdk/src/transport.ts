@@ -48,7 +48,7 @@ interface Prepared {
   readonly body?: string;
 }
 
-const VERSION = '0.1.0';
+const VERSION = '1.0.0';
 const BASE_WAIT_MS = 200;
 const WAIT_MAX_MS = 5000;
 
