@@ -1,6 +1,6 @@
 /**
- * Whether a process can work on its database: it takes writes, has the schema of this version (every migration of ours,
- * and maybe newer ones), and was sealed under the keys that the process holds.
+ * Checks that a process can work on its database: it takes writes, has all migrations of this version and maybe newer
+ * ones, and was sealed under the keys that the process holds.
  */
 import { StartError } from '../domain/errors.js';
 import { MIGRATION_NAMES } from './data-source.js';
@@ -11,14 +11,14 @@ import { roleNamed } from './roles.js';
 
 const UNDEFINED_TABLE = '42P01';
 
-/** For `/ready`: throws what is wrong first, with what to do about it. */
+/** For `/ready`: throws the first problem with its remedy. */
 export async function checkUsable(database: Database, held: HeldSealers): Promise<void> {
   await database.checkWritable();
   await checkSchema(database);
   await checkKeys(database, held);
 }
 
-/** For `/ready`, where there are several hosts: which of them serves, and what the others are. */
+/** For `/ready`, with several hosts: the serving host and the state of all. */
 export function aboutDatabase({ hosts }: Database): { readonly database?: object } {
   if (!hosts.areSeveral) return {};
   const all = [...hosts.known].map(
@@ -27,7 +27,7 @@ export function aboutDatabase({ hosts }: Database): { readonly database?: object
   return { database: { serving: hosts.serving ?? null, timeline: hosts.timeline, hosts: Object.fromEntries(all) } };
 }
 
-/** The names of this version's migrations that the database has not run; empty = current. Reads only. */
+/** Returns the names of this version's migrations that the database has not run; empty if it is current. Reads only. */
 async function pendingIn(database: Queryable): Promise<string[]> {
   const names = await migratedIn(database);
   return MIGRATION_NAMES.filter((name) => !names.has(name));
@@ -44,8 +44,8 @@ export async function checkSchema(database: Queryable): Promise<void> {
 }
 
 /**
- * Of a merchants' console: throws StartError `UNSECURED_ROWS` when row-level security does not bind its login, whose
- * statements would see every project's rows: an owner of the tables, a superuser, or another process's.
+ * For a merchants' console: throws StartError `UNSECURED_ROWS` if row-level security does not bind its login. An owner
+ * of the tables, a superuser or another process's login would see every project's rows.
  */
 export async function checkRowSecurity(database: Queryable): Promise<void> {
   const [row] = await database.query<{ bound: boolean }>(

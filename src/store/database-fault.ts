@@ -1,26 +1,27 @@
-/** What an operator reads of a database that does not let a process in: whether it is away, busy, or refuses the login. */
+/** Messages for operators about a database that accepts no connection: unreachable, busy, or refusing the login. */
 import { reasonOf, type StartCode } from '../domain/errors.js';
 import { sqlStateOf } from './database.js';
 
 const TOO_MANY = '53300';
 const NOT_YET = '57P03';
 /**
- * How poolers say that every connection is taken, mostly under the state of a broken protocol (08P01): PgBouncer with
- * `max_client_conn`, `query_wait_timeout` and `client_login_timeout`, Supavisor and RDS Proxy in words of their own.
+ * Messages of poolers that every connection is taken, mostly with the SQLSTATE of a protocol violation (08P01):
+ * PgBouncer with `max_client_conn`, `query_wait_timeout` and `client_login_timeout`, Supavisor and RDS Proxy in words
+ * of their own.
  */
 const POOLER_IS_FULL =
   /no more connections allowed|query_wait_timeout|client_login_timeout|max client connections reached|MaxClientsInSessionMode|timed-out waiting to acquire database connection/i;
-/** How PgBouncer says that it does not reach its server just now. */
+/** Messages of PgBouncer that it cannot reach its server at present. */
 const POOLER_IS_WAITING = /server_login_retry|server login has been failing|pgbouncer cannot connect to server/i;
 
 interface DatabaseFault {
   readonly code: Extract<StartCode, 'DATABASE_UNAVAILABLE' | 'DATABASE_BUSY'>;
-  /** What is wrong, as a clause without its end. */
+  /** The problem, as a clause without a full stop. */
   readonly problem: string;
   readonly remedy: string;
 }
 
-/** Describes why no connection came about. `setting` names the one that holds the URL. */
+/** Describes a failed connection. `setting` is the name of the setting that holds the URL. */
 export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): DatabaseFault {
   const reason = reasonOf(thrown);
   const why = busyReasonOf(thrown);
@@ -54,7 +55,7 @@ interface Cause {
   readonly errors?: readonly unknown[];
 }
 
-/** What was thrown with everything that caused it: each host that was tried, each wrapper. */
+/** Returns the error with all of its causes: each host that was tried, each wrapper. */
 function causesOf(thrown: unknown): Cause[] {
   if (typeof thrown !== 'object' || thrown === null || !('message' in thrown)) return [];
   const cause = thrown as Cause;
@@ -71,7 +72,7 @@ const saying =
   (error: Cause): boolean =>
     words.test(error.message);
 
-/** Why no connection came about where the server, or what stands before it, gave a reason. */
+/** Known reasons of failed connections, as the server, a pooler or the network reports them. */
 const KNOWN: readonly {
   readonly is: (error: Cause) => boolean;
   readonly problem: string;
@@ -131,12 +132,12 @@ const KNOWN: readonly {
   },
 ];
 
-/** Whether the database answered, and may let the process in a moment later. */
+/** Returns true if the database answered and may accept a connection soon. */
 export function isDatabaseBusy(thrown: unknown): boolean {
   return busyReasonOf(thrown) !== undefined;
 }
 
-/** A message in one sentence or two, as a process or command ends with it. */
+/** Returns one or two sentences for the end of a process or command. */
 export function databaseFaultText({ code, problem, remedy }: DatabaseFault): string {
   return code === 'DATABASE_BUSY' ? `${problem}. ${remedy}.` : `${problem}: ${remedy}.`;
 }

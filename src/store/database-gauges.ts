@@ -1,8 +1,8 @@
-/** What a process's pool of connections is doing, and the faults Postgres answered with. Only watches. */
+/** Metrics of the connection pool, the database's faults and its hosts. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Database } from './database.js';
 
-/** Faults that say something about load or outages; the others are answers, not trouble. */
+/** Faults that show load or outages. Other errors are ordinary answers. */
 const WATCHED_FAULTS: Readonly<Record<string, string>> = {
   '40P01': 'deadlock',
   '40001': 'serialization',
@@ -26,7 +26,9 @@ const WATCHED_CLASSES: readonly (readonly [RegExp, string])[] = [
 
 const HOST_STATES = ['writable', 'standby', 'read_only', 'old', 'foreign', 'away', 'unknown'] as const;
 
-/** Which of the hosts serves, what each is, and the highest timeline seen; a single host is not asked, so it stays unknown. */
+/**
+ * Shows the serving host, the state of each and the highest timeline. A single host is not asked, so it stays unknown.
+ */
 function watchHosts(registers: Registry[], { hosts }: Database): void {
   new Gauge({
     name: 'pg_host_serving',

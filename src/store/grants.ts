@@ -1,7 +1,7 @@
 /**
- * What each process may do in the database, table by table: the whole of it, for the newest schema. `migrate` grants
- * exactly this to the roles where they exist; a test fails when a table, a column of keys or a function is missing here
- * or a migrated database grants anything else. The owner, who runs the migrations, may do everything.
+ * The complete rights of each process's role, table by table, for the newest schema. `migrate` grants exactly these if
+ * the roles exist. A test fails if a table, a column of keys or a function is missing here, or if a migrated database
+ * grants anything else. The owner runs the migrations and has all rights.
  */
 import {
   AUTO_DELEGATION_IDENTITY,
@@ -35,17 +35,17 @@ import { DEPOSIT_TABLES } from './deposit-grants.js';
 import { ORDER_TABLES } from './order-grants.js';
 import { OPERATOR_TABLES } from './operator-grants.js';
 
-/** The roles by the process they are for, without `migrations`, who owns all of it. */
+/** One role per process. `migrations`, the owner, is not among them. */
 export const ROLES = ['api', 'worker', 'cli', 'console_merchant', 'console_operator', 'sender', 'reports'] as const;
 export type Role = (typeof ROLES)[number];
 
 const READ: Access = { select: 'all' };
-/** SELECT … FOR UPDATE wants UPDATE on some column; nobody can change this one, it is GENERATED ALWAYS. */
+/** SELECT … FOR UPDATE requires UPDATE on some column. This one is GENERATED ALWAYS, so no role can change it. */
 const LOCK_ONLY = { only: ['id'] } as const;
 
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
-/** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
+/** All our tables. Only the owner may TRUNCATE, and no other role may DELETE rows that are kept forever. */
 const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
   ...SHOWN_TABLES,
   ...ORDER_TABLES,
@@ -67,10 +67,10 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   audit_log: {
-    // Which keys were ours before: an act on chain is judged by who signed it.
+    // Reads the former signing keys: an act on chain is judged by its signer.
     worker: READ,
     cli: { select: 'all', insert: 'all' },
-    // What people do there; its project's owners read of it what `console_looks` shows them.
+    // The acts of the console's people. Owners of a project read theirs through `console_looks`.
     console_merchant: { select: { only: ['id'] }, insert: 'all' },
     console_operator: { select: 'all', insert: 'all' },
     reports: READ,
@@ -82,7 +82,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
       update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
       delete: 'all',
     },
-    // What was asked for is its project's; what was bought and spent is written by the functions that charge.
+    // The project's processes write the terms; the functions that charge write purchases and spending.
     worker: { select: 'all', update: { but: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_PURCHASES] } },
     cli: {
       select: 'all',
@@ -126,12 +126,12 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     cli: { select: 'all', insert: 'all' },
     reports: READ,
   },
-  // Judged with everything else that a worker can verify.
+  // The worker verifies it with the other records.
   credit_request: { worker: READ, cli: READ, reports: READ },
   deposit: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
-    // A rescan takes in what was missed.
+    // A rescan records missed deposits.
     cli: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
     console_operator: READ,
     reports: READ,
@@ -139,7 +139,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   deposit_account: {
     api: READ,
     worker: READ,
-    // Who assigns from an account locks its row.
+    // Assigning an address locks the row of its account.
     cli: { select: 'all', insert: 'all', update: { only: ['created_at'] } },
     reports: READ,
   },
@@ -152,7 +152,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   deposit_cursor: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
-    // A rescan takes its turn beside the worker by locking the row; the first account of deposits sets it to the block it begins at.
+    // A rescan excludes the worker by locking the row. The first deposit account sets it to its first block.
     cli: {
       select: 'all',
       insert: 'all',
@@ -168,7 +168,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   deposit_return: {
-    // Which entries of the ledger are of deposits that were given back.
+    // Links ledger entries to returned deposits.
     api: { select: { only: ['deposit_id', 'entry_key'] } },
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { only: ['txid', 'expires_at'] } },
@@ -190,10 +190,10 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   event: {
     api: READ,
-    // Written by triggers, with the rights of whoever makes the change; numbered by the worker.
+    // Triggers write events with the rights of the session that makes the change; the worker numbers them.
     worker: { select: 'all', insert: 'all', update: { only: ['position', 'payload', 'snapshot'] } },
     cli: { select: 'all', insert: { only: EVENT_AS_WRITTEN } },
-    // What it sends, and nothing of what has no position yet.
+    // The sender reads only events that have a position.
     sender: { select: { only: ['id', 'project_id', 'type', 'position', 'payload'] } },
     reports: READ,
   },
@@ -240,7 +240,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     reports: READ,
   },
-  // Written by the migrations; each process opens those of the keys it holds.
+  // Migrations write the canaries; each process opens those of its own keys.
   key_canary: {
     api: READ,
     worker: READ,
@@ -256,7 +256,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: CONSOLE_MEMBERSHIPS,
     reports: READ,
   },
-  // TypeORM's own: every process checks whether the schema is its version's.
+  // TypeORM's table: every process compares it with its own version.
   migrations: {
     api: READ,
     worker: READ,
@@ -266,14 +266,14 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     sender: READ,
     reports: READ,
   },
-  // Only for processes of the version before, which read moves here.
+  // Only for processes of the previous version, which read status changes here.
   order_event: {
     worker: { select: 'all', update: LOCK_ONLY, delete: 'all' },
     cli: READ,
     console_operator: READ,
     reports: READ,
   },
-  // Both written by the database's own functions alone.
+  // Only database functions write these two.
   order_extension: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
   order_key: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
   orphan_tx: {
@@ -284,7 +284,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   person: {
-    // Resets a second factor, and seals those of others under a new key.
+    // The CLI resets a second factor, and reseals the others under a new key.
     cli: { select: { but: ['password_hash'] }, update: { only: SECOND_FACTOR } },
     console_merchant: CONSOLE_PERSONS,
     console_operator: CONSOLE_PERSONS,
@@ -305,7 +305,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: { select: { but: ['key_sealed'] } },
   },
   pool_wallet_day: {
-    // Who reads a wallet adds to its day; a month of days that are years old is deleted at a time.
+    // A reading of a wallet adds to its day. Rows that are years old are deleted a month at a time.
     worker: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] }, delete: 'all' },
     cli: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] } },
     console_operator: READ,
@@ -319,14 +319,14 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   project: {
     api: READ,
-    // Who credits a deposit locks the row; nothing ever writes this column.
+    // Crediting a deposit locks the row; no process writes this column.
     worker: { select: { but: ['api_key_sealed'] }, update: { only: ['created_at'] } },
     cli: { select: 'all', insert: 'all', update: { but: ['id', 'test', 'created_at'] } },
     reports: { select: { but: ['api_key_sealed'] } },
   },
   reconcile_state: {
     worker: { select: 'all', update: { but: ['id'] } },
-    // Who lifts a stop ends the turn of whoever is judging the records of before.
+    // Lifting a stop ends the turn of a process that is still judging earlier records.
     cli: { select: 'all', update: { only: ['fence'] } },
     console_operator: READ,
     reports: READ,
@@ -338,7 +338,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: { select: { only: ['person_id'] } },
   },
   refused_request: {
-    // The API cuts a project's to the newest; what is old the worker deletes.
+    // The API keeps only a project's newest rows; the worker deletes old ones.
     api: { select: 'all', insert: 'all', delete: 'all' },
     worker: { select: 'all', delete: 'all' },
     cli: READ,
@@ -346,7 +346,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   request_nonce: {
-    // Kept while Redis is away; the API deletes a few as it writes, the worker all that have expired.
+    // Used while Redis is unreachable. The API deletes a few as it writes, the worker all expired ones.
     api: { select: 'all', insert: 'all', delete: 'all' },
     worker: { select: 'all', delete: 'all' },
     cli: READ,
@@ -382,7 +382,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   unsearched_block: {
-    // A block that a node answers at last is no longer unsearched.
+    // A block is deleted here once a node answers for it.
     worker: { select: 'all', insert: 'all', update: { only: ['tries'] }, delete: 'all' },
     cli: READ,
     console_operator: READ,
@@ -390,7 +390,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   webhook_act: { api: WEBHOOK_ACTS, cli: WEBHOOK_ACTS, reports: READ },
   webhook_delivery: {
-    // Of an event they are written by the trigger that numbers it.
+    // The trigger that numbers an event writes its deliveries.
     api: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh', 'is_requested'] } },
@@ -402,7 +402,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     api: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
     worker: { select: { but: ENDPOINT_SECRETS } },
     cli: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
-    // Opens its secrets, and says that it fails.
+    // The sender opens the secrets, and marks an endpoint as failing.
     sender: {
       select: 'all',
       update: { only: ['failing_told_at', 'change_reported_at', 'disabled_at', 'disabled_reason'] },
@@ -418,7 +418,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
 };
 
-/** With what the consoles may do with the data of projects. */
+/** All rights, including those of the consoles on projects' data. */
 export const TABLE_GRANTS: typeof BY_TABLE = Object.fromEntries(
   Object.entries(BY_TABLE).map(([table, grants]) => {
     const merchant = MERCHANT_TABLES[table]?.access;

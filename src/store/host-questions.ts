@@ -1,16 +1,18 @@
-/** Asks all hosts of the database at once what they are, each on a connection of its own and within a bound. */
 import pg from 'pg';
 import { sleep, withDeadline } from '../base/clock.js';
 import type { PostgresHost } from '../base/postgres-url.js';
 import { reasonOf } from '../domain/errors.js';
 import { reportOf, type HostReport } from './host-report.js';
 
-/** How long one host may take to say what it is; all are asked at once. */
+/** The longest wait for one host's report; all are asked concurrently. */
 const ASK_LIMIT_MS = 4000;
-/** How long the others may still take once one has said that it is wanted: one of them may know a higher timeline. */
+/** The further wait once one host reports the wanted kind: another one may know a higher timeline. */
 const GRACE_MS = 1000;
 
-/** What the hosts say, in their order; not waiting for a silent one much longer than for one of the `wanted` kind. */
+/**
+ * Returns the hosts' reports in the hosts' order. Once a host of the `wanted` kind has answered, waits at most 1 s more
+ * for silent ones.
+ */
 export async function reportsFrom(
   hosts: readonly PostgresHost[],
   wanted: HostReport['kind'],
@@ -31,7 +33,7 @@ export async function reportsFrom(
   return hosts.map((host) => [host, reports.get(host) ?? { kind: 'away', reason: 'it has not answered yet' }] as const);
 }
 
-/** What a host says of itself, within a bound; never throws. */
+/** Returns a host's report within a time limit; never throws. */
 async function reportFrom(host: PostgresHost): Promise<HostReport> {
   const client = new pg.Client({
     connectionString: host.url,

@@ -1,7 +1,7 @@
-/** What one host of the database says of itself, and what follows from it. Pure but for one statement. */
+/** Reports and judgements of one database host. Pure but for one statement. */
 import type pg from 'pg';
 
-/** `system` and `timeline` are missing where a provider does not report them; nothing is judged by them there. */
+/** Some providers do not report `system` and `timeline`; hosts are then not judged by them. */
 export type HostReport =
   | { readonly kind: 'writable' | 'standby' | 'read_only'; readonly system?: string; readonly timeline?: number }
   | { readonly kind: 'away'; readonly reason: string };
@@ -9,14 +9,14 @@ export type HostReport =
 export interface HostState {
   /** old: it takes writes, on a timeline that was left. foreign: it is of another cluster. */
   readonly state: 'writable' | 'standby' | 'read_only' | 'old' | 'foreign' | 'away' | 'unknown';
-  /** Why it is not used. */
+  /** The reason if it is not used. */
   readonly reason?: string;
   readonly timeline?: number;
 }
 
 const SAYS = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only`;
 
-/** A primary's own timeline is that of what it writes; a standby knows of those that it has followed. Any role may ask. */
+/** A primary's timeline is that of its WAL; a standby's is the newest that it has followed. Any role may ask. */
 const SAYS_ALL = `${SAYS},
   (SELECT system_identifier::text FROM pg_control_system()) AS system,
   CASE WHEN pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
@@ -32,10 +32,10 @@ interface Row {
 
 const QUERY_LIMIT_MS = 4000;
 
-/** Asks over this connection. Throws what the connection throws. */
+/** Returns the host's report over this connection. Throws errors of the connection. */
 export async function reportOf(client: pg.Client): Promise<HostReport> {
   const row = await ask(client, SAYS_ALL).catch(async (error: unknown) => {
-    // Some providers lack the functions: then a host is judged by whether it takes writes.
+    // Some providers lack the functions; a host is then judged only by its readiness for writes.
     if (!(error instanceof Error && 'code' in error && /^(42|0A|55)/.test(String(error.code)))) throw error;
     return ask(client, SAYS);
   });
@@ -51,7 +51,7 @@ async function ask(client: pg.Client, text: string): Promise<Row | undefined> {
   return (await client.query<Row>(limited)).rows[0];
 }
 
-/** What the host is to a process that knows this much of the cluster. */
+/** Judges a host by its report and the highest timeline seen. */
 export function judgeHost(
   report: HostReport,
   seen: { readonly system: string | undefined; readonly timeline: number },
@@ -71,13 +71,13 @@ export function judgeHost(
   return { state: 'writable', ...at };
 }
 
-/** The same of a host that is to serve reads: a standby that follows the primary, which may be away. */
+/** Judges a host that should serve reads: a standby that follows the primary. The primary itself may be unreachable. */
 export function judgeReplica(report: HostReport, seen: Parameters<typeof judgeHost>[1]): HostState {
   const judged = judgeHost(report, seen);
   const { timeline } = judged;
   if (judged.state === 'writable') return { ...judged, reason: 'takes writes: it is no standby' };
   if (judged.state !== 'standby') return judged;
-  // It may have received what the promoted one had not, and which nobody knows any more.
+  // It may hold commits that the promoted server never received and that are lost.
   if (timeline !== undefined && timeline < seen.timeline) {
     const reason = `follows timeline ${timeline.toString()}, and ${seen.timeline.toString()} was seen`;
     return { ...judged, state: 'old', reason };

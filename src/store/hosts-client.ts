@@ -1,6 +1,6 @@
 /**
- * The client of every connection to Postgres: pg's own, which goes to the host that serves. pg knows neither several hosts
- * nor a server that must take writes, or must not.
+ * The client of every connection to Postgres: pg's client, connected to the serving host. pg itself cannot choose
+ * between several hosts, nor require a server that takes writes, or one that does not.
  */
 import pg from 'pg';
 import { DeadlineError } from '../base/clock.js';
@@ -11,28 +11,28 @@ import { STARTUP_PARAMETERS } from './session-settings.js';
 
 interface HostsClientConfig extends pg.ClientConfig {
   readonly hosts: DatabaseHosts;
-  /** How long the connection itself may take, where a pool's limit includes the choice of a host. */
+  /** Limit of the connection attempt itself; a pool's limit includes the choice of a host. */
   readonly connectLimitMs?: number;
 }
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
-/** What pg's own has and its types leave out. */
+/** Members of pg's client that its types omit. */
 interface Parts {
   readonly connection: { readonly stream: { destroy: () => void } };
   readonly connectionParameters: { host: string; port: number };
 }
 
-/** A turn that did not come is a connection that could not be made. */
+/** A timeout while waiting for a turn counts as a failed connection. */
 function asConnectionFault(error: unknown): never {
   throw error instanceof DeadlineError ? Object.assign(error, { code: 'ETIMEDOUT' }) : error;
 }
 
 export class HostsClient extends pg.Client {
   private readonly hosts: DatabaseHosts;
-  /** How long whoever wants the connection waits for it. */
+  /** The longest wait for the connection. */
   private readonly waitMs: number;
-  /** What the connection was lost by, when no statement waited for it. */
+  /** The error that ended the connection while no statement waited for it. */
   private lost: Error | undefined;
 
   constructor(config: HostsClientConfig) {
@@ -41,12 +41,12 @@ export class HostsClient extends pg.Client {
     super({ ...config, connectionString: hosts.all[0]?.url, connectionTimeoutMillis: limitMs });
     this.hosts = hosts;
     this.waitMs = config.connectionTimeoutMillis ?? 0;
-    // A server that dies sends its last words with its last answer: they are here before whoever waits for that answer goes
-    // on, so before a pool or its borrower listens. An error that nobody listens to would end the process.
+    // A dying server sends its error together with its last answer. The error arrives before the waiting caller
+    // continues, so before a pool or its borrower listens. Without a listener the error would end the process.
     this.on('error', (error) => (this.lost ??= error));
   }
 
-  /** What pg sends with a connection's beginning. A pooler drops `options`, and takes over these. */
+  /** Returns the startup parameters of a connection. A pooler drops `options`, but applies these. */
   getStartupConf(): Readonly<Record<string, unknown>> {
     const { getStartupConf } = pg.Client.prototype as unknown as {
       readonly getStartupConf: () => Readonly<Record<string, unknown>>;
@@ -81,11 +81,11 @@ export class HostsClient extends pg.Client {
       const timeline = report.kind === 'away' ? undefined : report.timeline;
       const forget = hosts.remember({ timeline, close: () => this.drop() });
       this.once('end', forget);
-      // pg says it of every end that was not asked for.
+      // pg emits an error for every unrequested end.
       this.once('error', () => hosts.lose(host));
     } catch (error) {
       hosts.lose(host);
-      // Ended first, so that the socket's end is reported to nobody: this error says it.
+      // Ended first, so that pg does not report the socket's end too: this error describes it.
       this.end().catch(() => undefined);
       this.drop();
       throw error;
@@ -100,7 +100,7 @@ export class HostsClient extends pg.Client {
     Object.assign((this as unknown as Parts).connectionParameters, { host, port });
   }
 
-  /** Closes the connection at once: whatever is under way on it fails as on a lost one. */
+  /** Closes the connection immediately: statements in progress fail as on a lost one. */
   private drop(): void {
     (this as unknown as Parts).connection.stream.destroy();
   }

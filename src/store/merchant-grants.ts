@@ -1,6 +1,6 @@
 /**
- * What a merchants' console may do with the data of projects, and which rows of them it sees: those of the one project
- * that its transaction names (project-scope.ts), and without a name none. A table that is not here it cannot read.
+ * Rights of a merchants' console on projects' data, and the rows that it sees: those of the one project that its
+ * transaction names (project-scope.ts), and none without a name. It cannot read a table that is missing here.
  */
 import {
   AUTO_DELEGATION_IDENTITY,
@@ -16,22 +16,25 @@ import type { Access } from './grant-columns.js';
 /** The setting of a transaction that names its project. */
 export const PROJECT_SETTING = 'energy.project';
 
-/** What is its project's, by the column with the project's id. An empty setting is none. */
+/**
+ * The condition that a row belongs to the project, by the column with the project's id. An empty setting counts as
+ * none.
+ */
 const of = (column: string): string =>
   `(${column} = (NULLIF(current_setting('energy.project'::text, true), ''::text))::uuid)`;
 const PROJECT_ROWS = of('project_id');
-/** What belongs to a row that is seen: the policy of that table says which. */
+/** The condition that a row belongs to a visible row of another table, according to that table's policy. */
 const through = (table: string, column: string): string => `(EXISTS ( SELECT
    FROM ${table} x
   WHERE (x.id = ${column})))`;
 
 interface MerchantTable {
   readonly access: Access;
-  /** Which rows, as `pg_get_expr` writes it. */
+  /** The visible rows, in the notation of `pg_get_expr`. */
   readonly rows: string;
 }
 
-/** What of an order is its project's to see; the rest is the work of the service. */
+/** The columns of an order that its project may see; the rest is internal. */
 const ORDER_SHOWN = [
   ...[
     'id',
@@ -63,7 +66,7 @@ const LEG_SHOWN = [
   ...['id', 'order_id', 'leg_no', 'kind', 'receive_address', 'amount_sun', 'energy', 'status', 'active_at'],
   ...['closed_at', 'closed_by_txid'],
 ];
-/** Of a transaction what the chain has of it. Its costs, tries and evidence are the service's. */
+/** The columns of a chain transaction that are public on chain. Costs, attempts and evidence are internal. */
 const TRANSACTION_SHOWN = [
   ...['id', 'leg_id', 'order_id', 'purpose', 'status', 'txid', 'block_number', 'block_id', 'block_at', 'sent_at'],
   ...['created_at', 'expires_at'],
@@ -72,7 +75,7 @@ const ENTRY_SHOWN = ['id', 'project_id', 'order_id', 'kind', 'entry_key', 'credi
 const KEY_SECRETS = ['sealed', 'previous_sealed'];
 const ENDPOINT_SECRETS_UNREAD = ['secret_sealed', 'previous_secret_sealed'];
 
-/** Of a table that is nobody's project's: every row. */
+/** For tables that belong to no project. */
 const EVERY_ROW = 'true';
 
 export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
@@ -80,7 +83,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     access: {
       select: { but: KEY_SECRETS },
       insert: 'all',
-      // It seals secrets that it can neither read nor open; the one before a trigger keeps.
+      // The console seals secrets that it can neither read nor open. A trigger keeps the previous one.
       update: {
         only: [
           ...['name', 'scopes', 'allowed_sources', 'daily_cap_credits', 'revoked_at'],
@@ -105,11 +108,11 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     rows: PROJECT_ROWS,
   },
   credit_entry: { access: { select: { only: ENTRY_SHOWN } }, rows: PROJECT_ROWS },
-  // Whether the database's clock can be trusted.
+  // Shows if the database's clock is confirmed.
   clock_mark: { access: { select: 'all' }, rows: EVERY_ROW },
   deposit: { access: { select: 'all' }, rows: PROJECT_ROWS },
   deposit_address: { access: { select: 'all' }, rows: PROJECT_ROWS },
-  // Whether deposits are read, and what of them is seen.
+  // Shows how far deposits have been read.
   deposit_cursor: {
     access: { select: { only: ['block_number', 'block_at', 'internal_at', 'read_at'] } },
     rows: EVERY_ROW,
@@ -125,7 +128,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
   },
   event_position: { access: { select: 'all' }, rows: PROJECT_ROWS },
   leg: { access: { select: { only: LEG_SHOWN } }, rows: through('orders', 'leg.order_id') },
-  // What burning and renting would cost: the chain's fees, and the rate.
+  // The chain's fees and the rate, for the costs of burning and renting.
   market_state: {
     access: { select: { only: ['name', 'value', 'measured_at'] } },
     rows: `(name = ANY (ARRAY['chain'::text, 'trx-usd'::text]))`,
@@ -133,7 +136,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
   order_extension: { access: { select: { but: ['request_hash'] } }, rows: PROJECT_ROWS },
   order_replay: { access: { select: 'all' }, rows: through('orders', 'order_replay.order_id') },
   orders: { access: { select: { only: ORDER_SHOWN } }, rows: PROJECT_ROWS },
-  // A quote shows as much.
+  // Prices are public: a quote shows them too.
   price_row: { access: { select: 'all' }, rows: EVERY_ROW },
   project: {
     access: {

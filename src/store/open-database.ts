@@ -1,4 +1,3 @@
-/** How every process begins with its database. */
 import type { DataSource } from 'typeorm';
 import { monotonicMs, sleep } from '../base/clock.js';
 import type { Sealers } from '../base/sealers.js';
@@ -14,16 +13,16 @@ import { checkKeys } from './key-canaries.js';
 import { checkSession } from './session-check.js';
 
 interface Opening {
-  /** As the connections are named. */
+  /** Part of the connections' application name. */
   readonly role: string;
   readonly sealers: Sealers;
   readonly log: Log;
   readonly lockTimeoutMs?: number;
-  /** How long to wait for a database that answers and has no connection free; 30 s unless said. */
+  /** The longest wait for a database that answers but has no free connection; 30 s by default. */
   readonly busyLimitMs?: number;
-  /** Whether connections may take as long throughout as at a start: of a command, which serves nobody. */
+  /** Keeps the longer connection limit of a start. For commands, which serve no callers. */
   readonly isPatient?: boolean;
-  /** What other processes have seen of the hosts. */
+  /** The record of timelines that all processes share. */
   readonly record?: TimelineRecord | undefined;
 }
 
@@ -33,7 +32,9 @@ const REPLICA_CONNECTION_MS = 2000;
 const BUSY_LIMIT_MS = 30_000;
 const BUSY_RETRY_MS = 500;
 
-/** Connects; again and again for a while where the database answers and lets nobody in just now. Throws the last failure. */
+/**
+ * Connects, and retries up to the limit while the database answers but accepts no connection. Throws the last failure.
+ */
 async function connect(source: DataSource, log: Log, limitMs: number): Promise<void> {
   const startedMs = monotonicMs();
   for (let attempt = 1; ; attempt += 1) {
@@ -48,7 +49,10 @@ async function connect(source: DataSource, log: Log, limitMs: number): Promise<v
   }
 }
 
-/** Of DATABASE_READ_URL, not yet connected: a process starts while its replica is away. */
+/**
+ * Creates the data source of DATABASE_READ_URL without connecting, so that a process starts while its replica is
+ * unreachable.
+ */
 export function replicaSource(
   { readUrl, namedStatements, poolMax }: Pick<DatabaseSettings, 'readUrl' | 'namedStatements' | 'poolMax'>,
   applicationName: string,
@@ -64,7 +68,10 @@ export function replicaSource(
   });
 }
 
-/** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
+/**
+ * Opens the database. Throws StartError if its schema is older than this code, or if its secrets are sealed under other
+ * keys.
+ */
 export async function openDatabase(
   settings: DatabaseSettings,
   { role, sealers, log, lockTimeoutMs, busyLimitMs = BUSY_LIMIT_MS, isPatient, record }: Opening,

@@ -1,7 +1,7 @@
 /**
- * A figure of the outside that all processes share through `market_state`: one of them reads it, under a lease by the
- * database's clock, and all others use what it wrote. Ages are judged by the database's clock and a monotonic one.
- * Writes `market_state`, beside billing/held-rates.ts; a reader who dies leaves a lease that ends by itself.
+ * A figure from an outside source that all processes share through `market_state`. One of them reads it, under a lease
+ * by the database's clock; all others use the stored value. Ages are judged by the database's clock and a monotonic
+ * one. billing/held-rates.ts also writes `market_state`. The lease of a reader that dies expires.
  */
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
@@ -14,15 +14,17 @@ interface SharedReadingOptions<T> {
   readonly name: string;
   /** How old the figure may be before a process reads it again. */
   readonly refreshMs: number;
-  /** The longest one reading may take; also the lease of who reads. */
+  /** The longest one reading may take; also the lease of the reader. */
   readonly readLimitMs: number;
   readonly read: () => Promise<T>;
   readonly encode: (value: T) => Json;
-  /** Undefined for what this version cannot read; the figure then counts as unknown. */
+  /** Returns undefined for a value that this version cannot read; the figure then counts as unknown. */
   readonly decode: (json: unknown) => T | undefined;
   /** Describes a failed reading for all processes, which see it until the next successful one. */
   readonly describeFailure?: (error: unknown) => Json;
-  /** Asks for a reading sooner than `refreshMs`: the age in ms at which the figure is due, given the last one. */
+  /**
+   * Makes a reading due sooner than `refreshMs`: returns the age in ms at which the figure is due, given the last one.
+   */
   readonly dueAgeMs?: (latest: T | undefined) => number;
 }
 
@@ -33,7 +35,7 @@ export interface Latest<T> {
 
 interface Seen<T> {
   readonly value: T;
-  /** When it was read, by this process's monotonic clock; never later than it was. */
+  /** The time of the reading by this process's monotonic clock; never later than the true time. */
   readonly readAtMs: number;
 }
 
@@ -55,8 +57,8 @@ const LOAD = {
 
 const LEASE_IS_FREE = leaseIsFree('m.lease_until', '$2::float8 / 1000');
 
-// Who comes second finds the lease taken, or the figure just read. A figure from the future was stored before the
-// server's clock was set back: it would look fresh until the clock caught up, so it counts as none.
+// A second reader finds the lease taken or the figure fresh. A figure from the future was stored before the server's
+// clock was set back. It would look fresh until the clock caught up, so it counts as missing.
 const CLAIM = {
   name: 'shared-reading-claim',
   text: `INSERT INTO market_state AS m (name, value, measured_at, lease_until)
@@ -68,7 +70,7 @@ const CLAIM = {
          RETURNING true AS claimed`,
 };
 
-// A reader who outlived its lease never replaces a younger figure by its own.
+// A reader whose lease expired never replaces a newer figure by its own.
 const SAVE = {
   name: 'shared-reading-save',
   text: `UPDATE market_state
@@ -94,7 +96,7 @@ const SAVE_FAILURE = {
 
 const FUTURE_MS_MAX = 1000;
 const LEASE_SLACK_MS = 1000;
-/** How soon to look again for what another process is reading just now. */
+/** The wait before the next look while another process is reading. */
 const WAIT_FOR_OTHER_MS = 250;
 /** A figure is read this often at least: another process may have read it before it was due. */
 const LOOK_MS_MAX = 5000;
@@ -130,7 +132,9 @@ export class SharedReading<T> {
     return Math.max(this.options.readLimitMs + LEASE_SLACK_MS, this.retryMs);
   }
 
-  /** Takes over what others have read, or reads if it is due and nobody does. Returns ms until the next look. */
+  /**
+   * Takes over the stored figure, or reads it if it is due and no other process does. Returns ms until the next look.
+   */
   async refresh(): Promise<number> {
     try {
       return await this.refreshShared();
@@ -144,7 +148,7 @@ export class SharedReading<T> {
     const leaseMs = await this.load();
     const dueInMs = this.dueInMs();
     if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
-    // A longer lease was written by a later clock: the claim judges it.
+    // A longer lease was written before the clock was set back; the claim judges it.
     if (leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX)
       return Math.min(Math.max(leaseMs, 50), WAIT_FOR_OTHER_MS);
     const claimed = await this.database.query(CLAIM, [this.options.name, this.leaseMs, this.dueAgeMs()]);
@@ -166,7 +170,7 @@ export class SharedReading<T> {
     await this.database.query(SAVE_FAILURE, [name, JSON.stringify(this.failed)]);
   }
 
-  /** The database is away: every process reads for itself, as slowly as they would together. */
+  /** Without the database, every process reads for itself, at the rate that all share otherwise. */
   private async refreshAlone(): Promise<number> {
     const dueInMs = this.dueInMs();
     if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
@@ -193,7 +197,7 @@ export class SharedReading<T> {
     return { value, readAtMs };
   }
 
-  /** Takes over the stored figure if it is younger than the own; returns how long its lease still runs. */
+  /** Takes over the stored figure if it is newer than this process's own. Returns the remaining lease in ms. */
   private async load(): Promise<number> {
     const askedAtMs = monotonicMs();
     const [row] = await this.database.query<SharedRow>(LOAD, [this.options.name]);
@@ -201,7 +205,7 @@ export class SharedReading<T> {
     invariant(Number.isFinite(row.age_ms), 'an age is a number');
     this.failed = row.failure ?? undefined;
     const value = this.options.decode(row.value);
-    // From before the question, so that the way here counts as age.
+    // Counted from before the query, so that its duration counts as age.
     if (value !== undefined && row.age_ms >= -FUTURE_MS_MAX) this.keep({ value, readAtMs: askedAtMs - row.age_ms });
     return row.lease_ms ?? 0;
   }
