@@ -6,13 +6,13 @@ export interface OrderFailure {
   readonly error: unknown;
 }
 
-/** So many orders may each wait in vain for what another session holds; with more of them it is the table that is held. */
+/** At most this many orders may each time out on a lock. With more of them, another session holds the table. */
 const HELD_MAX = 2;
 
 /**
- * Does `work` for all items at once; when a row of theirs makes it fail, or is held by another session, for each order
- * alone. Returns what failed then. Faults of the database itself (away, too slow, a lock that none or hardly any of them
- * has) are no order's fault and are thrown.
+ * Runs `work` for all items together. If one of their rows makes it fail, or another session holds it, runs it for each
+ * order alone. Returns the failures of those runs. Faults of the database itself (unreachable, too slow, locks that
+ * block nearly all items) concern no single order and are thrown.
  */
 export async function allOrEach<T>(
   items: readonly T[],

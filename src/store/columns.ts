@@ -1,4 +1,4 @@
-/** How columns look to entities: amounts as bigint, moments as Date. */
+/** Column types of entities: amounts as bigint, times as Date. */
 import type { ColumnOptions } from 'typeorm';
 
 /** A bigint column as bigint; the driver hands texts to entities, and a number would round. */

@@ -1,8 +1,8 @@
 /**
- * The database's time as far as it is confirmed. Whatever deletes, disables or closes by age asks for it, so that a clock
- * that jumps ahead for a moment destroys nothing. Two witnesses confirm it: this process's monotonic clock shows that the
- * database's time has not jumped, and this process's wall clock agrees with it. Workers record jumps in `clock_mark`, so
- * that a process that starts after a jump knows of it.
+ * The confirmed time of the database. Every deletion, deactivation or closing by age uses it, so that a clock that
+ * jumps ahead for a moment destroys nothing. Two witnesses confirm it: this process's monotonic clock shows that the
+ * database's time has not jumped, and this process's wall clock agrees with it. Workers record jumps in `clock_mark`,
+ * so that a process that starts after a jump knows of it.
  */
 import { monotonicMs, nowMs } from '../base/clock.js';
 import type { Database } from './database.js';
@@ -21,7 +21,7 @@ const READ = {
   text: `SELECT clock_timestamp() AS now, followed_at, jumped_at FROM clock_mark`,
 };
 
-/** What a process reads of the clock and of its record. */
+/** One reading of the clock and of its record. */
 interface ClockReading {
   readonly now: Date;
   /** When a worker last read the clock; null on a database that no worker has followed. */

@@ -1,14 +1,14 @@
-/** What the crash places of every process are made of: methods of its parts, its statements, and the trap that is set. */
+/** Building blocks of crash points: methods of a process's parts, its statements, and the trap. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { around, type ArgsOf, type CrashTrap, type MethodName } from '../base/crash-point.js';
 import { Database } from './database.js';
 import { aroundStatements } from './statement-hook.js';
 
-/** Calls `pass` whenever the process comes by. */
+/** Calls `pass` whenever the process reaches the place. */
 export type Place = (app: INestApplicationContext, pass: () => void) => void;
 export type Side = 'before' | 'after';
 
-/** A method of one part of the process; `isMeant` says of which calls. */
+/** A method of one part of the process; `isMeant` selects the calls. */
 export const method =
   <T extends object, K extends MethodName<T>>(
     side: Side,

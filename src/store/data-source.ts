@@ -1,4 +1,4 @@
-/** How a process reaches Postgres: one pool, bounded in size and in every wait. */
+/** The data source of a process: one pool, bounded in size and in every wait. */
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiKey } from './entities/api-key.entity.js';
 import { AutoDelegation } from './entities/auto-delegation.entity.js';
@@ -220,16 +220,16 @@ export function endStartPatience(source: DataSource): void {
   master.options['connectionTimeoutMillis'] = waitOf(CONNECT_LIMIT_MS, hosts);
 }
 
-/** How the connections of a data source are made, and what they may do. */
+/** Settings of a data source's connections. */
 interface Ways {
-  /** What its connections choose among. */
+  /** The hosts that its connections choose from. */
   readonly hosts: DatabaseHosts;
-  /** The same past a pooler, for a session of one's own. */
+  /** The hosts that bypass a pooler, for sessions that keep session state. */
   readonly direct: DatabaseHosts;
-  /** Where reads may go that may be a moment old; not yet connected. */
+  /** The source of slightly stale reads; not yet connected. */
   readonly replica: DataSource | undefined;
   readonly lagMaxMs: number;
-  /** Whether statements are prepared by their names. */
+  /** True if statements are prepared by name. */
   readonly isNaming: boolean;
 }
 

@@ -15,7 +15,7 @@ export const DEPOSIT_TABLES: Readonly<Record<string, ByRole>> = {
   },
   parked_payment: {
     worker: { select: 'all', insert: 'all', delete: 'all' },
-    // A rescan parks what is locked, too.
+    // A rescan also parks payments of locked rows.
     cli: { select: 'all', insert: 'all' },
     console_operator: READ,
     reports: READ,

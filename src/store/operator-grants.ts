@@ -1,6 +1,6 @@
 /**
- * What an operators' console writes through the services that commands use, beside reading nearly everything. It seals
- * secrets that it can neither read nor open, and changes nothing of orders, legs or the pool.
+ * Write rights of an operators' console, used by the services that commands call; it reads nearly everything. It seals
+ * secrets that it can neither read nor open, and changes no orders, legs or pool.
  */
 import { STATE_AS_NEW, WEBHOOK_ACTS, type Access } from './grant-columns.js';
 
@@ -21,7 +21,7 @@ export const OPERATOR_TABLES: Readonly<Record<string, Access>> = {
   // The account of a new project; balances move with the entries below.
   credit_account: { select: 'all', insert: 'all', update: { but: ['project_id', 'spent_on', 'spent_credits'] } },
   credit_entry: { select: 'all', insert: 'all' },
-  // The database stamps when it was asked for, and what was asked for nobody changes.
+  // The database stamps the time of the request, and no role changes the request itself.
   credit_request: {
     select: 'all',
     insert: { only: ['id', 'project_id', 'kind', 'credits', 'reference', 'reason', 'asked_by', 'asked_by_email'] },

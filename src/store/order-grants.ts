@@ -1,4 +1,4 @@
-// Who may do what with orders, their legs and transactions: by themselves and as they are found, open or in the archive.
+// Rights on orders, their legs and transactions: on the tables themselves and on the views over open and archived rows.
 import { LEG_TERMS, ORDER_TERMS, type Access } from './grant-columns.js';
 
 type ByRole = Readonly<Record<string, Access>>;
@@ -32,10 +32,10 @@ const TRANSACTIONS: ByRole = {
   console_operator: READ,
   reports: READ,
 };
-/** A row comes there by the database's own function alone, and nobody changes it. */
+/** Only a database function moves rows there, and no role changes them. */
 const ARCHIVED: ByRole = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
 
-/** What a receiver had of energy when a reclaim was built; only the weighing of it is ever added. */
+/** A receiver's energy when a reclaim was built; only the result of weighing it is ever added. */
 const RECLAIM_USAGE: ByRole = {
   worker: { select: 'all', insert: 'all', update: { only: ['weighed_at', 'left_energy'] } },
   cli: READ,

@@ -1,7 +1,7 @@
-// What both consoles do with people and their sessions.
+// Rights of both consoles on people and their sessions.
 import type { Access } from './grant-columns.js';
 
-/** People and their sessions, of which row-level security shows a merchants' console its own audience alone. */
+/** People and their sessions; row-level security limits a merchants' console to its own audience. */
 export const CONSOLE_PERSONS: Access = {
   select: 'all',
   insert: 'all',

@@ -1,6 +1,6 @@
 /**
- * Whose data a request may see. What runs within a scope reads and writes under the setting that row-level security asks
- * for; a process for merchants shows outside of it no project's row at all. Owns no table.
+ * Project scope of a request. Statements within a scope run under the setting that row-level security reads. Outside of
+ * a scope, a process for merchants sees no project's rows.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
@@ -10,19 +10,19 @@ import { PROJECT_SETTING } from './merchant-grants.js';
 
 const scope = new AsyncLocalStorage<string>();
 
-/** Runs `work`, and whatever it awaits, for one project alone. */
+/** Runs `work`, including everything that it awaits, for one project alone. */
 export function forProject<T>(projectId: string, work: () => T): T {
   return scope.run(projectId, work);
 }
 
-/** A browser waits for it; what takes longer is no list. */
+/** A browser waits for it, so a list must not take longer. */
 const STATEMENT_MS = 5000;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The statements in front of everything that runs in a scope. */
+/** Returns the statements that open each transaction in a scope. */
 function opening(projectId: string, isReadOnly: boolean): string {
-  // It goes into the text: no parameters are taken where several statements are sent at once.
+  // The id becomes part of the text, because several statements in one message take no parameters.
   if (!UUID.test(projectId)) throw new Error('a scope is a project');
   return [
     isReadOnly ? 'BEGIN READ ONLY' : 'BEGIN',
@@ -31,7 +31,10 @@ function opening(projectId: string, isReadOnly: boolean): string {
   ].join('; ');
 }
 
-/** Of a console: every statement of a scope is in a transaction that names its project, a repository's too. */
+/**
+ * The database of a console: every statement of a scope, also a repository's, runs in a transaction that names its
+ * project.
+ */
 @Injectable()
 export class ProjectDatabase extends Database {
   protected override async begin(client: pg.PoolClient): Promise<void> {
@@ -43,7 +46,7 @@ export class ProjectDatabase extends Database {
     return scope.getStore() !== undefined;
   }
 
-  /** What a repository reads outside of a transaction of ours; it may write nothing there. */
+  /** Lends repositories a connection for reads outside of our transactions; they may write nothing there. */
   protected override async lent([client, release]: Lent): Promise<Lent> {
     const projectId = scope.getStore();
     if (projectId === undefined) return [client, release];

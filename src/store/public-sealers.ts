@@ -1,6 +1,6 @@
 /**
- * The sealers of a process that shows secrets once and opens none: what it makes is sealed to the public halves that are
- * kept with the canaries. Read at each secret, so that it seals under the newest key. Owns no table.
+ * Sealers of a process that shows secrets once and can open none: it seals them to the public halves stored with the
+ * canaries. Each secret reads them again, so that it is sealed under the newest key.
  */
 import { BoxSealer } from '../base/sealed-box.js';
 import type { BoxPurpose, SealKeys, SealPurpose, Seals } from '../base/seal.js';
@@ -14,7 +14,7 @@ const READ = {
 };
 
 export class PublicSealers extends Sealers {
-  /** `sealKeys`: what it may open beside, as any process. */
+  /** `sealKeys`: the keys that it may also open secrets with, as any process. */
   constructor(
     private readonly database: () => Queryable,
     keys: { readonly sealKeys: ReadonlyMap<SealPurpose, SealKeys> },

@@ -1,4 +1,4 @@
-/** What becomes of reads that a replica may answer. Only watches; nothing is shown of it where none is configured. */
+/** Metrics of reads that a replica may answer; absent without a configured replica. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PRIMARY_REASONS, type Replica } from './replica.js';
 

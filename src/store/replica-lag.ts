@@ -1,10 +1,10 @@
 /**
- * How far a replica is behind, in time: by when this process saw the primary at a position that the replica has not
- * replayed yet. By this process's own clock alone; while nothing is written, nothing is behind. Pure.
+ * Lag of a replica in time: the age of the oldest primary position that this process saw and the replica has not
+ * replayed. Uses this process's monotonic clock alone. Without writes there is no lag. Pure.
  */
 import type { ReadMark } from './read-mark.js';
 
-/** Beyond it every second one is forgotten: a lag of hours needs no finer measure. */
+/** Beyond this number every second position is dropped: a lag of hours needs no finer measure. */
 const KEPT_MAX = 64;
 
 interface Seen {
@@ -20,7 +20,7 @@ export class Lag {
 
   /** The primary was seen at this position. */
   wrote(at: ReadMark, ms: number): void {
-    // Below what was seen: another server's log, of which the older positions say nothing.
+    // A lower position belongs to another server's log; the older positions say nothing about it.
     if (this.ahead.some((seen) => seen.at > at)) this.ahead = [];
     if (this.ahead.at(-1)?.at === at) return;
     this.ahead.push({ at, ms });
@@ -32,7 +32,7 @@ export class Lag {
     this.ahead = this.ahead.filter(({ at }) => at > to);
   }
 
-  /** Milliseconds, at least: what is not replayed was seen so long ago. 0 when all that was seen is. */
+  /** Returns the lag in ms, as a lower bound; 0 if every seen position is replayed. */
   ms(nowMs: number): number {
     const [oldest] = this.ahead;
     return oldest === undefined ? 0 : nowMs - oldest.ms;

@@ -1,23 +1,23 @@
-/** Seals secrets anew while the service runs: nothing is opened to anywhere but memory. Owns no table. */
+/** Reseals secrets while the service runs. Plain text exists only in memory. */
 import type { Sealer } from '../base/seal.js';
 
 export interface SealedSecret<Id> {
   readonly id: Id;
-  /** What the seal is bound to: the project's id, the wallet's address. */
+  /** The context of the seal: the project's id, the wallet's address. */
   readonly context: string;
   readonly sealed: Buffer;
 }
 
-/** Where the secrets of one kind lie. */
+/** Storage of one kind of secrets. */
 export interface SecretStore<Id> {
   /** At most RESEAL_BATCH of them by id, after the one named. */
   next(after: Id | undefined): Promise<readonly SealedSecret<Id>[]>;
-  /** Puts `sealed` in the secret's place, unless another process changed it meanwhile: false. */
+  /** Replaces the secret by `sealed`. Returns false if another process changed it meanwhile. */
   replace(secret: SealedSecret<Id>, sealed: Buffer): Promise<boolean>;
 }
 
 export interface ResealCount {
-  /** Sealed anew by this run. */
+  /** Resealed by this run. */
   readonly rewrapped: number;
   /** Under the newest key already. */
   readonly current: number;
@@ -52,7 +52,7 @@ export async function reseal<Id>(store: SecretStore<Id>, sealer: Sealer, isRepla
       const plain = sealer.open(secret.sealed, secret.context);
       if (plain === undefined) failed.push(secret.context);
       else if (sealer.isCurrent(secret.sealed)) current += 1;
-      // Whoever changed it meanwhile sealed it under the newest key, and another run of this counted it.
+      // The process that changed it meanwhile sealed it under the newest key, and another run of this counted it.
       else if (!isReplacing || (await store.replace(secret, sealer.seal(plain, secret.context)))) rewrapped += 1;
       else current += 1;
       plain?.fill(0);

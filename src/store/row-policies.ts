@@ -1,6 +1,6 @@
 /**
- * Row-level security on what a merchants' console reads, where the roles are used: it sees its project's rows, every
- * other role all of them. The owner is not asked. Planned from the catalogue, as the rights are (roles.ts). Owns no table.
+ * Row-level security for merchants' consoles, if roles are used: such a console sees its project's rows, every other
+ * role sees all. The owner is exempt. The plan is computed from the catalogue, like the rights (roles.ts).
  */
 import { ROLES, TABLE_GRANTS, type Role } from './grants.js';
 import { MERCHANT_TABLES } from './merchant-grants.js';
@@ -9,7 +9,7 @@ import type { Queryable } from './database.js';
 const roleNamed = (role: Role): string => `energy_${role}`;
 const MERCHANT = roleNamed('console_merchant');
 
-/** One policy as the catalogue has it. */
+/** One policy in the catalogue. */
 interface Policy {
   readonly table: string;
   readonly name: string;
@@ -20,7 +20,7 @@ interface Policy {
 
 const policyText = ({ table, name, roles, using }: Policy): string => `${table} ${name} ${roles} ${using}`;
 
-/** Those of our tables that this file names; others there may be are the migrations'. */
+/** Returns the policies of our tables that this file manages; migrations manage any others. */
 export async function policiesIn(db: Queryable): Promise<Policy[]> {
   const rows = await db.query<Policy & { check: string | null; command: string }>(
     `SELECT c.relname::text AS "table", p.polname::text AS name, p.polcmd::text AS command,
@@ -36,7 +36,7 @@ export async function policiesIn(db: Queryable): Promise<Policy[]> {
 const PROJECT_POLICY = 'project_rows';
 const SERVICE_POLICY = 'service_rows';
 
-/** Who else reads or writes the table: all of its rows. */
+/** The policy for the other roles that may use the table: all of its rows. */
 function othersOn(table: string): string {
   const roles = ROLES.filter((role) => role !== 'console_merchant' && TABLE_GRANTS[table]?.[role] !== undefined);
   return roles.map(roleNamed).sort().join(', ');
@@ -51,7 +51,7 @@ export function wantedPolicies(): Policy[] {
     .sort((a, b) => (policyText(a) < policyText(b) ? -1 : 1));
 }
 
-/** What brings the tables that are there to what is wanted; without roles there is nobody to keep rows from. */
+/** Returns the statements that bring the existing tables to the declared policies; none without roles. */
 export async function planPolicies(db: Queryable, withRoles: boolean): Promise<string[]> {
   if (!withRoles) return [];
   const tables = await db.query<{ name: string; secured: boolean }>(
@@ -73,7 +73,7 @@ export async function planPolicies(db: Queryable, withRoles: boolean): Promise<s
       .map(({ name, table, roles, using }) =>
         ['CREATE POLICY', name, 'ON', table, 'TO', roles, 'USING (', using, ')'].join(' '),
       ),
-    // Last, so that no row is hidden from anybody before the policies stand.
+    // Last, so that no rows are hidden before the policies exist.
     ...tables
       .filter(({ secured }) => !secured)
       .map(({ name }) => ['ALTER TABLE', name, 'ENABLE ROW LEVEL SECURITY'].join(' ')),

@@ -3,10 +3,10 @@ import { Batched } from '../base/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
 const LIMITS = { atOnce: 4, keys: 100, waitMs: 2000 };
-/** All who wait for a silent connection wait this long, ms; a row is found in a thousandth of it. */
+/** The limit of all waits for a silent connection, ms; a row is found in a thousandth of it. */
 const ANSWER_LIMIT_MS = 5000;
 
-/** What such a statement answers beside the row: the place of its key among those given, from 1. */
+/** The extra column of such a statement: the place of its key in the given list, from 1. */
 interface Placed {
   readonly place: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The settings that this code needs of every session. Server, database and role may set others; the options of a connection win over
- * all three; a pooler drops most of them, so a start also reads what came of it.
+ * Session settings that this code needs. Server, database and role may set others; the options of a connection override
+ * all three. A pooler drops most options, so a start also reads the resulting values.
  */
 
 /** The formats of values, and the default isolation of transactions. */
@@ -14,7 +14,7 @@ export const PINNED: Readonly<Record<string, string>> = {
   standard_conforming_strings: 'on',
 };
 
-/** The part of them that PgBouncer takes from a client and applies to whatever server connection it uses. */
+/** The subset that PgBouncer accepts from a client and applies to every server connection it uses. */
 export const STARTUP_PARAMETERS: Readonly<Record<string, string>> = {
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',

@@ -1,11 +1,11 @@
-/** What each process may do with what is only ever shown to people, and with what they chose to be notified of. */
+/** Rights on data that is only displayed to people, and on their chosen notifications. */
 import type { Access } from './grant-columns.js';
 import { CONSOLE_NOTIFICATIONS } from './people-grants.js';
 
 const READ: Access = { select: 'all' };
 
 export const SHOWN_TABLES = {
-  // Read from the chain in turn, for operators; a credit asks the chain itself.
+  // Read from the chain periodically, for operators; a credit reads the chain itself.
   blacklisted_address: {
     worker: { select: 'all', insert: 'all', delete: 'all' },
     cli: READ,
@@ -18,14 +18,14 @@ export const SHOWN_TABLES = {
     console_operator: CONSOLE_NOTIFICATIONS,
     reports: READ,
   },
-  // Counted by who answers; nothing is decided by it.
+  // Counted by the API; no decision depends on it.
   order_replay: {
     api: { select: 'all', insert: 'all', update: { only: ['replays', 'last_at'] } },
     cli: READ,
     console_operator: READ,
     reports: READ,
   },
-  // Read beside the work, for who looks at an order.
+  // Read besides fulfilment, for display with an order.
   receiver_energy: {
     worker: { select: 'all', insert: 'all', update: { but: ['order_id'] } },
     cli: READ,

@@ -5,7 +5,7 @@ import type { Database, Statement } from './database.js';
 interface StatementHook {
   /** Called when one is about to be sent. */
   readonly before?: () => void;
-  /** Called when one is committed: at once, or with the transaction that it is part of. */
+  /** Called when one is committed: immediately, or with its transaction. */
   readonly after?: () => void;
 }
 

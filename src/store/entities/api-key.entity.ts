@@ -1,4 +1,4 @@
-/** A key that signs a project's requests, and what it may do. The primary has its project's id. */
+/** A key that signs a project's requests, with its scopes and limits. The primary key's id is the project's id. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../../domain/scopes.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -39,7 +39,7 @@ export class ApiKey {
   @Column({ ...TIMESTAMPTZ, name: 'last_used_at', nullable: true })
   lastUsedAt!: Date | null;
 
-  /** From where it was used lately, with the moment of each; some twenty. */
+  /** The recent source addresses, with the last use of each; about twenty. */
   @Column({ type: 'jsonb', name: 'recent_sources' })
   recentSources!: Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-/** What an asset was worth in dollars, minute by minute. Written by `deposits` alone. */
+/** The price of an asset in dollars, minute by minute. Written by `deposits` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DepositAsset } from '../../domain/deposit-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';

@@ -1,4 +1,4 @@
-/** What an operator did to the service, with who and why; never changed. */
+/** One act of an operator on the service, with author and reason; never changed. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -25,7 +25,7 @@ export class AuditEntry {
   @Column({ type: 'jsonb', nullable: true })
   detail!: Readonly<Record<string, unknown>> | null;
 
-  /** Who logged in to the database, and as whom the statement ran; written by the database. Null in older entries. */
+  /** The login and the role of the statement, written by the database. Null in older entries. */
   @Column({ name: 'login_role', type: 'text', nullable: true })
   loginRole!: string | null;
 

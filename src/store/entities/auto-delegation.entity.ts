@@ -1,4 +1,4 @@
-/** An address that is kept supplied with energy: what its project asked for, and what is known of it. */
+/** An address that is kept supplied with energy: the terms that its project set, and its present state. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -43,7 +43,7 @@ export class AutoDelegation {
   @Column({ type: 'boolean' })
   asleep!: boolean;
 
-  /** Why what is needed cannot be bought just now, as the interface's error code. */
+  /** The error code of the interface that explains why a refill is not possible at present. */
   @Column({ type: 'text', name: 'pause_reason', nullable: true })
   pauseReason!: string | null;
 
@@ -79,34 +79,34 @@ export class AutoDelegation {
   @Column({ ...TIMESTAMPTZ, name: 'used_at', nullable: true })
   usedAt!: Date | null;
 
-  /** What it could spend when it was last checked. */
+  /** The credits that it could spend at the last check. */
   @Column({ ...BIGINT, name: 'usable_energy', nullable: true })
   usableEnergy!: bigint | null;
 
   @Column({ ...TIMESTAMPTZ, name: 'checked_at', nullable: true })
   checkedAt!: Date | null;
 
-  /** To be checked from then on; while a worker does, when another may. */
+  /** The time of the next check. During a check: the time from which another worker may check it. */
   @Column({ ...TIMESTAMPTZ, name: 'due_at', nullable: true })
   dueAt!: Date | null;
 
-  /** The fence of a check that is under way; another one's says that none is. */
+  /** The fence of the running check; a different value means that none is running. */
   @Column({ ...BIGINT, name: 'lease_fence', nullable: true })
   leaseFence!: bigint | null;
 
-  /** Something happened since that check began: it is due again when it ends. */
+  /** Something changed since that check began: it is due again when the check ends. */
   @Column({ type: 'boolean', name: 'due_again' })
   dueAgain!: boolean;
 
-  /** When its rentals next change, by the chain's clock. */
+  /** The time of the next change of its rentals, by the chain's clock. */
   @Column({ ...TIMESTAMPTZ, name: 'change_at', nullable: true })
   changeAt!: Date | null;
 
-  /** When its turn comes in the slow round over all. */
+  /** The time of its turn in the slow round over all auto-delegations. */
   @Column({ ...TIMESTAMPTZ, name: 'check_at', nullable: true })
   checkAt!: Date | null;
 
-  /** Raised by each check, and by whatever makes a check that is under way too old to act upon. */
+  /** Raised by each check, and by each change that makes a running check too old to act on. */
   @Column(BIGINT)
   fence!: bigint;
 

@@ -1,4 +1,4 @@
-/** What a node said when a transaction was sent to it; it proves nothing. */
+/** A node's answer to a broadcast; it proves nothing. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** One transaction of ours: its bytes, and how far it is known to have come. */
+/** One chain transaction of the service: its bytes and its known progress. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ChainTxPurpose, ChainTxStatus } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -66,7 +66,7 @@ export class ChainTx {
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 
-  /** Whether it lies in the archive; the key of the tables' partitions. */
+  /** True if it is in the archive; the key of the tables' partitions. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

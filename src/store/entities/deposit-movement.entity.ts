@@ -1,9 +1,12 @@
-/** What moves at deposit addresses beside deposits, where sweeps go to, and what was given back. Of `deposits` alone. */
+/**
+ * Movements at deposit addresses other than deposits, destinations of sweeps, and returned deposits. Written by
+ * `deposits` alone.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DepositAsset } from '../../domain/deposit-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
-/** What left a deposit address or was burnt there, and what our own addresses sent to it. Never changed. */
+/** An outflow or burn at a deposit address, or a transfer to it from our own addresses. Never changed. */
 @Entity('deposit_movement')
 export class DepositMovement {
   @PrimaryColumn({ type: 'bytea' })
@@ -25,11 +28,11 @@ export class DepositMovement {
   @Column({ type: 'text', nullable: true })
   contract!: string | null;
 
-  /** Negative when it left; as text, since a log's value has 256 bits. */
+  /** Negative for an outflow; as text, because a log's value has 256 bits. */
   @Column({ type: 'numeric' })
   amount!: string;
 
-  /** Null for what was burnt, and for what the token's owner destroyed. */
+  /** Null for burns, and for tokens that the token's owner destroyed. */
   @Column({ type: 'text', nullable: true })
   counterparty!: string | null;
 
@@ -40,7 +43,7 @@ export class DepositMovement {
   blockAt!: Date;
 }
 
-/** An address that sweeps went to: what it sends is no deposit. */
+/** A destination of sweeps: its transfers are no deposits. */
 @Entity('deposit_sweep_address')
 export class DepositSweepAddress {
   @PrimaryColumn({ type: 'text' })
@@ -50,7 +53,7 @@ export class DepositSweepAddress {
   createdAt!: Date;
 }
 
-/** A deposit that is given back: booked first, then paid by a transaction that is signed elsewhere. */
+/** A returned deposit: booked first, then paid by a transaction that is signed offline. */
 @Entity('deposit_return')
 export class DepositReturn {
   @PrimaryColumn({ ...BIGINT, name: 'deposit_id' })

@@ -18,7 +18,7 @@ export class DepositSum {
   @Column({ type: 'text', name: 'wait_reason' })
   waitReason!: 'below_minimum' | 'one_node';
 
-  /** Of its deposits, without the one that it is decided on with. */
+  /** The total of its deposits, without the one that it is decided on with. */
   @Column({ type: 'numeric', default: 0 })
   amount!: string;
 

@@ -19,7 +19,7 @@ export class DepositToken {
   createdAt!: Date;
 }
 
-/** What a token's owner has set, as a worker last read it. Written by `deposits` alone. */
+/** The settings of a token's owner, as a worker last read them. Written by `deposits` alone. */
 @Entity('token_state')
 export class StoredTokenState {
   @PrimaryColumn({ type: 'text' })
@@ -52,7 +52,7 @@ export class StoredTokenState {
   readAt!: Date | null;
 }
 
-/** An address of ours, or one that energy is rented for, that the token lets send nothing. Written by `deposits` alone. */
+/** A blacklisted address of ours or of a receiver: the token refuses its transfers. Written by `deposits` alone. */
 @Entity('blacklisted_address')
 export class BlacklistedAddress {
   @PrimaryColumn({ type: 'text' })

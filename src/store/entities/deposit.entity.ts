@@ -1,9 +1,11 @@
-/** What was paid to a deposit address, and how far blocks were read for it. Written by `deposits` alone. */
+/**
+ * Payments to deposit addresses, and the position up to which blocks were read for them. Written by `deposits` alone.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DepositAsset, DepositStatus } from '../../domain/deposit-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
-/** One transfer, by its transaction, kind and place, once and for ever. */
+/** One transfer, unique by its transaction, kind and place. */
 @Entity('deposit')
 export class Deposit {
   @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
@@ -50,11 +52,11 @@ export class Deposit {
   @Column({ type: 'text' })
   status!: DepositStatus;
 
-  /** Why it is pending, held or ignored. */
+  /** The reason if it is pending, held or ignored. */
   @Column({ type: 'text', nullable: true })
   reason!: string | null;
 
-  /** What one whole unit of the asset is credited at, times 10^8. */
+  /** The rate at which one whole unit of the asset is credited, times 10^8. */
   @Column({ ...BIGINT, name: 'rate_e8', nullable: true })
   rateE8!: bigint | null;
 
@@ -92,7 +94,7 @@ export class IgnoredTransfer {
   @Column(BIGINT)
   transfers!: bigint;
 
-  /** In the token's smallest unit; what was counted before this column was is missing. */
+  /** In the token's smallest unit, without the transfers from before this column existed. */
   @Column({ type: 'numeric', default: 0 })
   amount!: string;
 
@@ -104,7 +106,9 @@ export class IgnoredTransfer {
   lastBlock!: bigint | null;
 }
 
-/** The newest solid block that was read for deposits, and who reads on. One row, once there is an account. */
+/**
+ * The newest solid block that was read for deposits, and the lease of the reader. One row, once there is an account.
+ */
 @Entity('deposit_cursor')
 export class DepositCursor {
   @PrimaryColumn({ type: 'integer' })

@@ -1,4 +1,4 @@
-/** How far the logs of events have come. */
+/** The newest positions of the event logs. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -8,16 +8,16 @@ export class EventPosition {
   @PrimaryColumn({ type: 'uuid', name: 'project_id' })
   projectId!: string;
 
-  /** The last one that was given. */
+  /** The last position assigned. */
   @Column(BIGINT)
   position!: bigint;
 
-  /** Up to which position nothing can be read any more. */
+  /** The last position that retention has removed. */
   @Column({ ...BIGINT, name: 'pruned_to' })
   prunedTo!: bigint;
 }
 
-/** One row: which server numbers the events of all projects, and up to which id retention has come. */
+/** One row: the server that numbers the events of all projects, and the last id that retention has removed. */
 @Entity('event_numbering')
 export class EventNumbering {
   @PrimaryColumn({ type: 'smallint' })

@@ -1,6 +1,6 @@
 /**
- * One thing that happened: a move of an order, an event of its project's log, or both. Written by the change itself
- * (sql/functions/order_changed.sql), numbered and rendered by the worker (events/numberer.ts), kept for ever.
+ * A move of an order, an event of its project's log, or both. The change itself writes it
+ * (sql/functions/order_changed.sql). The worker numbers and renders it (events/numberer.ts). Kept forever.
  */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -13,7 +13,7 @@ export class Event {
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;
 
-  /** Of a move: from which status to which. */
+  /** Of a move: the old and the new status. */
   @Column({ type: 'text', name: 'from_status', nullable: true })
   fromStatus!: string | null;
 
@@ -23,7 +23,7 @@ export class Event {
   @Column(TIMESTAMPTZ)
   at!: Date;
 
-  /** By the chain's clock, where the chain has one for it. */
+  /** By the chain's clock, if the chain has a time for it. */
   @Column({ ...TIMESTAMPTZ, name: 'chain_at', nullable: true })
   chainAt!: Date | null;
 
@@ -35,15 +35,15 @@ export class Event {
   @Column({ type: 'text', nullable: true })
   type!: string | null;
 
-  /** What the object was at that moment, until the payload is rendered from it. */
+  /** The object's state at that moment, until the payload is rendered from it. */
   @Column({ type: 'json', nullable: true })
   snapshot!: unknown;
 
-  /** In its project's log; nobody reads an event without one. */
+  /** The position in its project's log; an event without one is not visible to readers. */
   @Column({ ...BIGINT, nullable: true })
   position!: bigint | null;
 
-  /** The event as it is read, byte by byte, until it is older than the log is kept. */
+  /** The event's payload, byte by byte, until it is older than the retention of the log. */
   @Column({ type: 'text', nullable: true })
   payload!: string | null;
 }

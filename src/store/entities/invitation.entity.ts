@@ -8,7 +8,7 @@ export class Invitation {
   @PrimaryColumn({ type: 'uuid' })
   id!: string;
 
-  /** SHA-256 of the token that stands in the link. */
+  /** SHA-256 of the token in the link. */
   @Column({ type: 'bytea', name: 'token_hash' })
   tokenHash!: Buffer;
 

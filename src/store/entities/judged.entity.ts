@@ -1,4 +1,4 @@
-/** What was judged of the ledger once and for all: its entries in ranges, and what they add up to. */
+/** Ledger entries that were judged for good: their ranges and totals. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** What each key is recognised by: a known text, sealed under it. */
+/** A key canary: a known text, sealed under a key, that identifies the key. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
@@ -10,7 +10,7 @@ export class KeyCanary {
   @Column({ type: 'bytea' })
   sealed!: Buffer;
 
-  /** What is sealed to it opens under the key; null of what nobody seals so. */
+  /** The public half of the key, to which other processes seal; null if none does. */
   @Column({ type: 'bytea', name: 'public_key', nullable: true })
   publicKey!: Buffer | null;
 

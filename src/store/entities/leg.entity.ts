@@ -54,7 +54,7 @@ export class Leg {
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 
-  /** Whether it lies in the archive; the key of the tables' partitions. */
+  /** True if it is in the archive; the key of the tables' partitions. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

@@ -1,4 +1,4 @@
-/** What one process read of the outside for all of them. */
+/** A figure from an outside source that one process read for all. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** What a member is notified of by e-mail, and how far: a cursor through the log of the project, under lease and fence. */
+/** A member's e-mail notifications, with a cursor through the project's log under lease and fence. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Audience } from '../../domain/audience.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -17,7 +17,7 @@ export class Notification {
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 
-  /** Up to which event was mailed or passed. */
+  /** The last event that was mailed or skipped. */
   @Column(BIGINT)
   position!: bigint;
 

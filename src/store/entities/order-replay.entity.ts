@@ -1,4 +1,4 @@
-/** How often the key of an order came again. Counted by the API in its memory and added every few seconds. */
+/** The number of replays of an order's key. The API counts in memory and adds to it every few seconds. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** One purchase: what was asked, charged and reached. */
+/** One purchase: its terms, charge and outcome. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -47,7 +47,7 @@ export class Order {
   @Column({ type: 'text', name: 'request_id', nullable: true })
   requestId!: string | null;
 
-  /** What its project lists it by. */
+  /** The project's own label to list orders by. */
   @Column({ type: 'text', nullable: true })
   reference!: string | null;
 
@@ -91,7 +91,7 @@ export class Order {
   @Column({ type: 'smallint' })
   extensions!: number;
 
-  /** Sun delegated for each energy sold, × 10^6: what a drifting ratio is held against while the rental runs. */
+  /** Sun delegated for each energy sold, × 10^6. A drifting ratio is compared with it while the rental runs. */
   @Column({ ...BIGINT, name: 'sun_per_energy_e6', nullable: true })
   sunPerEnergyE6!: bigint | null;
 
@@ -107,7 +107,7 @@ export class Order {
   @Column({ type: 'integer' })
   fence!: number;
 
-  /** Of a test project, as that was made; written by the row's guard. */
+  /** True for an order of a test project; written by the row's guard. */
   @Column({ type: 'boolean', name: 'test' })
   isTest!: boolean;
 
@@ -115,11 +115,11 @@ export class Order {
   @Column({ ...TIMESTAMPTZ, name: 'play_at', nullable: true })
   playAt!: Date | null;
 
-  /** Judged as it stands; any change of the row takes it back. */
+  /** The present row was judged; any change of the row resets this. */
   @Column({ type: 'boolean' })
   judged!: boolean;
 
-  /** Whether it lies in the archive; the key of the tables' partitions. */
+  /** True if it is in the archive; the key of the tables' partitions. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

@@ -1,4 +1,4 @@
-/** An act of a pool wallet that stands in a solid block and of which there is no record. */
+/** A pool wallet's transaction in a solid block that the database has no record for. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** Who signs in to a console, what they are there, and the codes that stand in for a lost second factor. */
+/** People of a console, their memberships, and the codes that replace a lost second factor. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Audience, PersonRole } from '../../domain/audience.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -28,7 +28,7 @@ export class Person {
   @Column({ ...TIMESTAMPTZ, name: 'totp_since', nullable: true })
   totpSince!: Date | null;
 
-  /** The last step whose code was taken: none at or before it is taken again. */
+  /** The last step with an accepted code; codes of this step or an earlier one are refused. */
   @Column({ ...BIGINT, name: 'totp_step' })
   totpStep!: bigint;
 
@@ -36,7 +36,7 @@ export class Person {
   @Column({ ...TIMESTAMPTZ, name: 'address_proven_at', nullable: true })
   addressProvenAt!: Date | null;
 
-  /** Rises when password or second factor change: a device that was known before is an outsider's. */
+  /** Rises when the password or second factor changes; devices known before then count as unknown. */
   @Column({ type: 'integer' })
   credentials!: number;
 

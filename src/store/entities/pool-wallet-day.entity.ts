@@ -1,4 +1,4 @@
-/** What a pool wallet could have sold and did not, and what was recovering, over one UTC day. */
+/** The unsold and the recovering energy of a pool wallet over one UTC day. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -10,7 +10,7 @@ export class PoolWalletDay {
   @PrimaryColumn({ type: 'date' })
   day!: string;
 
-  /** Of the day, how long the wallet was read without a gap. */
+  /** The part of the day in which the wallet was read without a gap. */
   @Column({ ...BIGINT, name: 'measured_ms' })
   measuredMs!: bigint;
 

@@ -1,4 +1,4 @@
-/** What one energy costs for rentals up to a duration. */
+/** The price of one energy for rentals up to a duration. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

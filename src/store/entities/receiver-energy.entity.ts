@@ -1,4 +1,7 @@
-/** What a receiver could use before a delegation and after its block, where a node said so, each with the newest block then. */
+/**
+ * A receiver's usable energy before a delegation and after its block, if a node reported it, each with the newest block
+ * then.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

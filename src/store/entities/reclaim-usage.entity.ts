@@ -1,4 +1,4 @@
-/** What a receiver had of energy when a reclaim was built beside other rentals of it. */
+/** A receiver's energy when a reclaim was built beside its other rentals. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -36,7 +36,7 @@ export class ReclaimUsage {
   @Column({ ...TIMESTAMPTZ, name: 'read_at' })
   readAt!: Date;
 
-  /** When what it left behind was made up for, or nothing was to be. */
+  /** The time when its leftover usage was compensated, or found to need no compensation. */
   @Column({ ...TIMESTAMPTZ, name: 'weighed_at', nullable: true })
   weighedAt!: Date | null;
 

@@ -1,4 +1,4 @@
-/** Whose turn it is to reconcile, how far the chain was searched, and how far the records were judged. */
+/** The lease of the reconciler, and the positions up to which the chain was searched and the records were judged. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

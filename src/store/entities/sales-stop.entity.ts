@@ -1,4 +1,4 @@
-/** One row while nothing may be sold until the operator has explained what was found. */
+/** One row while sales are stopped, until the operator has explained the finding. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

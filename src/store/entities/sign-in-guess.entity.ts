@@ -1,4 +1,4 @@
-/** How often a person guessed within a window: for an account, a known device, or an address. */
+/** The number of guesses within a window: for an account, a known device, or an address. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** A solid block that was passed without knowing what it holds. Written by `reconciliation` alone. */
+/** A solid block that the search passed unread. Written by `reconciliation` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -7,7 +7,7 @@ export class UnsearchedBlock {
   @PrimaryColumn(BIGINT)
   number!: bigint;
 
-  /** How often it was read again. */
+  /** The number of further attempts to read it. */
   @Column({ type: 'integer', default: 0 })
   tries!: number;
 }

@@ -1,11 +1,11 @@
-/** One event on its way to one endpoint, with what became of it. */
+/** One delivery of an event to an endpoint, with its result. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** An event that happened, one asked for again in a range or alone, or one made up to try the endpoint. */
+/** The delivery's cause: a new event, one requested again in a range or alone, or a test event. */
 export const DELIVERY_CAUSES = ['event', 'replay', 'resend', 'test'] as const;
 export type DeliveryCause = (typeof DELIVERY_CAUSES)[number];
 

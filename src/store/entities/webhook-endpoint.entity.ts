@@ -1,8 +1,11 @@
-/** Where a project's events are sent, with the secrets they are signed by. One that was deleted stays without them. */
+/** An endpoint for a project's events, with its signing secrets. A deleted one remains without them. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
-/** Why nothing is sent to an endpoint: its owner said so, it answered 410, or five days passed without success. */
+/**
+ * The reason why nothing is sent to an endpoint: its owner disabled it, it answered 410, or five days passed without
+ * success.
+ */
 export type DisabledReason = 'owner' | 'gone' | 'failing';
 
 @Entity('webhook_endpoint')

@@ -1,4 +1,4 @@
-/** When an endpoint is due next, which sender holds it, and how it has answered lately. */
+/** The next due time of an endpoint, the sender that holds it, and its recent answers. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
@@ -27,7 +27,7 @@ export class WebhookState {
   @Column({ type: 'integer' })
   failures!: number;
 
-  /** Since when it takes nothing, whether it answers or not; null while it takes events. */
+  /** The time since which it takes no events, even if it answers; null while it takes them. */
   @Column({ ...TIMESTAMPTZ, name: 'failing_since', nullable: true })
   failingSince!: Date | null;
 
