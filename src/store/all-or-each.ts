@@ -10,9 +10,9 @@ export interface OrderFailure {
 const HELD_MAX = 2;
 
 /**
- * Runs `work` for all items together. If one of their rows makes it fail, or another session holds it, runs it for each
- * order alone. Returns the failures of those runs. Faults of the database itself (unreachable, too slow, locks that
- * block nearly all items) concern no single order and are thrown.
+ * Runs `work` for all items together. If one of their rows makes it fail, or another session holds a row, runs it for
+ * each order alone. Returns the failures of those runs. Throws faults that concern no single order: an unreachable or
+ * slow database, a lock timeout with only one order, or more than HELD_MAX of them.
  */
 export async function allOrEach<T>(
   items: readonly T[],

@@ -7,7 +7,7 @@ import { ROLES, type Role } from './grants.js';
 export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // Writes orders, legs, slots, ledger entries and balances with the owner's rights, which the API lacks.
   accept_order: ['api'],
-  // Calls accept_order, with the caller's rights.
+  // Used before accept_order, with the caller's rights.
   take_order: ['api'],
   order_refusal: ['api'],
   // Call accept_order and extend_order for auto-delegations, with the owner's rights.
@@ -24,7 +24,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],
-  // With the owner's rights: people whose event logs have new entries.
+  // With the owner's rights: memberships whose event log has new entries.
   notifications_due: ['console_merchant'],
   // With the owner's rights, for the project that the transaction names.
   project_acts: ['console_merchant', 'console_operator'],

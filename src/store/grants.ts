@@ -70,7 +70,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     // Reads the former signing keys: an act on chain is judged by its signer.
     worker: READ,
     cli: { select: 'all', insert: 'all' },
-    // The acts of the console's people. Owners of a project read theirs through `console_looks`.
+    // The acts of the console's people. Owners of a project read the looks at it through `console_looks`.
     console_merchant: { select: { only: ['id'] }, insert: 'all' },
     console_operator: { select: 'all', insert: 'all' },
     reports: READ,

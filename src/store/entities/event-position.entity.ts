@@ -17,7 +17,7 @@ export class EventPosition {
   prunedTo!: bigint;
 }
 
-/** One row: the server that numbers the events of all projects, and the last id that retention has removed. */
+/** One row: the server on which the numberer last worked, and the last id that retention has removed. */
 @Entity('event_numbering')
 export class EventNumbering {
   @PrimaryColumn({ type: 'smallint' })

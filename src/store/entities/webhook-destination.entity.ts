@@ -1,4 +1,4 @@
-/** When the next request may go to a host or an address, over all senders. */
+/** The time from which a host or address may get the next request, across all senders. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
