@@ -7,10 +7,10 @@ import { ROLES, type Role } from './grants.js';
 export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // Writes orders, legs, slots, ledger entries and balances with the owner's rights, which the API lacks.
   accept_order: ['api'],
-  // Used before accept_order, with the caller's rights.
+  // take_order calls accept_order, and order_refusal checks a refusal beforehand, both with the caller's rights.
   take_order: ['api'],
   order_refusal: ['api'],
-  // Call accept_order and extend_order for auto-delegations, with the owner's rights.
+  // Call take_order and extend_order for auto-delegations, with the owner's rights.
   buy_for_auto_delegation: ['worker'],
   extend_for_auto_delegation: ['worker'],
   // Like accept_order, for the extension of a rental.
