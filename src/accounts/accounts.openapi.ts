@@ -13,12 +13,12 @@ import { ActivationRequest, type BalanceBody } from './accounts.dto.js';
 
 const BALANCE_ANSWER = answerSchema<BalanceBody>({
   credits_balance: always(integerSchema('The balance in credits; negative in debt.', 50_000_000)),
-  usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '5.00')),
-  is_postpaid: always({ type: 'boolean', description: 'Whether the balance may be negative.' }),
+  usd_balance: always(decimalSchema('Value in dollars.', 2, '5.00')),
+  is_postpaid: always({ type: 'boolean', description: 'True if the balance may be negative.' }),
   debt_limit_credits: sometimes(
     integerSchema('How far below zero it may go: 0 for prepaid, absent when there is no limit.', 0),
   ),
-  available_credits: sometimes(integerSchema('What may still be spent; absent when there is no limit.', 50_000_000)),
+  available_credits: sometimes(integerSchema('Credits that can still be spent; absent without a limit.', 50_000_000)),
   timestamp: always(timeSchema('When it was read.')),
 });
 

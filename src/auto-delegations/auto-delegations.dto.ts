@@ -14,7 +14,7 @@ const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 const usualDurationSec = (longestSec: number | undefined): number => Math.min(DAY_SEC, longestSec ?? DAY_SEC);
 
 export class AutoDelegationRequest {
-  @IsEnergy('What the address is to have, whatever it comes from; a refill brings it back up to this.')
+  @IsEnergy('Energy to keep on the address, from any source. A refill restores this amount.')
   declare readonly keep_energy: number;
 
   @Optional()

@@ -25,15 +25,15 @@ const AUTO_DELEGATION = {
   address: always(addressSchema('The address that is kept supplied.')),
   status: always(
     textSchema(
-      'active: kept supplied. asleep: unused for so long that it is only watched for its next use. paused: what it ' +
+      'active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what it ' +
         'needs cannot be bought just now, and is tried again. ended: `until` is past.',
       'active',
       { enum: AUTO_DELEGATION_STATUSES },
     ),
   ),
-  keep_energy: always(integerSchema('What a refill brings it up to.', 260_000)),
+  keep_energy: always(integerSchema('Energy that a refill restores.', 260_000)),
   refill_below: always(integerSchema('A refill is bought below this.', 208_000)),
-  duration_sec: always(integerSchema('How long what is bought is rented for.', 86_400)),
+  duration_sec: always(integerSchema('Duration of each rental, in seconds.', 86_400)),
   max_sun_per_energy: sometimes(integerSchema('Nothing dearer is bought.', 90)),
   daily_cap_credits: always(integerSchema('The most it may spend in a UTC day.', 500_000_000)),
   idle_after_sec: always(integerSchema('Unused for so long it sleeps.', 86_400)),
@@ -50,7 +50,7 @@ const AUTO_DELEGATION = {
     }),
   ),
   usable_energy: sometimes(
-    integerSchema('What the address could spend at the last check, with what was on its way.', 255_312),
+    integerSchema('Spendable energy at the last check, including deliveries on their way.', 255_312),
   ),
   checked_at: sometimes(timeSchema('When it was last checked.')),
   used_at: sometimes(timeSchema('Since when it counts as unused, by the time of the chain.')),
@@ -66,11 +66,9 @@ const AUTO_DELEGATION_ANSWER = answerSchema<AutoDelegationBody>(AUTO_DELEGATION)
 
 const PRICED = answerSchema<PricedAutoDelegationBody>({
   ...AUTO_DELEGATION,
-  idle_cost_credits_per_day: sometimes(
-    integerSchema('What a day costs in which the address is not used, as prices are now.', 50_700_000),
-  ),
+  idle_cost_credits_per_day: sometimes(integerSchema('Cost of a day without use at current prices.', 50_700_000)),
   cost_per_refill_credits: sometimes(
-    integerSchema('What a refill from `refill_below` costs, as prices are now.', 10_140_000),
+    integerSchema('Cost of a refill from `refill_below` at current prices.', 10_140_000),
   ),
 });
 
@@ -128,7 +126,7 @@ export function describeAutoDelegationSet(): Operation {
     description:
       'Replaces whatever was set for the address: a member that is left out has its default again. From then on energy is ' +
       'bought whenever less than `refill_below` is usable, wherever it comes from, within a block of the use; each ' +
-      'purchase is an order of yours, charged to the API key that set this. It is awake then, and checked at once. What ' +
+      'purchase is an order of yours, charged to the API key that set this. It becomes active and is checked immediately. What ' +
       'is too dear, or more than the pool can deliver just now, is taken all the same, and paused.',
     parameters: [ADDRESS_IN_PATH],
     request: {
@@ -166,7 +164,7 @@ export function describeAutoDelegationRead(): Operation {
     operationId: 'getAutoDelegation',
     tag: 'Auto-delegation',
     summary: 'Read an auto-delegation',
-    description: 'With what it costs as prices are now; both figures are absent while they are not known.',
+    description: 'With its cost at current prices. Both figures are absent while they are unknown.',
     parameters: [ADDRESS_IN_PATH],
     answers: { 200: priced('The auto-delegation of the address.', PRICED_EXAMPLE) },
     errors: ['NOT_FOUND'],
@@ -200,7 +198,7 @@ export function describeAutoDelegationDelete(): Operation {
     operationId: 'deleteAutoDelegation',
     tag: 'Auto-delegation',
     summary: 'Keep an address supplied no longer',
-    description: 'Nothing is bought any more; what was bought goes on to its end. The body may be left out.',
+    description: 'Stops further purchases. Running rentals continue to their end. The body is optional.',
     parameters: [ADDRESS_IN_PATH],
     request: NOTHING,
     answers: { 204: { description: 'It is gone.' } },
@@ -212,7 +210,7 @@ export function describeAutoDelegationWake(): Operation {
   return {
     operationId: 'wakeAutoDelegation',
     tag: 'Auto-delegation',
-    summary: 'Have it checked at once, as after a use',
+    summary: 'Check it immediately, as after a use',
     description: 'One that sleeps is awake then, before the address is used. The body may be left out.',
     parameters: [ADDRESS_IN_PATH],
     request: NOTHING,

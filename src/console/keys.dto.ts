@@ -10,10 +10,10 @@ import type { KeyOptions, KeyView } from '../projects/api-keys.js';
 import { given, money, timeOf } from './answers.js';
 import type { ApiKeyShape, ChangeKey, MakeKey, RotateKey } from './data-shapes.js';
 
-const NAME = { maxLength: 100, check: nameFault, description: 'What it is for.' };
+const NAME = { maxLength: 100, check: nameFault, description: 'Purpose.' };
 const CREDITS = () => ({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const CAP = 'The most it may spend in a UTC day, in credits.';
-const SCOPE = 'What it may do.';
+const SCOPE = 'Scopes of the key.';
 const SOURCES_MAX = 100;
 /** Seven days. */
 const OVERLAP_SEC_MAX = 604_800;
@@ -65,7 +65,7 @@ export class ChangeKeyRequest implements ChangeKey {
   declare readonly daily_cap_credits?: number;
 
   @Optional()
-  @IsFlag('Without a daily cap of its own.')
+  @IsFlag('True for a key without a daily cap.')
   declare readonly no_daily_cap?: boolean;
 }
 

@@ -68,12 +68,12 @@ export class ReauthenticateBody implements ReauthenticateRequest {
 }
 
 export class InvitationTokenBody implements InvitationToken {
-  @IsText({ maxLength: 64, description: 'What stands behind the # of the link.' })
+  @IsText({ maxLength: 64, description: 'The part of the link after #.' })
   declare readonly token: string;
 }
 
 export class AcceptBody extends InvitationTokenBody implements AcceptRequest {
-  @IsPassword('A new password, or the present one of who has an account.')
+  @IsPassword('A new password, or the present one of a person with an account.')
   declare readonly password: string;
 }
 
@@ -86,7 +86,7 @@ export class PasswordBody implements PasswordRequest {
 }
 
 export class AddressBody implements AddressProof {
-  @IsText({ maxLength: 400, description: 'What stands behind the # of the link.' })
+  @IsText({ maxLength: 400, description: 'The part of the link after #.' })
   declare readonly token: string;
 }
 
@@ -96,14 +96,14 @@ export class CodeBody implements CodeRequest {
 }
 
 export class InviteBody implements InviteRequest {
-  @IsEmail('Who is invited.')
+  @IsEmail('E-mail of the invited person.')
   declare readonly email: string;
 
-  @IsRole('What they become.')
+  @IsRole('Role of the invited person.')
   declare readonly role: PersonRole;
 }
 
 export class RoleBody implements RoleRequest {
-  @IsRole('What they become.')
+  @IsRole('Role of the invited person.')
   declare readonly role: PersonRole;
 }

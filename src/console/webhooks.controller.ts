@@ -30,7 +30,7 @@ const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', aga
 /** For repeated deliveries, which need no fresh sign-in: no secret is shown. */
 const SENDS = { merchant: ['owner'], operator: ['admin'], scope: 'project' } as const;
 const URL_TEXT = { maxLength: 2048, description: 'Where to send events.' };
-const DESCRIPTION = { minLength: 0, maxLength: 500, description: 'What it is for.' } as const;
+const DESCRIPTION = { minLength: 0, maxLength: 500, description: 'Purpose.' } as const;
 const TYPES = 'Only events of these types; empty: all.';
 
 class MakeWebhookRequest implements MakeWebhook {

@@ -30,10 +30,10 @@ export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
     description: 'A transfer of TRX, an event of the token, or TRX that a contract sent.',
   }),
   position: always(integerSchema('Which of its kind in the receipt of the transaction, from 0.', 0)),
-  asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'What was paid in.' }),
+  asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Asset of the payment.' }),
   amount: always(textSchema('How much, in whole units with six digits.', '12.500000')),
   address: always(textSchema('Your deposit address.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
-  from_address: always(textSchema('Who paid.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
+  from_address: always(textSchema('Address of the payer.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
   status: always({
     type: 'string',
     enum: DEPOSIT_STATUSES,
@@ -42,7 +42,7 @@ export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
   reason: sometimes(textSchema('Why it is pending, held or ignored.', 'below_minimum')),
   usd_rate: sometimes(textSchema('Dollars for one whole unit, in the minute of its block.', '0.30000000')),
   credits: sometimes(
-    integerSchema('What was credited by it, with small ones before that were credited together.', 37_500_000),
+    integerSchema('Credited amount, including smaller payments that were credited together with it.', 37_500_000),
   ),
   block_number: always(integerSchema('The block that paid.', 70_000_000)),
   block_timestamp: always(timeSchema('The time of that block.')),
@@ -70,11 +70,11 @@ export function describeDepositAddress(): Operation {
     tag: 'Deposits',
     summary: 'Read where to pay in',
     description:
-      'The address is yours alone and stays yours. It is derived anew for each answer and compared with the one that was ' +
+      'The address is yours alone and stays yours. It is derived again for each answer and compared with the one that was ' +
       'assigned; should they ever differ, the answer is 500 and no address. Pay nothing but what it accepts.',
     answers: {
       200: {
-        description: 'The address, and what may be paid to it.',
+        description: 'The address and the accepted assets.',
         schemaName: 'DepositAddress',
         schema: answerSchema<DepositAddressBody>({
           address: always(textSchema('Where to pay in.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
@@ -82,15 +82,17 @@ export function describeDepositAddress(): Operation {
           accepts: always({
             type: 'array',
             items: answerSchema<AcceptedAsset>({
-              asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'What may be paid in.' }),
+              asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Accepted asset.' }),
               contract: sometimes(
                 textSchema('The only contract it is accepted of.', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
               ),
-              minimum: always(decimalSchema('What is smaller waits for more of its kind.', 6, '10.000000')),
+              minimum: always(
+                decimalSchema('Minimum of a payment. Smaller ones wait until their sum reaches it.', 6, '10.000000'),
+              ),
               from_contracts: sometimes({
                 type: 'boolean',
                 description:
-                  'Of TRX: whether what a contract sends is seen. While it is false, pay from an ordinary account: an ' +
+                  'For TRX: true if payments from contracts are seen. While it is false, pay from an ordinary account: an ' +
                   'exchange or wallet that pays by contract would not be noticed.',
               }),
             }),
@@ -116,8 +118,8 @@ export function describeDepositList(): Operation {
   return {
     operationId: 'listDeposits',
     tag: 'Deposits',
-    summary: 'List what was paid in, newest first',
-    description: 'Every payment to your addresses, with what became of it.',
+    summary: 'List deposits, newest first',
+    description: 'Every payment to your addresses with its state.',
     query: DepositListQuery,
     answers: {
       200: {

@@ -42,12 +42,12 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
       { enum: ENERGY_STATUSES },
     ),
   ),
-  receive_address: always(as(OF.receive_address, 'Who receives the energy.')),
+  receive_address: always(as(OF.receive_address, 'Receiver of the energy.')),
   energy: always(as(OF.energy, 'Energy bought.')),
   duration_sec: always(as(OF.duration_sec, 'Seconds of rental.')),
   price_sun: OF.price_sun,
   price_trx: OF.price_trx,
-  price_usd: sometimes(as(OF.price_usd, 'What the credits are worth in dollars; not of a refused order.')),
+  price_usd: sometimes(as(OF.price_usd, 'Value of the credits in dollars; absent for a refused order.')),
   credits: sometimes(as(OF.credits, 'Credits charged; not of a refused order.')),
   trx_usd: sometimes(as(OF.trx_usd, 'The rate that was used; not of a refused order.')),
   delivered_energy: sometimes(as(OF.delivered_energy, 'Energy delivered, once delivered; never less than energy.')),
@@ -55,7 +55,7 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   needs_attention: always(
     as(OF.needs_attention, 'The outcome is not known yet, or the operator should look at the order.'),
   ),
-  error: sometimes(as(OF.error, 'Of a refused or unresolved order: what happened.')),
+  error: sometimes(as(OF.error, 'Reason of a refused or unresolved order.')),
   error_code: sometimes(as(OF.error_code, 'The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN.')),
   created_at: OF.created_at,
   delivered_at: OF.delivered_at,
@@ -150,7 +150,7 @@ export function describeEnergyOrder(): Operation {
       examples: { rental: { key: 'payout-2026-11-20-17' } },
     },
     answers: {
-      200: { ...ORDER, description: 'The order as it is now.', examples: { delivered: DELIVERED, refused: REFUSED } },
+      200: { ...ORDER, description: 'The current order.', examples: { delivered: DELIVERED, refused: REFUSED } },
     },
     errors: ['NOT_FOUND'],
   };
@@ -158,14 +158,17 @@ export function describeEnergyOrder(): Operation {
 
 const CREDITS_BALANCE_ANSWER = answerSchema<CreditsBalanceBody>({
   credits_balance: always(integerSchema('The balance in credits; negative in debt.', 50_000_000)),
-  usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '5.00')),
-  is_postpaid: always(flagSchema('Whether the balance may be negative.')),
+  usd_balance: always(decimalSchema('Value in dollars.', 2, '5.00')),
+  is_postpaid: always(flagSchema('True if the balance may be negative.')),
   debt_limit_credits: always(
     integerSchema(`How far below zero it may go: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`, 0),
   ),
-  can_execute_gas_operations: always(flagSchema('Whether gas_ops_min_credits may still be spent.')),
+  can_execute_gas_operations: always(flagSchema('True if gas_ops_min_credits can still be spent.')),
   gas_ops_min_credits: always(
-    integerSchema('What must be left to try an order, which is judged by its own price.', LEAST_CREDITS),
+    integerSchema(
+      'Minimum of credits for an attempt to order. The order itself is judged by its price.',
+      LEAST_CREDITS,
+    ),
   ),
   timestamp: always(timeSchema('When it was read.')),
 });
@@ -211,7 +214,7 @@ const TOPUP_INVOICE = answerSchema<TopupInvoice>({
   invoice_id: always(integerSchema('The number of the invoice.', 17)),
   payment_link: always(textSchema('Where to pay it.', 'https://pay.example.com/17')),
   amount: always(textSchema('The amount.', '25.00')),
-  currency: always(textSchema('What it is paid in.', 'USDT')),
+  currency: always(textSchema('Currency of the payment.', 'USDT')),
   status: always(textSchema('Of a new invoice.', 'pending')),
 });
 

@@ -22,7 +22,7 @@ const IsAfter = () =>
       type: 'string',
       pattern: '^(?:latest|0|[1-9][0-9]{0,15})$',
       description:
-        'The position to go on after: `last_position` of the answer before. `latest`: only what comes from now on. ' +
+        'Position to continue after: `last_position` of the previous answer. `latest`: only new events. ' +
         'Left out: from the oldest event that is kept.',
     }),
   });

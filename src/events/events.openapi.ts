@@ -27,7 +27,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
   id: always(
     textSchema('Names the event for ever; the same wherever it is sent.', 'evt_5f2b8c1d9e7a4036b1c2d3e4f5061728'),
   ),
-  type: always(textSchema('What happened.', 'order.delivered', { enum: EVENT_TYPES })),
+  type: always(textSchema('Type of the event.', 'order.delivered', { enum: EVENT_TYPES })),
   position: always(integerSchema('Its place in the log of the project; rises, and may leave places out.', 119)),
   timestamp: always(timeSchema('When it happened, by the clock of the service.')),
   chain_timestamp: sometimes(timeSchema('The time of its block, where it has one.')),
@@ -39,7 +39,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
         answerSchema<KeyBody>({
           id: always(textSchema('The API key; not its secret.', '9b1f7a1e-52a4-4f0c-8d1b-0c6f8f5a2d3e')),
           name: always(textSchema('Its name.', 'reports')),
-          is_primary: always({ type: 'boolean', description: 'Whether it is the primary one.' }),
+          is_primary: always({ type: 'boolean', description: 'True for the primary key.' }),
           scopes: always({ type: 'array', items: { type: 'string', enum: SCOPES } }),
           previous_until: sometimes(timeSchema('Until when the secret before verifies.')),
         }),
@@ -48,7 +48,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
         answerSchema<ProjectSnapshot['project']>({
           id: always(textSchema('The project.', '3f0e4a52-8f0b-4c0e-9f1d-6a1f2f6d7c11')),
           name: always(textSchema('Its name.', 'payouts')),
-          frozen: always({ type: 'boolean', description: 'Whether it was frozen then.' }),
+          frozen: always({ type: 'boolean', description: 'True if it was frozen at that time.' }),
         }),
       ),
       deposit: sometimes(DEPOSIT_ANSWER),
@@ -58,8 +58,8 @@ const EVENT_ANSWER = answerSchema<EventBody>({
           credits_balance: always(
             integerSchema('The balance in credits after the change; negative in debt.', 48_000_000),
           ),
-          usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '4.80')),
-          low_balance_credits: always(integerSchema('What it fell below.', 50_000_000)),
+          usd_balance: always(decimalSchema('Value in dollars.', 2, '4.80')),
+          low_balance_credits: always(integerSchema('The threshold that the balance fell below.', 50_000_000)),
         }),
       ),
       statement: sometimes({ $ref: '#/components/schemas/Statement' }),
@@ -74,9 +74,9 @@ const EVENT_ANSWER = answerSchema<EventBody>({
           ),
           types: sometimes({ type: 'array', items: { type: 'string' } }),
           description: always(textSchema('As its owner wrote it.', 'production')),
-          enabled: always({ type: 'boolean', description: 'Whether it is sent to.' }),
+          enabled: always({ type: 'boolean', description: 'True if events are sent to it.' }),
           disabled_reason: sometimes(textSchema('Why it is not.', 'gone')),
-          deleted: always({ type: 'boolean', description: 'Whether it was deleted.' }),
+          deleted: always({ type: 'boolean', description: 'True if it was deleted.' }),
         }),
       ),
     }),
@@ -103,13 +103,13 @@ export function describeEventList(): Operation {
     tag: 'Events',
     summary: 'Read events in order',
     description:
-      'Whoever goes on after `last_position` gets every event of the project once and in order, those of one object in ' +
+      'A reader that continues after `last_position` gets every event of the project once and in order, those of one object in ' +
       'the order of its changes. With `wait` the answer is held until there is an event, at most so long. ' +
-      'A project may have 20 of these held at once in each process.',
+      'A project may hold 20 of these at the same time in each process.',
     query: EventListQuery,
     answers: {
       200: {
-        description: 'The events, and the position to go on after: it passes what `types` left out.',
+        description: 'The events and the position to continue after, which also passes events that `types` left out.',
         schemaName: 'EventPage',
         schema: answerSchema<EventPageBody>({
           items: always({ type: 'array', items: EVENT_ANSWER }),

@@ -45,7 +45,7 @@ export function describeExtension(): Operation {
     },
     answers: {
       200: {
-        description: 'The order as it is now, with its new end; a replay too.',
+        description: 'The current order with its new end; also for a replay.',
         schemaName: 'Order',
         schema: ORDER_ANSWER,
         examples: { extended: EXTENDED_EXAMPLE },

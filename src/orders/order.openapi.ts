@@ -34,7 +34,7 @@ const DELEGATION = answerSchema<Delegation>({
   owner_address: always(addressSchema('The wallet of the pool that delegates.')),
   txid: always(txidSchema('The transaction that delegates.')),
   energy: sometimes(
-    integerSchema('What it delivered, once it is in a block; it drifts with the stake of the whole network.', 65_010),
+    integerSchema('Delivered energy, once its block is known. It drifts with the stake of the whole network.', 65_010),
   ),
   amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
   block_number: sometimes(integerSchema('The block it is in, once it is in one.', 70_000_000)),
@@ -58,10 +58,10 @@ const EXTENSION = answerSchema<Extension>({
 export const ORDER_MEMBERS = {
   id: always(integerSchema('The number of the order.', 4711)),
   key: always(
-    textSchema('What the order is read by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),
+    textSchema('Key to read the order by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),
   ),
   idempotency_key: always(textSchema('The same as key.', 'payout-2026-11-20-17')),
-  kind: always(textSchema('What was bought.', 'rental', { enum: ['rental', 'activation'] })),
+  kind: always(textSchema('Kind of purchase.', 'rental', { enum: ['rental', 'activation'] })),
   status: always(
     textSchema(
       'reserved: charged, nothing sent. placed: a transaction may be on its way. delivered: it is in a block. ' +
@@ -70,12 +70,12 @@ export const ORDER_MEMBERS = {
       { enum: ORDER_STATUSES },
     ),
   ),
-  receive_address: always(addressSchema('Who receives the energy, or is activated.')),
+  receive_address: always(addressSchema('Receiver of the energy, or the activated address.')),
   energy: sometimes(integerSchema('Energy bought, of a rental.', 65_000)),
   duration_sec: sometimes(integerSchema('Seconds of rental, of a rental.', 3600)),
   price_sun: always(integerSchema('Price in sun.', 2_925_000)),
   price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
-  price_usd: always(decimalSchema('What the credits charged are worth in dollars.', 6, '0.877500')),
+  price_usd: always(decimalSchema('Value of the charged credits in dollars.', 6, '0.877500')),
   credits: always(integerSchema('Credits charged.', 8_775_000)),
   trx_usd: always(decimalSchema('The rate that was used.', 8, '0.30000000')),
   delivered_energy: sometimes(
@@ -88,12 +88,12 @@ export const ORDER_MEMBERS = {
   needs_attention: always(flagSchema('The operator should look at it; it keeps resolving itself.')),
   error: sometimes(
     textSchema(
-      'What happened, of a refunded or unresolved order.',
+      'Reason of a refunded or unresolved order.',
       'The energy could not be delivered; the charge was given back.',
     ),
   ),
   error_code: sometimes(textSchema('The same for programs.', 'SUPPLIER_REFUSED')),
-  reference: sometimes(textSchema('What you gave it to list it by.', 'invoice 2026-1107')),
+  reference: sometimes(textSchema('Your reference, to list orders by.', 'invoice 2026-1107')),
   metadata: sometimes({
     type: 'object',
     description: 'The texts that you gave it, by their names.',
@@ -115,7 +115,7 @@ export const ORDER_MEMBERS = {
   compensations: sometimes({
     type: 'array',
     description:
-      'What was given back for an order that was not what was sold; together at most what it and its extensions cost.',
+      'Compensations for an order that was not delivered as sold; at most the cost of the order and its extensions.',
     items: COMPENSATION,
   }),
   delegations: sometimes({
@@ -275,7 +275,7 @@ export function describeOrderRead(): Operation {
     ],
     answers: {
       200: {
-        description: 'The order as it is now.',
+        description: 'The current order.',
         schemaName: 'Order',
         schema: ORDER_ANSWER,
         examples: { delivered: DELIVERED_EXAMPLE },

@@ -16,7 +16,7 @@ import type { RequestTerms } from './request-hash.js';
 /** The purchase itself, without labels. */
 export class UnlabelledOrderRequest {
   @Optional()
-  @IsTronAddress('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.')
+  @IsTronAddress('Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref.')
   declare readonly receive_address?: string;
 
   @Optional()

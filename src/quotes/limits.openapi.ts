@@ -36,31 +36,31 @@ const LIMITS = answerSchema<LimitsBody>({
     }),
     description: 'The bounds of a duration.',
   }),
-  burn_price_sun_per_energy: always(integerSchema('What burning TRX for one energy costs now, in sun.', 100)),
-  price_floor_sun: always(integerSchema('What any rental costs at least, in sun.', 620_400)),
+  burn_price_sun_per_energy: always(integerSchema('Current cost of burning TRX for one energy, in sun.', 100)),
+  price_floor_sun: always(integerSchema('Minimum price of a rental, in sun.', 620_400)),
   durations: always({
     type: 'array',
     items: DURATION,
-    description: 'The price table, the shortest first, with what could be sold just now.',
+    description: 'The price table, shortest duration first, with the amounts on sale now.',
   }),
   rate_limits: always({
     ...answerSchema<LimitsBody['rate_limits']>({
       quotes: always({ ...BUDGET, description: 'Of quotes and simulations together.' }),
       general: always({
         ...BUDGET,
-        description: 'Of what is neither a quote, a simulation, an order nor a read of one.',
+        description: 'Of requests other than quotes, simulations, orders and reads of orders.',
       }),
     }),
     description: 'The budgets of the project. Orders and their reads have none.',
   }),
-  timestamp: always(timeSchema('When it was answered; what is free of the pool was read within the second before.')),
+  timestamp: always(timeSchema('Time of the answer. The free energy of the pool was read within the second before.')),
 });
 
 export function describeLimits(): Operation {
   return {
     operationId: 'getLimits',
     tag: 'Quotes',
-    summary: 'What is on sale, and how much of it just now',
+    summary: 'Read prices and the energy on sale now',
     description:
       'The same for every project, and for a second at a time. It is no promise: others buy meanwhile. A quote holds a ' +
       'price, and only an order takes energy. Balance and caps are not read.',

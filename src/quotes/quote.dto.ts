@@ -44,7 +44,7 @@ export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: Du
   });
 
 export class QuoteRequest {
-  @IsTronAddress('Who will spend the energy: the sender of the upcoming transfer, not the token recipient.')
+  @IsTronAddress('Spender of the energy: the sender of the upcoming transfer, not the token recipient.')
   declare readonly receive_address: string;
 
   @Optional()

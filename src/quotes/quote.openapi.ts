@@ -20,7 +20,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
       pattern: '^[A-Za-z0-9_-]{1,512}$',
     }),
   ),
-  receive_address: always(addressSchema('Whom the energy is delegated to, as sent.')),
+  receive_address: always(addressSchema('Receiver of the energy, as sent.')),
   energy: always(integerSchema('Energy that will be bought.', 65_000)),
   duration_sec: always(integerSchema('Seconds of rental.', 3600)),
   price_sun: always(integerSchema('Price in sun. Authoritative.', 2_925_000)),
@@ -28,11 +28,11 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   price_usd: sometimes(
     decimalSchema('The same in dollars at trx_usd. Absent when no fresh rate is known.', 6, '0.877500'),
   ),
-  credits: always(integerSchema('What an order at this quote is charged.', 8_775_000)),
+  credits: always(integerSchema('Price of an order at this quote, in credits.', 8_775_000)),
   trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
   recipient_state: always(
     textSchema(
-      "By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was read.",
+      "Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named an energy, or the balance was not read.",
       'unknown',
       {
         enum: ['warm', 'cold', 'unknown'],
@@ -44,7 +44,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
     const: true,
     description: 'Present when the receiver was read and is not on chain yet.',
   }),
-  burn_price_sun: always(integerSchema('What burning TRX for the same energy costs now, in sun.', 6_500_000)),
+  burn_price_sun: always(integerSchema('Current cost of burning TRX for the same energy, in sun.', 6_500_000)),
   burn_price_trx: always(decimalSchema('The same in TRX.', 6, '6.500000')),
   burn_price_usd: sometimes(decimalSchema('The same in dollars. Absent when no fresh rate is known.', 6, '1.950000')),
   burn_price_credits: always(integerSchema('The same in credits.', 19_500_000)),

@@ -28,7 +28,7 @@ const REFUSED_ANSWER = answerSchema<RefusedRequestBody>({
   path: always(textSchema('Its path as it was sent, without the query.', REFUSED.path)),
   status: always(integerSchema('400 or 401.', 401)),
   error: always(textSchema('The code that it was answered.', 'INVALID_SIGNATURE')),
-  reason: always(textSchema('What was wrong, for people; it may say more than the answer did.', REFUSED.reason)),
+  reason: always(textSchema('The fault, for people; it may say more than the answer did.', REFUSED.reason)),
   source_address: always(textSchema('Where it came from.', REFUSED.source_address)),
   key: sometimes(textSchema('The name of the API key that signed it, where one did.', 'shop')),
   omitted: sometimes(

@@ -23,7 +23,7 @@ export const EXAMPLE_PARAMETER =
   '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
 
 export class SimulateRequest {
-  @IsTronAddress('The sender: who will spend the energy. It need not hold any.')
+  @IsTronAddress('The sender, which will spend the energy. It need not hold any.')
   declare readonly owner_address: string;
 
   @IsTronAddress('The contract that is called.')

@@ -19,13 +19,13 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_used: always(integerSchema("The node's own figure for the call.", 64_285)),
   energy_needed: always(
     integerSchema(
-      'What to rent: energy_used and 10 %, less what the deployer pays. 0 when the call would fail.',
+      'Energy to rent: energy_used and 10 %, less the part of the deployer. 0 if the call would fail.',
       70_714,
     ),
   ),
-  deployer_energy: sometimes(integerSchema('What the deployer of the contract pays of energy_used.', 6_428)),
+  deployer_energy: sometimes(integerSchema('The part of energy_used that the deployer of the contract pays.', 6_428)),
   burn_price_sun: always(
-    integerSchema('What the call costs in sun with no energy on the wallet. 0 when it would fail.', 6_428_500),
+    integerSchema('Cost of the call in sun without energy on the wallet. 0 if it would fail.', 6_428_500),
   ),
   burn_price_trx: sometimes(decimalSchema('The same in TRX, when the call succeeds.', 6, '6.428500')),
   burn_price_usd: sometimes(
@@ -34,7 +34,7 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 49_635)),
   fee_limit_sun: sometimes(
     integerSchema(
-      "What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too, so a lower one " +
+      'The minimum fee_limit of your transaction, if the call succeeds. It caps rented energy too, so a lower one ' +
         'ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.',
       7_071_400,
     ),
@@ -43,7 +43,7 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   needs_activation: sometimes(yes('Present when the sender is not on chain: activate it, then simulate again.')),
   reason: sometimes(
     textSchema(
-      'Why the call would fail, in words: of the reference token also what to do about it.',
+      'Reason why the call would fail, in words; for the reference token with a remedy.',
       'TRC20: transfer amount exceeds balance',
     ),
   ),
@@ -94,7 +94,7 @@ export function describeSimulate(): Operation {
     },
     answers: {
       200: {
-        description: 'What the call came to.',
+        description: 'The result of the call.',
         schemaName: 'Simulation',
         schema: SIMULATION_ANSWER,
         examples: {

@@ -9,7 +9,7 @@ import type { EntryRow } from './entry-rows.js';
 export const ENTRY_KINDS = {
   charge: 'An order or an extension of one was paid for.',
   refund: 'An order that could not be fulfilled was given back, all of it.',
-  compensation: 'Something was given back for an order that was not what was sold.',
+  compensation: 'Credits given for an order that was not delivered as sold.',
   deposit: 'Credits were bought on chain.',
   topup: 'The operator added credits that were paid for.',
   adjustment: 'The operator corrected the balance, or gave a deposit back.',

@@ -44,12 +44,12 @@ const DEPOSIT: EntryBody = {
 const ENTRY_ANSWER = answerSchema<EntryBody>({
   id: always(textSchema('The entry.', CHARGE.id)),
   kind: always({ type: 'string', enum: Object.keys(ENTRY_KINDS), description: KINDS }),
-  description: always(textSchema('What it is of, for people.', CHARGE.description)),
-  credits: always(integerSchema('What the balance moved by; negative when it was paid.', CHARGE.credits)),
+  description: always(textSchema('Description for people.', CHARGE.description)),
+  credits: always(integerSchema('Change of the balance; negative for a payment.', CHARGE.credits)),
   created_at: always(timeSchema('When it was entered.')),
   order_key: sometimes(textSchema('The key of the order that it is of.', 'payout-2026-11-20-17')),
   deposit: sometimes(textSchema('The deposit that it is of.', 'dep_17')),
-  asset: sometimes({ type: 'string', enum: DEPOSIT_ASSETS, description: 'What `usd_rate` is the rate of.' }),
+  asset: sometimes({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Asset of `usd_rate`.' }),
   amount: sometimes(decimalSchema('Of a deposit: how much was paid in, in whole units of the asset.', 6, '12.345678')),
   usd_rate: sometimes(
     decimalSchema('Dollars for one whole unit of the asset, as it was charged or credited.', 8, '0.30000000'),
@@ -57,9 +57,9 @@ const ENTRY_ANSWER = answerSchema<EntryBody>({
   txids: sometimes({
     type: 'array',
     items: { type: 'string' },
-    description: 'The transactions that delivered what was charged, once they are final; that which paid a deposit.',
+    description: 'The transactions that delivered the charged order, once they are final; for a deposit, the payment.',
   }),
-  reference: sometimes(textSchema('What the operator booked it under.', 'invoice-2026-118')),
+  reference: sometimes(textSchema('Reference of the operator.', 'invoice-2026-118')),
 });
 
 export function describeLedger(): Operation {

@@ -97,7 +97,7 @@ export function describeStatement(): Operation {
     operationId: 'getStatement',
     tag: 'Accounts',
     summary: 'Read one statement',
-    description: 'Its opening and closing balance, and what moved it by kind.',
+    description: 'Its opening and closing balance and the movements by kind.',
     parameters: [NUMBER],
     answers: {
       200: {

@@ -16,7 +16,7 @@ import { ROTATION_SEC_MAX, type WebhookView } from './webhooks.js';
 const URL_LENGTH_MAX = 2048;
 const DESCRIPTION_LENGTH_MAX = 500;
 const TYPES = 'Only events of these types; absent or empty = all.';
-const DESCRIPTION = 'What it is for, in your words.';
+const DESCRIPTION = 'Purpose, in your words.';
 
 export class WebhookRequest {
   @IsText({ maxLength: URL_LENGTH_MAX, description: 'Where to send events: https, a public host name.' })
@@ -45,7 +45,7 @@ export class WebhookChangeRequest {
   declare readonly description?: string;
 
   @Optional()
-  @IsFlag('true: send again, beginning with what waits. false: send nothing.')
+  @IsFlag('true: send again, beginning with waiting deliveries. false: send nothing.')
   declare readonly enabled?: boolean;
 }
 

@@ -32,8 +32,8 @@ const WEBHOOK_ANSWER = answerSchema<WebhookBody>({
   id: always(textSchema('The webhook.', ID)),
   url: always(textSchema('Where events are sent.', 'https://shop.example.com/energy')),
   types: sometimes({ type: 'array', items: { type: 'string' }, description: 'Only these types; absent = all.' }),
-  description: always(textSchema('What it is for.', 'orders')),
-  enabled: always({ type: 'boolean', description: 'Whether events are sent.' }),
+  description: always(textSchema('Purpose.', 'orders')),
+  enabled: always({ type: 'boolean', description: 'True if events are sent.' }),
   disabled_reason: sometimes(
     textSchema('owner: you said so. gone: it answered 410. failing: five days without success.', 'failing', {
       enum: ['owner', 'gone', 'failing'],
@@ -183,7 +183,7 @@ export function describeWebhookChange(): Operation {
     tag: 'Webhooks',
     summary: 'Change, enable or disable a webhook',
     description:
-      'Members that are absent stay as they are. What happened while it was disabled is not sent: use `replay`. At most ' +
+      'Absent members keep their values. Events from while it was disabled are not sent: use `replay`. At most ' +
       '100 changes in 24 hours over all webhooks of the project; disabling and deleting are always possible.',
     parameters: [WEBHOOK_ID],
     request: {
@@ -191,7 +191,7 @@ export function describeWebhookChange(): Operation {
       type: WebhookChangeRequest,
       examples: { enable: { enabled: true } },
     },
-    answers: { 200: webhookAnswer('The webhook as it is now.', WEBHOOK) },
+    answers: { 200: webhookAnswer('The current webhook.', WEBHOOK) },
     errors: ['ADDRESS_NOT_ALLOWED', 'NOT_FOUND', 'LIMIT_REACHED'],
   };
 }
@@ -249,7 +249,7 @@ export function describeWebhookTest(): Operation {
     operationId: 'testWebhook',
     tag: 'Webhooks',
     summary: 'Send an event of the type webhook.test',
-    description: 'Once, 6 times a minute at most; what became of it is in `deliveries`. The body may be left out.',
+    description: 'Sent once, at most 6 times a minute; the result is in `deliveries`. The body is optional.',
     parameters: [WEBHOOK_ID],
     request: NOTHING,
     answers: { 202: deliveryAnswer('It is sent within a second.') },

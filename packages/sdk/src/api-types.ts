@@ -21,15 +21,15 @@ export interface AutoDelegation {
   /** The address that is kept supplied. */
   readonly address: string;
   /**
-   * active: kept supplied. asleep: unused for so long that it is only watched for its next use. paused: what it
-   * needs cannot be bought just now, and is tried again. ended: `until` is past.
+   * active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what
+   * it needs cannot be bought just now, and is tried again. ended: `until` is past.
    */
   readonly status: 'active' | 'asleep' | 'paused' | 'ended';
-  /** What a refill brings it up to. */
+  /** Energy that a refill restores. */
   readonly keep_energy: number;
   /** A refill is bought below this. */
   readonly refill_below: number;
-  /** How long what is bought is rented for. */
+  /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
   /** Nothing dearer is bought. */
   readonly max_sun_per_energy?: number | undefined;
@@ -45,7 +45,7 @@ export interface AutoDelegation {
     /** Since when, by the clock of the service. */
     readonly since: string;
   } | undefined;
-  /** What the address could spend at the last check, with what was on its way. */
+  /** Spendable energy at the last check, including deliveries on their way. */
   readonly usable_energy?: number | undefined;
   /** When it was last checked. */
   readonly checked_at?: string | undefined;
@@ -76,7 +76,7 @@ export interface AutoDelegationPage {
 }
 
 export interface AutoDelegationRequest {
-  /** What the address is to have, whatever it comes from; a refill brings it back up to this. */
+  /** Energy to keep on the address, from any source. A refill restores this amount. */
   readonly keep_energy: number;
   /** A refill is bought when less than this is usable; at most `keep_energy`, and 80 % of it when absent. */
   readonly refill_below?: number | undefined;
@@ -95,13 +95,13 @@ export interface AutoDelegationRequest {
 export interface Balance {
   /** The balance in credits; negative in debt. */
   readonly credits_balance: number;
-  /** What it is worth in dollars. */
+  /** Value in dollars. */
   readonly usd_balance: string;
-  /** Whether the balance may be negative. */
+  /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
   /** How far below zero it may go: 0 for prepaid, absent when there is no limit. */
   readonly debt_limit_credits?: number | undefined;
-  /** What may still be spent; absent when there is no limit. */
+  /** Credits that can still be spent; absent without a limit. */
   readonly available_credits?: number | undefined;
   /** When it was read. */
   readonly timestamp: string;
@@ -112,15 +112,15 @@ export interface Balance {
 export interface CreditsBalance {
   /** The balance in credits; negative in debt. */
   readonly credits_balance: number;
-  /** What it is worth in dollars. */
+  /** Value in dollars. */
   readonly usd_balance: string;
-  /** Whether the balance may be negative. */
+  /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
   /** How far below zero it may go: 0 for prepaid, 9007199254740991 without a limit. */
   readonly debt_limit_credits: number;
-  /** Whether gas_ops_min_credits may still be spent. */
+  /** True if gas_ops_min_credits can still be spent. */
   readonly can_execute_gas_operations: boolean;
-  /** What must be left to try an order, which is judged by its own price. */
+  /** Minimum of credits for an attempt to order. The order itself is judged by its price. */
   readonly gas_ops_min_credits: number;
   /** When it was read. */
   readonly timestamp: string;
@@ -136,15 +136,15 @@ export interface DepositAddress {
   /** The only network it is on. */
   readonly network: string;
   readonly accepts: readonly {
-    /** What may be paid in. */
+    /** Accepted asset. */
     readonly asset: 'TRX' | 'USDT';
     /** The only contract it is accepted of. */
     readonly contract?: string | undefined;
-    /** What is smaller waits for more of its kind. */
+    /** Minimum of a payment. Smaller ones wait until their sum reaches it. */
     readonly minimum: string;
     /**
-     * Of TRX: whether what a contract sends is seen. While it is false, pay from an ordinary account: an exchange
-     * or wallet that pays by contract would not be noticed.
+     * For TRX: true if payments from contracts are seen. While it is false, pay from an ordinary account: an
+     * exchange or wallet that pays by contract would not be noticed.
      */
     readonly from_contracts?: boolean | undefined;
   }[];
@@ -162,13 +162,13 @@ export interface DepositPage {
     readonly kind: 'native' | 'log' | 'internal';
     /** Which of its kind in the receipt of the transaction, from 0. */
     readonly position: number;
-    /** What was paid in. */
+    /** Asset of the payment. */
     readonly asset: 'TRX' | 'USDT';
     /** How much, in whole units with six digits. */
     readonly amount: string;
     /** Your deposit address. */
     readonly address: string;
-    /** Who paid. */
+    /** Address of the payer. */
     readonly from_address: string;
     /** pending: not credited yet. held: the operator decides. credited and ignored are final. */
     readonly status: 'pending' | 'held' | 'credited' | 'ignored' | 'dropped';
@@ -176,7 +176,7 @@ export interface DepositPage {
     readonly reason?: string | undefined;
     /** Dollars for one whole unit, in the minute of its block. */
     readonly usd_rate?: string | undefined;
-    /** What was credited by it, with small ones before that were credited together. */
+    /** Credited amount, including smaller payments that were credited together with it. */
     readonly credits?: number | undefined;
     /** The block that paid. */
     readonly block_number: number;
@@ -199,7 +199,7 @@ export interface EnergyOrder {
    * its outcome not known yet; repeat with the same Idempotency-Key, never with another.
    */
   readonly status: 'delivered' | 'unresolved' | 'refused';
-  /** Who receives the energy. */
+  /** Receiver of the energy. */
   readonly receive_address: string;
   /** Energy bought. */
   readonly energy: number;
@@ -209,7 +209,7 @@ export interface EnergyOrder {
   readonly price_sun: number;
   /** The same in TRX. */
   readonly price_trx: string;
-  /** What the credits are worth in dollars; not of a refused order. */
+  /** Value of the credits in dollars; absent for a refused order. */
   readonly price_usd?: string | undefined;
   /** Credits charged; not of a refused order. */
   readonly credits?: number | undefined;
@@ -221,7 +221,7 @@ export interface EnergyOrder {
   readonly settled: boolean;
   /** The outcome is not known yet, or the operator should look at the order. */
   readonly needs_attention: boolean;
-  /** Of a refused or unresolved order: what happened. */
+  /** Reason of a refused or unresolved order. */
   readonly error?: string | undefined;
   /** The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN. */
   readonly error_code?: string | undefined;
@@ -239,7 +239,7 @@ export interface EnergyOrderRequest {
 }
 
 export type EnergyRentRequest = {
-  /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
+  /** Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /**
    * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
@@ -299,8 +299,8 @@ export interface Error {
   /** One sentence the caller can act on. */
   readonly msg: string;
   /**
-   * Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent
-   * none. One that begins with nonce_ cannot be sent: read GET /v1/orders/{key}.
+   * On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, also if you sent none.
+   * A key that begins with nonce_ cannot be sent: read GET /v1/orders/{key} instead.
    */
   readonly key?: string | undefined;
   /** With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with. */
@@ -322,7 +322,7 @@ export interface EventPage {
   readonly items: readonly {
     /** Names the event for ever; the same wherever it is sent. */
     readonly id: string;
-    /** What happened. */
+    /** Type of the event. */
     readonly type:
       | 'order.created'
       | 'order.delivered'
@@ -368,7 +368,7 @@ export interface EventPage {
         readonly id: string;
         /** Its name. */
         readonly name: string;
-        /** Whether it is the primary one. */
+        /** True for the primary key. */
         readonly is_primary: boolean;
         readonly scopes: readonly ('read' | 'quote' | 'order' | 'manage')[];
         /** Until when the secret before verifies. */
@@ -379,7 +379,7 @@ export interface EventPage {
         readonly id: string;
         /** Its name. */
         readonly name: string;
-        /** Whether it was frozen then. */
+        /** True if it was frozen at that time. */
         readonly frozen: boolean;
       } | undefined;
       readonly deposit?: {
@@ -391,13 +391,13 @@ export interface EventPage {
         readonly kind: 'native' | 'log' | 'internal';
         /** Which of its kind in the receipt of the transaction, from 0. */
         readonly position: number;
-        /** What was paid in. */
+        /** Asset of the payment. */
         readonly asset: 'TRX' | 'USDT';
         /** How much, in whole units with six digits. */
         readonly amount: string;
         /** Your deposit address. */
         readonly address: string;
-        /** Who paid. */
+        /** Address of the payer. */
         readonly from_address: string;
         /** pending: not credited yet. held: the operator decides. credited and ignored are final. */
         readonly status: 'pending' | 'held' | 'credited' | 'ignored' | 'dropped';
@@ -405,7 +405,7 @@ export interface EventPage {
         readonly reason?: string | undefined;
         /** Dollars for one whole unit, in the minute of its block. */
         readonly usd_rate?: string | undefined;
-        /** What was credited by it, with small ones before that were credited together. */
+        /** Credited amount, including smaller payments that were credited together with it. */
         readonly credits?: number | undefined;
         /** The block that paid. */
         readonly block_number: number;
@@ -416,9 +416,9 @@ export interface EventPage {
       readonly balance?: {
         /** The balance in credits after the change; negative in debt. */
         readonly credits_balance: number;
-        /** What it is worth in dollars. */
+        /** Value in dollars. */
         readonly usd_balance: string;
-        /** What it fell below. */
+        /** The threshold that the balance fell below. */
         readonly low_balance_credits: number;
       } | undefined;
       readonly statement?: Statement | undefined;
@@ -430,11 +430,11 @@ export interface EventPage {
         readonly types?: readonly string[] | undefined;
         /** As its owner wrote it. */
         readonly description: string;
-        /** Whether it is sent to. */
+        /** True if events are sent to it. */
         readonly enabled: boolean;
         /** Why it is not. */
         readonly disabled_reason?: string | undefined;
-        /** Whether it was deleted. */
+        /** True if it was deleted. */
         readonly deleted: boolean;
       } | undefined;
     };
@@ -459,9 +459,9 @@ export interface LedgerPage {
     readonly id: string;
     /**
      * `charge`: An order or an extension of one was paid for. `refund`: An order that could not be fulfilled was
-     * given back, all of it. `compensation`: Something was given back for an order that was not what was sold.
-     * `deposit`: Credits were bought on chain. `topup`: The operator added credits that were paid for.
-     * `adjustment`: The operator corrected the balance, or gave a deposit back.
+     * given back, all of it. `compensation`: Credits given for an order that was not delivered as sold. `deposit`:
+     * Credits were bought on chain. `topup`: The operator added credits that were paid for. `adjustment`: The
+     * operator corrected the balance, or gave a deposit back.
      */
     readonly kind:
       | 'charge'
@@ -470,9 +470,9 @@ export interface LedgerPage {
       | 'deposit'
       | 'topup'
       | 'adjustment';
-    /** What it is of, for people. */
+    /** Description for people. */
     readonly description: string;
-    /** What the balance moved by; negative when it was paid. */
+    /** Change of the balance; negative for a payment. */
     readonly credits: number;
     /** When it was entered. */
     readonly created_at: string;
@@ -480,15 +480,15 @@ export interface LedgerPage {
     readonly order_key?: string | undefined;
     /** The deposit that it is of. */
     readonly deposit?: string | undefined;
-    /** What `usd_rate` is the rate of. */
+    /** Asset of `usd_rate`. */
     readonly asset?: 'TRX' | 'USDT' | undefined;
     /** Of a deposit: how much was paid in, in whole units of the asset. */
     readonly amount?: string | undefined;
     /** Dollars for one whole unit of the asset, as it was charged or credited. */
     readonly usd_rate?: string | undefined;
-    /** The transactions that delivered what was charged, once they are final; that which paid a deposit. */
+    /** The transactions that delivered the charged order, once they are final; for a deposit, the payment. */
     readonly txids?: readonly string[] | undefined;
-    /** What the operator booked it under. */
+    /** Reference of the operator. */
     readonly reference?: string | undefined;
   }[];
   /** Pass it as cursor for the next page, with the same `from` and `to`; absent on the last. */
@@ -514,11 +514,11 @@ export interface Limits {
     /** When none is named. */
     readonly default: number;
   };
-  /** What burning TRX for one energy costs now, in sun. */
+  /** Current cost of burning TRX for one energy, in sun. */
   readonly burn_price_sun_per_energy: number;
-  /** What any rental costs at least, in sun. */
+  /** Minimum price of a rental, in sun. */
   readonly price_floor_sun: number;
-  /** The price table, the shortest first, with what could be sold just now. */
+  /** The price table, shortest duration first, with the amounts on sale now. */
   readonly durations: readonly {
     /** The longest rental of this price; a duration belongs to the shortest that covers it. */
     readonly max_duration_sec: number;
@@ -538,7 +538,7 @@ export interface Limits {
       /** Seconds of a window, which begins with the first of them. */
       readonly window_sec: number;
     };
-    /** Of what is neither a quote, a simulation, an order nor a read of one. */
+    /** Of requests other than quotes, simulations, orders and reads of orders. */
     readonly general: {
       /** How many are taken in a window. */
       readonly requests: number;
@@ -546,7 +546,7 @@ export interface Limits {
       readonly window_sec: number;
     };
   };
-  /** When it was answered; what is free of the pool was read within the second before. */
+  /** Time of the answer. The free energy of the pool was read within the second before. */
   readonly timestamp: string;
   /** Present in every answer to a test project, and in no other. */
   readonly test?: true | undefined;
@@ -555,11 +555,11 @@ export interface Limits {
 export interface Order {
   /** The number of the order. */
   readonly id: number;
-  /** What the order is read by: your Idempotency-Key, or one made for you. */
+  /** Key to read the order by: your Idempotency-Key, or one made for you. */
   readonly key: string;
   /** The same as key. */
   readonly idempotency_key: string;
-  /** What was bought. */
+  /** Kind of purchase. */
   readonly kind: 'rental' | 'activation';
   /**
    * reserved: charged, nothing sent. placed: a transaction may be on its way. delivered: it is in a block.
@@ -571,7 +571,7 @@ export interface Order {
     | 'delivered'
     | 'unresolved'
     | 'refunded';
-  /** Who receives the energy, or is activated. */
+  /** Receiver of the energy, or the activated address. */
   readonly receive_address: string;
   /** Energy bought, of a rental. */
   readonly energy?: number | undefined;
@@ -581,7 +581,7 @@ export interface Order {
   readonly price_sun: number;
   /** The same in TRX. */
   readonly price_trx: string;
-  /** What the credits charged are worth in dollars. */
+  /** Value of the charged credits in dollars. */
   readonly price_usd: string;
   /** Credits charged. */
   readonly credits: number;
@@ -596,11 +596,11 @@ export interface Order {
   readonly settled: boolean;
   /** The operator should look at it; it keeps resolving itself. */
   readonly needs_attention: boolean;
-  /** What happened, of a refunded or unresolved order. */
+  /** Reason of a refunded or unresolved order. */
   readonly error?: string | undefined;
   /** The same for programs. */
   readonly error_code?: string | undefined;
-  /** What you gave it to list it by. */
+  /** Your reference, to list orders by. */
   readonly reference?: string | undefined;
   /** The texts that you gave it, by their names. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -625,7 +625,7 @@ export interface Order {
     /** When it was charged, by the clock of the service. */
     readonly at: string;
   }[] | undefined;
-  /** What was given back for an order that was not what was sold; together at most what it and its extensions cost. */
+  /** Compensations for an order that was not delivered as sold; at most the cost of the order and its extensions. */
   readonly compensations?: readonly {
     /** Credits given back. */
     readonly credits: number;
@@ -640,7 +640,7 @@ export interface Order {
     readonly owner_address: string;
     /** The transaction that delegates. */
     readonly txid: string;
-    /** What it delivered, once it is in a block; it drifts with the stake of the whole network. */
+    /** Delivered energy, once its block is known. It drifts with the stake of the whole network. */
     readonly energy?: number | undefined;
     /** The stake delegated, in sun. */
     readonly amount_sun: number;
@@ -674,7 +674,7 @@ export type OrderRequest = {
    * control characters. Taken under HMAC alone. A repetition may have other ones: the first stay.
    */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
-  /** Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref. */
+  /** Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /**
    * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
@@ -693,15 +693,15 @@ export interface PricedAutoDelegation {
   /** The address that is kept supplied. */
   readonly address: string;
   /**
-   * active: kept supplied. asleep: unused for so long that it is only watched for its next use. paused: what it
-   * needs cannot be bought just now, and is tried again. ended: `until` is past.
+   * active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what
+   * it needs cannot be bought just now, and is tried again. ended: `until` is past.
    */
   readonly status: 'active' | 'asleep' | 'paused' | 'ended';
-  /** What a refill brings it up to. */
+  /** Energy that a refill restores. */
   readonly keep_energy: number;
   /** A refill is bought below this. */
   readonly refill_below: number;
-  /** How long what is bought is rented for. */
+  /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
   /** Nothing dearer is bought. */
   readonly max_sun_per_energy?: number | undefined;
@@ -717,7 +717,7 @@ export interface PricedAutoDelegation {
     /** Since when, by the clock of the service. */
     readonly since: string;
   } | undefined;
-  /** What the address could spend at the last check, with what was on its way. */
+  /** Spendable energy at the last check, including deliveries on their way. */
   readonly usable_energy?: number | undefined;
   /** When it was last checked. */
   readonly checked_at?: string | undefined;
@@ -733,9 +733,9 @@ export interface PricedAutoDelegation {
   readonly created_at: string;
   /** When it was last set. */
   readonly changed_at: string;
-  /** What a day costs in which the address is not used, as prices are now. */
+  /** Cost of a day without use at current prices. */
   readonly idle_cost_credits_per_day?: number | undefined;
-  /** What a refill from `refill_below` costs, as prices are now. */
+  /** Cost of a refill from `refill_below` at current prices. */
   readonly cost_per_refill_credits?: number | undefined;
   /** Present in every answer to a test project, and in no other. */
   readonly test?: true | undefined;
@@ -744,7 +744,7 @@ export interface PricedAutoDelegation {
 export interface Quote {
   /** The quote reference; pass it to an order as quote_ref. */
   readonly ref: string;
-  /** Whom the energy is delegated to, as sent. */
+  /** Receiver of the energy, as sent. */
   readonly receive_address: string;
   /** Energy that will be bought. */
   readonly energy: number;
@@ -756,18 +756,18 @@ export interface Quote {
   readonly price_trx: string;
   /** The same in dollars at trx_usd. Absent when no fresh rate is known. */
   readonly price_usd?: string | undefined;
-  /** What an order at this quote is charged. */
+  /** Price of an order at this quote, in credits. */
   readonly credits: number;
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
   /**
-   * By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was
-   * read.
+   * Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named
+   * an energy, or the balance was not read.
    */
   readonly recipient_state: 'warm' | 'cold' | 'unknown';
   /** Present when the receiver was read and is not on chain yet. */
   readonly needs_activation?: true | undefined;
-  /** What burning TRX for the same energy costs now, in sun. */
+  /** Current cost of burning TRX for the same energy, in sun. */
   readonly burn_price_sun: number;
   /** The same in TRX. */
   readonly burn_price_trx: string;
@@ -790,7 +790,7 @@ export interface Quote {
 }
 
 export interface QuoteRequest {
-  /** Who will spend the energy: the sender of the upcoming transfer, not the token recipient. */
+  /** Spender of the energy: the sender of the upcoming transfer, not the token recipient. */
   readonly receive_address: string;
   /**
    * The exact need, as POST /v1/simulate says it. Left out, the order is sized by the receiver’s own balance of
@@ -816,7 +816,7 @@ export interface RefusedRequestPage {
     readonly status: number;
     /** The code that it was answered. */
     readonly error: string;
-    /** What was wrong, for people; it may say more than the answer did. */
+    /** The fault, for people; it may say more than the answer did. */
     readonly reason: string;
     /** Where it came from. */
     readonly source_address: string;
@@ -832,7 +832,7 @@ export interface RefusedRequestPage {
 }
 
 export type SimulateRequest = {
-  /** The sender: who will spend the energy. It need not hold any. */
+  /** The sender, which will spend the energy. It need not hold any. */
   readonly owner_address: string;
   /** The contract that is called. */
   readonly contract_address: string;
@@ -853,11 +853,11 @@ export type SimulateRequest = {
 export interface Simulation {
   /** The node's own figure for the call. */
   readonly energy_used: number;
-  /** What to rent: energy_used and 10 %, less what the deployer pays. 0 when the call would fail. */
+  /** Energy to rent: energy_used and 10 %, less the part of the deployer. 0 if the call would fail. */
   readonly energy_needed: number;
-  /** What the deployer of the contract pays of energy_used. */
+  /** The part of energy_used that the deployer of the contract pays. */
   readonly deployer_energy?: number | undefined;
-  /** What the call costs in sun with no energy on the wallet. 0 when it would fail. */
+  /** Cost of the call in sun without energy on the wallet. 0 if it would fail. */
   readonly burn_price_sun: number;
   /** The same in TRX, when the call succeeds. */
   readonly burn_price_trx?: string | undefined;
@@ -866,21 +866,21 @@ export interface Simulation {
   /** The dynamic part of energy_used, when the call succeeds. */
   readonly energy_penalty?: number | undefined;
   /**
-   * What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too, so a lower
-   * one ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.
+   * The minimum fee_limit of your transaction, if the call succeeds. It caps rented energy too, so a lower one
+   * ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.
    */
   readonly fee_limit_sun?: number | undefined;
   /** Present when no amount of energy makes the call work. */
   readonly would_fail?: true | undefined;
   /** Present when the sender is not on chain: activate it, then simulate again. */
   readonly needs_activation?: true | undefined;
-  /** Why the call would fail, in words: of the reference token also what to do about it. */
+  /** Reason why the call would fail, in words; for the reference token with a remedy. */
   readonly reason?: string | undefined;
   /** When it was asked for and the call succeeds: a redeemable quote. */
   readonly quote?: {
     /** The quote reference; pass it to an order as quote_ref. */
     readonly ref: string;
-    /** Whom the energy is delegated to, as sent. */
+    /** Receiver of the energy, as sent. */
     readonly receive_address: string;
     /** Energy that will be bought. */
     readonly energy: number;
@@ -892,18 +892,18 @@ export interface Simulation {
     readonly price_trx: string;
     /** The same in dollars at trx_usd. Absent when no fresh rate is known. */
     readonly price_usd?: string | undefined;
-    /** What an order at this quote is charged. */
+    /** Price of an order at this quote, in credits. */
     readonly credits: number;
     /** Dollars per TRX. Absent when no fresh rate is known. */
     readonly trx_usd?: string | undefined;
     /**
-     * By the receiver's own balance, not by whom it will send tokens to. unknown: energy was named, or nothing was
-     * read.
+     * Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named
+     * an energy, or the balance was not read.
      */
     readonly recipient_state: 'warm' | 'cold' | 'unknown';
     /** Present when the receiver was read and is not on chain yet. */
     readonly needs_activation?: true | undefined;
-    /** What burning TRX for the same energy costs now, in sun. */
+    /** Current cost of burning TRX for the same energy, in sun. */
     readonly burn_price_sun: number;
     /** The same in TRX. */
     readonly burn_price_trx: string;
@@ -988,7 +988,7 @@ export interface Statement {
     readonly charge: number;
     /** The sum of: An order that could not be fulfilled was given back, all of it. */
     readonly refund: number;
-    /** The sum of: Something was given back for an order that was not what was sold. */
+    /** The sum of: Credits given for an order that was not delivered as sold. */
     readonly compensation: number;
     /** The sum of: Credits were bought on chain. */
     readonly deposit: number;
@@ -1024,7 +1024,7 @@ export interface TopupInvoice {
   readonly payment_link: string;
   /** The amount. */
   readonly amount: string;
-  /** What it is paid in. */
+  /** Currency of the payment. */
   readonly currency: string;
   /** Of a new invoice. */
   readonly status: string;
@@ -1050,9 +1050,9 @@ export interface Webhook {
   readonly url: string;
   /** Only these types; absent = all. */
   readonly types?: readonly string[] | undefined;
-  /** What it is for. */
+  /** Purpose. */
   readonly description: string;
-  /** Whether events are sent. */
+  /** True if events are sent. */
   readonly enabled: boolean;
   /** owner: you said so. gone: it answered 410. failing: five days without success. */
   readonly disabled_reason?: 'owner' | 'gone' | 'failing' | undefined;
@@ -1110,9 +1110,9 @@ export interface WebhookChangeRequest {
     | 'webhook.failing'
     | 'webhook.disabled'
     | 'log.restarted')[] | null | undefined;
-  /** What it is for, in your words. */
+  /** Purpose, in your words. */
   readonly description?: string | null | undefined;
-  /** true: send again, beginning with what waits. false: send nothing. */
+  /** true: send again, beginning with waiting deliveries. false: send nothing. */
   readonly enabled?: boolean | null | undefined;
 }
 
@@ -1225,7 +1225,7 @@ export interface WebhookRequest {
     | 'webhook.failing'
     | 'webhook.disabled'
     | 'log.restarted')[] | null | undefined;
-  /** What it is for, in your words. */
+  /** Purpose, in your words. */
   readonly description?: string | null | undefined;
 }
 

@@ -11,7 +11,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_SIGNATURE:
     'The signature does not match, or there is no such project. Usual causes: keys not sorted, or a body changed after signing',
   SIGNATURE_TIMESTAMP_OUT_OF_RANGE:
-    'X-CC-Timestamp is more than 300 s from server_time; sign again with a time near it. Also of what was signed before nonces were lost',
+    'X-CC-Timestamp is more than 300 s from server_time; sign again with a time near it. Also for a signature from before nonces were lost',
   SIGNATURE_REPLAYED: 'The X-CC-Nonce was used already; sign every request with a new one',
   INSUFFICIENT_CREDITS: 'The charge would pass the balance (prepaid) or the debt limit (postpaid)',
   SPEND_CAP_REACHED: 'The charge would pass the daily cap of the project or of the API key',

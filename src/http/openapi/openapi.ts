@@ -36,14 +36,14 @@ interface Answer extends EmptyAnswer {
 
 const TAGS = {
   Quotes: 'Prices of rentals, held for a while.',
-  Simulation: 'What a contract call would need.',
+  Simulation: 'The energy that a contract call needs.',
   Orders: 'Rentals: bought, read, listed.',
-  Events: 'What happened, in order, and none of it missed.',
+  Events: 'Every event of the project, in order and without gaps.',
   Accounts: 'Activation of accounts, the balance and its ledger.',
-  Deposits: 'Credits bought on chain: where to pay in, and what was paid.',
+  Deposits: 'Credits bought on chain: addresses and payments.',
   'Auto-delegation': 'Addresses that are kept supplied with energy.',
   Webhooks: 'Where events are sent, and every delivery of one.',
-  Requests: 'What was refused to a project, and why.',
+  Requests: 'Refused requests of a project with their reasons.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
 };
 
@@ -172,7 +172,7 @@ const ERROR_SCHEMA: JsonSchema = {
     key: {
       type: 'string',
       description:
-        'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none. One that begins with nonce_ cannot be sent: read GET /v1/orders/{key}.',
+        'On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, also if you sent none. A key that begins with nonce_ cannot be sent: read GET /v1/orders/{key} instead.',
     },
     server_time: {
       type: 'integer',
@@ -229,7 +229,7 @@ export function describeApi(routes: readonly Route[], limits: RequestLimits, ver
       title: 'TRON energy rental',
       version,
       description: INTRODUCTION,
-      contact: { name: 'Whoever operates this service' },
+      contact: { name: 'The operator of this service' },
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: '/' }],
