@@ -35,6 +35,7 @@ export function energyAfterNextStep(
   { energy, penalty, factor = 0n }: EnergyNeed,
   { dynamicStep, dynamicMax }: DynamicSteps,
 ): bigint {
+  if (factor > 0n && factor >= dynamicMax) return energy;
   const plain = energy - penalty;
   const byCall = divCeil(energy * (ONE + dynamicStep), ONE);
   const byContract = divCeil(plain * (ONE + factor) * (ONE + dynamicStep), ONE * ONE);
