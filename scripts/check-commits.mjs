@@ -2,7 +2,7 @@
 // a git repository. Usage: node scripts/check-commits.mjs
 import { execFileSync } from 'node:child_process';
 
-const NEWEST = 20;
+const NEWEST = 10;
 const SUBJECT_LENGTH_MAX = 72;
 const SUBJECT = /^(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([a-z0-9-]+\))?!?: \S/;
 const MERGE = /^Merge /;
