@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import type { Transaction } from '../../src/store/database.js';
+import { Database, type Transaction } from '../../src/store/database.js';
 import {
   START_LIMIT_MS,
   type Shop,
@@ -22,6 +22,7 @@ import {
   shop,
   sightings,
   solid,
+  worker,
 } from '../deposit-stage.js';
 
 beforeAll(openStage, START_LIMIT_MS);
@@ -48,28 +49,24 @@ async function dust({ id, address }: Shop, count: number, rate: bigint | null = 
 
 /** Returns the deposit rows that sessions of this database read or changed during `work`. */
 async function rowsTouched(work: () => Promise<void>): Promise<number> {
-  const read = async (): Promise<number> => {
-    await database.query(`SELECT pg_stat_force_next_flush()`);
-    await database.query(`SELECT pg_stat_clear_snapshot()`);
-    const [row] = await database.query<{ rows: number }>(
-      `SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_upd)::float8 AS rows FROM pg_stat_user_tables WHERE relname = 'deposit'`,
-    );
-    return row!.rows;
-  };
-  // Postgres reports earlier work late too.
-  const before = await stable(read);
+  const before = await rowsReported();
   await work();
-  // A session reports its work when it is idle, or at the latest with a statement a second later.
-  return (await stable(read)) - before;
+  return (await rowsReported()) - before;
 }
 
-async function stable(read: () => Promise<number>): Promise<number> {
-  for (let last = await read(); ;) {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    const next = await read();
-    if (next === last) return next;
-    last = next;
-  }
+/** More than the connections of a process here. */
+const SESSIONS_MAX = 16;
+
+/** Has every session report its work, which Postgres delays by up to ten seconds in an idle one, and returns the total. */
+async function rowsReported(): Promise<number> {
+  const report = `SELECT pg_stat_force_next_flush(), pg_sleep(0.2)`;
+  const pools = [database, worker.get(Database)];
+  await Promise.all(pools.flatMap((pool) => Array.from({ length: SESSIONS_MAX }, () => pool.query(report))));
+  await database.query(`SELECT pg_stat_clear_snapshot()`);
+  const [row] = await database.query<{ rows: number }>(
+    `SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_upd)::float8 AS rows FROM pg_stat_user_tables WHERE relname = 'deposit'`,
+  );
+  return row!.rows;
 }
 
 const passesUntil = async (isDone: () => Promise<boolean>): Promise<void> => {
