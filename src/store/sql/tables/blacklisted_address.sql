@@ -1,4 +1,4 @@
--- Our own addresses from which the token's contract lets nothing be sent.
+-- Addresses from which the contract of the token lets nothing be sent: our own, and receivers of rentals.
 CREATE TABLE blacklisted_address (
   address text PRIMARY KEY,
   use text NOT NULL CHECK (use IN ('deposit', 'sweep', 'receiver')),
