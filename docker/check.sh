@@ -177,7 +177,7 @@ echo 'Redis: password by file, nothing is evicted'
 mkdir "$dir/units"
 for unit in docker/systemd/*.service docker/systemd/*.timer; do
   name=$(basename "$unit")
-  sed -e "s|/usr/bin/node|$(command -v node)|" -e "s|/opt/energy-rental|$PWD|g" "$unit" >"$dir/units/${name/@./@3000.}"
+  sed -e "s|/usr/bin/node|$(command -v node)|" -e "s|/opt/energy-rental/current|$PWD|g" -e "s|/opt/energy-rental|$PWD|g" "$unit" >"$dir/units/${name/@./@3000.}"
 done
 mkdir "$dir/units/energy-rental-api@3000.service.d"
 cp docker/systemd/energy-rental-deposits.conf "$dir/units/energy-rental-api@3000.service.d/deposits.conf"
