@@ -25,7 +25,7 @@ const CAP_MS = 5000;
 const WITH_ORDER = [402, 409, 502];
 
 export class FamilyClient {
-  /** How often the last call was sent. */
+  /** The number of times that the last call was sent. */
   attempts = 0;
   private offsetSec = 0;
 

@@ -46,7 +46,7 @@ const asCommonJs = (code: string): string => {
   return `(async () => {\n${body}\n})();`;
 };
 
-/** How to write an ES module program for each of Node's module systems, with its file extension. */
+/** Converts an ES module program for each of Node's module systems, and names the file extension. */
 export const MODULE_SYSTEMS = {
   'ES modules': { ending: 'mjs', of: (code: string) => code },
   CommonJS: { ending: 'cjs', of: asCommonJs },

@@ -6,7 +6,7 @@ import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:cr
 import { ApiError } from '../domain/errors.js';
 import { headerValues } from '../http/pipeline/headers.js';
 
-/** How far a request's timestamp may be from our clock, in either direction. */
+/** Maximum difference between a request's timestamp and our clock, in either direction. */
 export const WINDOW_SEC = 300;
 
 /** The signature headers of a request, not verified yet. */

@@ -44,7 +44,7 @@ interface Remembered {
 @Injectable()
 export class Nonces {
   private readonly prefix: string;
-  /** When Redis last failed this process. Postgres is used too until all earlier nonces have expired. */
+  /** The last time that Redis failed this process. Until all earlier nonces have expired, Postgres is used too. */
   private failedMs = Number.NEGATIVE_INFINITY;
   /**
    * The second of the first failure in the current series. A series ends when a nonce's lifetime passes without a

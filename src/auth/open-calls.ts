@@ -19,7 +19,7 @@ const TICK_MS = 500;
 interface OpenCall {
   readonly judgeAgain: Caller['judgeAgain'];
   readonly end: (refusal: ApiError) => void;
-  /** When it was last found to be allowed, and when it is checked next. */
+  /** The time of the last check that allowed it, and the time of the next check. */
   allowedMs: number;
   nextMs: number;
 }

@@ -74,7 +74,7 @@ const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.dur
 const DUE_SEC_MAX = 120;
 const CHECK_SEC_MAX = 600;
 
-/** How long other workers leave a row alone that is being checked. */
+/** Time for which other workers skip a row that is being checked. */
 const LEASE_MS = 30_000;
 
 /** True while a check runs: its lease is neither over nor longer than a lease can be. */

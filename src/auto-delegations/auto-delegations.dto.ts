@@ -125,7 +125,7 @@ export interface AutoDelegationJson {
   readonly usable_energy: number | null;
   readonly checked_at: string | null;
   /**
-   * When one of its rentals ends, by the chain's clock. `due_at` and `check_at`: the next checks, by the database's
+   * The end of one of its rentals, by the chain's clock. `due_at` and `check_at`: the next checks, by the database's
    * clock.
    */
   readonly change_at: string | null;

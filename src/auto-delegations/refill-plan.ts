@@ -61,7 +61,7 @@ export interface RefillPlan {
   readonly usable: Energy;
   readonly refill: Refill | undefined;
   readonly asleep: boolean;
-  /** When the plan may change without a use of the address. */
+  /** The chain time at which the plan may change without a use of the address. */
   readonly changeAtMs: number | undefined;
 }
 

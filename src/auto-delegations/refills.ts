@@ -26,7 +26,7 @@ import { RefillPurchases, type Outcome } from './refill-purchases.js';
 import { planRefill, type RefillPlan } from './refill-plan.js';
 import { grouped, isCredible, isJustDelegated, rentalsOf } from './rentals.js';
 
-/** How soon due rows are seen. */
+/** Interval between searches for due rows. */
 const REST_MS = 250;
 const RETRY_MS = 1000;
 const CHANGES_MAX = 100;

@@ -13,7 +13,7 @@ interface Limits {
   readonly keys: number;
   /** A request that has waited this long, in ms, when a look-up could start is refused. */
   readonly waitMs: number;
-  /** How long a look-up collects requests, in ms. Default: one turn of the event loop. */
+  /** Time in ms for which a look-up collects requests. Default: one turn of the event loop. */
   readonly gatherMs?: number;
 }
 

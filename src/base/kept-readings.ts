@@ -12,7 +12,7 @@ interface Kept<T> {
 }
 
 export interface KeptLimits {
-  /** How long a reading is fresh. An older one is returned while it is refreshed. */
+  /** Age in ms up to which a reading is fresh. An older one is returned while it is refreshed. */
   readonly keptMs: number;
   /** A reading older than this is never returned. */
   readonly shownMs: number;

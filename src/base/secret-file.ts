@@ -8,8 +8,9 @@ class SecretFileError extends Error {
 }
 
 /**
- * Where containers and systemd mount secrets. The mount chooses their modes (0444 of root, 0440 under an ACL). The
- * container has no other users, and systemd keeps the folder closed, so these files may be readable by others.
+ * Folders into which containers and systemd mount secrets. The mount chooses their modes (0444 of root, 0440 under an
+ * ACL). The container has no other users, and systemd keeps the folder closed, so these files may be readable by
+ * others.
  */
 const MOUNTS = ['/run/secrets/', '/var/run/secrets/', '/run/credentials/'];
 

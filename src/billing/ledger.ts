@@ -15,7 +15,7 @@ import { CreditEntry } from '../store/entities/credit-entry.entity.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import * as sql from './ledger-sql.js';
 
-/** How a project pays. Postpaid without a limit is unlimited. */
+/** A project's terms of payment. Postpaid without a limit is unlimited. */
 export type BillingTerms =
   { readonly kind: 'prepaid' } | { readonly kind: 'postpaid'; readonly debtLimitCredits: Credits | undefined };
 

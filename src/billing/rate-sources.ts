@@ -75,7 +75,7 @@ export function rateSource(name: string): RateSource | undefined {
   return SOURCES.find((source) => source.name === name);
 }
 
-/** Where a dollar token trades against dollars. Only exchanges named in RATE_SOURCES are used. */
+/** Markets of dollar tokens against dollars. Only exchanges named in RATE_SOURCES are used. */
 const PEG_SOURCES: readonly RateSource[] = [
   {
     name: 'coinbase',

@@ -32,10 +32,10 @@ export interface CurrentRate {
 
 const SOURCE_TIMEOUT_MS = 4000;
 const READ_LIMIT_MS = 6000;
-/** How long a starting process waits for its first rate. Without one it starts anyway. */
+/** Limit of a starting process's wait for its first rate. Without one it starts anyway. */
 const START_LIMIT_MS = 3000;
 const STATIC = 'static';
-/** How long a doubtful rate must persist before it is used without the operator. */
+/** Time for which a doubtful rate must persist before it is used without the operator. */
 const HELD_SEC_MAX = 3600;
 
 /** A rate was read that is not used for charges yet. */

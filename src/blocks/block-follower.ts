@@ -22,7 +22,8 @@ const REST_MS = 1000;
 const REST_BY_ONE_MS = 3000;
 const RETRY_MS = 2000;
 /**
- * How long the search, when as far behind as the consumers, waits for them to process the blocks that it has just read.
+ * Limit of the search's wait for the consumers, so that a search that is far ahead does not make them read blocks
+ * again.
  */
 const PACE_MS = 2000;
 /** Concurrent reads while catching up. */

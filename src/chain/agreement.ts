@@ -1,6 +1,6 @@
 /**
- * Combines the views of several nodes: which nodes are witnesses, the chain time that none contradicts, and disputes.
- * When two nodes contradict each other, neither is believed. Of three or more, any two that agree outvote one.
+ * Combines the views of several nodes: the witnesses, the chain time that none contradicts, and disputes. Two nodes
+ * that contradict each other are both disbelieved. Of three or more, any two that agree outvote one.
  */
 import { monotonicMs } from '../base/clock.js';
 import type { TronNode } from './node.js';
@@ -21,7 +21,7 @@ export interface Testimony {
 const SLOT_MS = 3_000;
 /** Exceeds the delay of any recently missed blocks. A larger difference means that one node reports a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
-/** How long a reported contradiction counts. While the contradiction lasts, it is reported again. */
+/** Lifetime of a reported contradiction. While the contradiction lasts, it is reported again. */
 const REPORT_MS = 10_000;
 
 export class Agreement {
@@ -32,7 +32,8 @@ export class Agreement {
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
   private outvoted: ReadonlySet<TronNode> = new Set();
   /**
-   * Witnesses whose solid head is far below another one's: the height of the stalled head, and since when it stalls.
+   * The witnesses with a solid head far below another one's. Each has the height at which it stalls, and the start of
+   * the stall.
    */
   private readonly stalls = new Map<TronNode, { readonly number: number; readonly sinceMs: number }>();
 

@@ -17,11 +17,11 @@ export interface FinalTx {
 interface Judged {
   readonly keeps: boolean;
   readonly atMs: number;
-  /** Since when the node has been found without history. */
+  /** The time since which the node has been without history. */
   readonly lackingSinceMs: number | undefined;
 }
 
-/** How long a positive or negative result is cached. */
+/** Lifetimes of a cached positive and negative result. */
 const KEEPS_MS = 300_000;
 const LACKS_MS = 10_000;
 /** TRON: a day of blocks. A node may have deleted older ones and still keep everything that a proof needs. */

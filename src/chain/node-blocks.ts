@@ -27,9 +27,9 @@ export type Manner = 'head' | 'block';
 
 export type Ask = (port: PortName, path: string, body: JsonObject, manner: Manner) => Promise<unknown>;
 
-/** How long a provider without `getblock` is not asked for it. */
+/** Time for which a provider without `getblock` is not asked for it. */
 const LACK_MS = 60_000;
-/** How long a block that could not be read whole is not requested whole. */
+/** Time for which a block that could not be read whole is not requested whole. */
 const LISTED_MS = 60_000;
 const LISTED_MAX = 64;
 /**
@@ -43,7 +43,10 @@ const TRANSACTION_BYTES = 250;
 const ACT_BYTES = 750;
 /** Concurrent reads of whole blocks from one node: a full block is some megabytes of JSON. */
 const READS_MAX = 4;
-/** How long whole blocks, or lists, are not requested after one came too late. Meanwhile it delays no other request. */
+/**
+ * Time for which whole blocks, or lists, are not requested after one came too late. Otherwise each would delay a
+ * request.
+ */
 const LATE_MS = 60_000;
 /** A single broken answer does not mean a broken block. */
 const ATTEMPTS = 2;

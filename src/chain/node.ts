@@ -31,14 +31,14 @@ export interface NodeOptions {
 
 /** TRON (TronGrid): over the limit a key is suspended for 30 s. Requests meanwhile prolong it. */
 const THROTTLE_BACKOFF_MS = 30_000;
-/** How long other nodes are preferred after a failure to connect. */
+/** Time for which other nodes are preferred after a failure to connect. */
 const FAILURE_BACKOFF_MS = 2_000;
 /**
- * How long a throttling node gets no request, even if it is the only one. Doubles with each consecutive throttled
+ * Time for which a throttling node gets no request, even if it is the only one. Doubles with each consecutive throttled
  * answer, up to the full back-off: a gateway that says 503 now and then has not suspended the key.
  */
 const THROTTLE_SILENCE_MS = 2_000;
-/** How far this machine's clock may lag behind the clock of the newest block's producer. */
+/** Maximum lag of this machine's clock behind the clock of the newest block's producer. */
 const CLOCK_SKEW_MAX_MS = 10_000;
 /** Callers retry a failed read sooner than this while they still need it. */
 const UNANSWERED_KEPT_MS = 60_000;
@@ -77,10 +77,11 @@ interface SeenHead extends BlockHead {
   /** The highest number ever seen here. Backends behind one name alternate, so lower heads appear in between. */
   readonly highest: number;
   /**
-   * When a head this high was last returned. A highest head that is no longer returned is not used to measure movement.
+   * The last time that a head this high was returned. A highest head that is no longer returned does not measure
+   * movement.
    */
   readonly highestAtMs: number;
-  /** When this process first saw a head this high, by the monotonic clock. */
+  /** The time at which this process first saw a head this high, by the monotonic clock. */
   readonly advancedAtMs: number;
 }
 
@@ -108,7 +109,7 @@ export class TronNode {
   /** True if its last head was no block. The node is not believed until it returns a block. */
   private isBabbling = false;
   private headReadAtMs = Number.NEGATIVE_INFINITY;
-  /** When its head was last believed. */
+  /** The last time that its head was believed. */
   private believedAtMs = monotonicMs();
   /** Ports whose last request got no answer, with the reason. */
   private readonly portFaults = new Map<PortName, string>();
@@ -152,7 +153,7 @@ export class TronNode {
     return this.stalledMs <= this.options.headStallSec * 1000;
   }
 
-  /** How long it has been no witness: a request fails every time, or its head is not believed. */
+  /** Milliseconds since it stopped being a witness: a request fails every time, or its head is not believed. */
   get awayMs(): number {
     const now = monotonicMs();
     const since = [...this.unanswered.values()].flatMap(({ sinceMs, lastMs }) =>

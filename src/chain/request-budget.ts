@@ -47,7 +47,7 @@ const LEARN_FROM_PER_SEC = 10;
 const LEARNED_MIN = 5;
 /** A learned limit expires after this time, so that the provider's allowance is probed again. */
 const LEARNED_KEPT_SEC = 3600;
-/** How often a process reads the limit that another one has learned. */
+/** Interval at which a process reads the limit that another one has learned. */
 const LOOK_EVERY_MS = 5000;
 /** The throttled answers of one burst lower the limit once. */
 const LEARN_EVERY_MS = 5000;

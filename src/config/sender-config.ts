@@ -36,7 +36,7 @@ class SenderSettings {
   @Integer('SENDER_CONCURRENCY', { fallback: 512, min: 2, max: 10_000 })
   declare readonly concurrency: number;
 
-  /** How long a silent sender keeps its claims. */
+  /** Seconds for which a silent sender keeps its claims. */
   @Integer('SENDER_LEASE_SEC', { fallback: 45, min: 2, max: 300 })
   declare readonly leaseSec: number;
 

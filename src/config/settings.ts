@@ -50,17 +50,17 @@ export class HttpSettings {
   declare readonly headersTimeoutSec: number;
 
   /**
-   * How long an idle connection is kept. It must exceed the load balancer's own timeout, or requests meet a closing
-   * connection.
+   * Seconds for which an idle connection is kept. The value must exceed the load balancer's own timeout, or requests
+   * meet a closing connection.
    */
   @Integer('KEEP_ALIVE_SEC', { fallback: 65, min: 1, max: 3600 })
   declare readonly keepAliveSec: number;
 
-  /** How long after SIGTERM requests are still accepted while /ready already fails. */
+  /** Seconds after SIGTERM in which requests are still accepted while /ready already fails. */
   @Integer('DRAIN_DELAY_SEC', { fallback: 0, min: 0, max: 300 })
   declare readonly drainDelaySec: number;
 
-  /** How long a rental of the family's path is held open for its outcome: its clients wait 60 s. */
+  /** Seconds for which a rental of the family's path is held open for its outcome. Its clients wait 60 s. */
   @Integer('RENT_HOLD_SEC', { fallback: 50, min: 1, max: 50 })
   declare readonly rentHoldSec: number;
 
@@ -77,7 +77,7 @@ export class HttpSettings {
   @Integer('STREAMS_MAX', { fallback: 2000, min: 1, max: 100_000 })
   declare readonly streamsMax: number;
 
-  /** How long a caller may read nothing of an answer or stream before it is disconnected. */
+  /** Seconds after which a caller that reads nothing of an answer or stream is disconnected. */
   @Integer('STREAM_SLOW_SEC', { fallback: 10, min: 1, max: 300 })
   declare readonly streamSlowSec: number;
 
@@ -149,7 +149,7 @@ export class ChainSettings {
   @Urls('TRON_SOLIDITY_NODE_URLS', HTTP)
   declare readonly solidityNodeUrls: readonly string[];
 
-  /** How long endings and proofs wait for a silent witness before they proceed with the others' agreement. */
+  /** Seconds for which endings and proofs wait for a silent witness. Then they proceed with the others' agreement. */
   @Integer('WITNESS_AWAY_SEC', { fallback: 300, min: 1, max: 86_400 })
   declare readonly witnessAwaySec: number;
 
@@ -185,7 +185,7 @@ export class ChainSettings {
   @Integer('TRON_POLL_MS', { fallback: 1000, min: 20, max: 60_000 })
   declare readonly pollMs: number;
 
-  /** How far ahead of the head our transactions expire. */
+  /** Seconds from the head's time to the expiration of our transactions. */
   @Integer('TRON_EXPIRATION_SEC', { fallback: 60, min: 20, max: 3600 })
   declare readonly expirationSec: number;
 }
@@ -306,8 +306,8 @@ export class AutoDelegationSettings {
 /** Management of the pool. */
 export class PoolSettings {
   /**
-   * How much a delegation exceeds the current ratio's need, in 1/10 000 for each started day, against the ratio's
-   * drift.
+   * Excess of a delegation over the current ratio's need, in 1/10 000 for each started day. It covers drift of the
+   * ratio.
    */
   @Integer('POOL_MARGIN_BPS', { fallback: 20, min: 0, max: 1000 })
   declare readonly marginBps: number;
@@ -349,7 +349,7 @@ export class WorkerSettings {
   @Integer('RESEND_SEC', { fallback: 6, min: 1, max: 600 })
   declare readonly resendSec: number;
 
-  /** How often ledger and orders are reconciled with the chain. */
+  /** Seconds between two reconciliations of ledger and orders with the chain. */
   @Integer('RECONCILE_SEC', { fallback: 60, min: 1, max: 300 })
   declare readonly reconcileSec: number;
 
@@ -362,7 +362,7 @@ export class WorkerSettings {
   declare readonly crashAt: string | undefined;
 }
 
-/** How long rows are kept that only people read. */
+/** Retention of rows that only people read. */
 export class RetentionSettings {
   /**
    * Days; 0 keeps for ever. The nodes' answers to broadcasts, and how long events can be read: no money depends on

@@ -92,7 +92,7 @@ export interface SessionAnswer {
   readonly operator_role?: OperatorRole;
   /** For merchants, once signed in. */
   readonly projects?: readonly ProjectMembership[];
-  /** When the session ends without further use, and when it ends at the latest. */
+  /** The end of the session without further use, and its latest end. */
   readonly idle_until: string;
   readonly expires_at: string;
   /** Until then, routes that need a fresh sign-in work without another one. */

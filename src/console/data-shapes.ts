@@ -45,7 +45,7 @@ export interface ApiKeyShape {
   readonly spent_today: Money;
   readonly created_at: string;
   readonly last_used_at?: string;
-  /** Until when the secret before the last rotation still verifies. */
+  /** The time until which the secret before the last rotation still verifies. */
   readonly previous_until?: string;
   readonly revoked_at?: string;
 }
@@ -160,7 +160,7 @@ export interface DepositAddressShape {
     /** For TRX: true if transfers by contracts are detected too. */
     readonly from_contracts?: boolean;
   }[];
-  /** When the address was derived again from the account's key; a mismatch is refused. */
+  /** The time at which the address was derived again from the account's key; a mismatch is refused. */
   readonly checked_at: string;
 }
 

@@ -1,4 +1,7 @@
-/** Caches which deposit addresses the token contract has blacklisted. Tokens paid to such an address cannot be swept. */
+/**
+ * Caches the blacklisting of deposit addresses by the token contract. Tokens paid to a blacklisted address cannot be
+ * swept.
+ */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { forEachConcurrently } from '../base/concurrency.js';
@@ -7,8 +10,7 @@ import { TronClient } from '../chain/tron.client.js';
 import { DepositTokens } from './deposit-tokens.js';
 
 /**
- * How long an answer stays cached. Token owners seldom blacklist an address, and one block may pay many of our
- * addresses.
+ * Lifetime of a cached answer. Token owners seldom blacklist an address, and one block may pay many of our addresses.
  */
 const KEPT_MS = 60_000;
 const KEPT_MAX = 10_000;

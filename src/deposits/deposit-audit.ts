@@ -21,7 +21,7 @@ export interface AuditReport {
 }
 
 const BATCH = 100;
-/** How long the block reader may take to reach the block of the balances. */
+/** Time limit for the block reader to reach the block of the balances. */
 const READER_LIMIT_MS = 60_000;
 const READER_LOOK_MS = 500;
 

@@ -7,8 +7,8 @@ import type { Transaction } from '../store/database.js';
 const CLAIM = { name: 'claim_paid_projects', text: `SELECT claim_paid_projects($1::uuid[], $2) AS id` };
 
 /**
- * How many locked projects one transaction waits for, a quarter of a second each. A busy balance is locked most of the
- * time, so never waiting would starve it.
+ * Locked projects that one transaction waits for, a quarter of a second each. A busy balance is locked most of the
+ * time, so a transaction that never waits would starve it.
  */
 const WAITS_MAX = 4;
 

@@ -6,7 +6,7 @@
 /** The maximum number of wallets for one order. A larger need is refused as beyond capacity. */
 export const LEGS_MAX = 20;
 
-/** How often one rental may be extended. */
+/** Maximum number of extensions of one rental. */
 export const EXTENSIONS_MAX = 100;
 
 /** The earliest time before a rental's end at which an auto-delegation buys energy for the time after it. */

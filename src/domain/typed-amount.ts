@@ -1,6 +1,6 @@
 /**
- * Parses amounts that people type in the consoles and on the command line. Refuses ambiguous texts with the reason.
- * Where commas are decimal marks "12,500" is twelve and a half; elsewhere it is twelve thousand five hundred.
+ * Parses amounts that people type in the consoles and on the command line. Refuses ambiguous texts with the reason. The
+ * text "12,500" is ambiguous: with a decimal comma it is twelve and a half, otherwise twelve thousand five hundred.
  */
 import { CREDITS_PER_USD } from './units.js';
 

@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../store/database.js';
 import type { EventType } from './payload.js';
 
-/** Maximum number of events that one read skips because of the wanted types. */
+/** Maximum number of events that one read examines when it filters by type. */
 const SCAN_MAX = 1000;
 
 /**

@@ -95,7 +95,10 @@ export function resumedAfter(rawHeaders: readonly string[], after: string | unde
   return BigInt(id);
 }
 
-/** Returns the answer as JSON text. The events are JSON already and never change. `isTest`: to a test project. */
+/**
+ * Returns the answer as JSON text. The events are JSON already and never change. `isTest` marks answers to a test
+ * project.
+ */
 export function pageText({ items, lastPosition }: EventPage, isTest: boolean): string {
   const events = items.map(({ payload }) => payload).join(',');
   return `{"items":[${events}],"last_position":${lastPosition.toString()}${isTest ? ',"test":true' : ''}}`;

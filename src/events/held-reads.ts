@@ -67,8 +67,8 @@ export class HeldReads implements OnModuleDestroy {
   }
 
   /**
-   * Runs `read`, which must end soon after its signal aborts. Throws 429 RATE_LIMITED at the project's limit, and 503
-   * SERVICE_UNAVAILABLE at the process's limit, and for streams once the process stops.
+   * Runs `read`, which must end soon after its signal aborts. Throws 429 RATE_LIMITED at the project's limit. Throws
+   * 503 SERVICE_UNAVAILABLE at the process's limit, and for a stream once the process stops.
    */
   async hold<T>(
     kind: ReadKind,

@@ -1,8 +1,8 @@
 /**
- * Gives every committed event its position in its project's log and renders it. Readers by position miss nothing, for
- * three reasons. One session numbers at a time. Only committed events get positions, in one transaction with all
- * positions before. An event that commits later gets a later position. Ids of one object's events rise in the order of
- * its changes. A batch takes the lowest ids first, so that no two are reversed.
+ * Assigns every committed event its position in its project's log, and renders its payload. A reader by position misses
+ * nothing: one session at a time assigns positions, and only to committed events. An event that commits later gets a
+ * later position. The events of one object stay in order, because their ids rise with its changes and a batch takes the
+ * lowest ids first.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -15,7 +15,7 @@ import { Database, type Queryable } from '../store/database.js';
 import { holdNumbering } from './numbering-lock.js';
 import { renderEvent, type WrittenEvent } from './payload.js';
 
-/** One batch has a few megabytes. Other sessions wait only for its lock. */
+/** Events per batch; their payloads have a few megabytes. */
 const BATCH = 500;
 /** Longest wait of an event for its position. A batch costs the same statements for one event as for many. */
 const EVERY_MS = 100;
@@ -34,7 +34,9 @@ const WAITING = {
 
 const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
 
-/** Raises every project's positions by $1 + 1, also if a project lost all of them. $1: a million per failover. */
+/**
+ * Raises every project's positions by $1 + 1, even if a project lost all of its positions. $1: a million per failover.
+ */
 const RAISE_POSITIONS = {
   name: 'raise_positions',
   text: `INSERT INTO event_position AS p (project_id, position) SELECT id, $1::bigint + 1 FROM project ORDER BY id
@@ -185,7 +187,7 @@ export class Numberer {
    */
   private async restartAfterLoss(tx: Queryable, { known, mark }: ServerMarks): Promise<number> {
     await tx.query(SET_MARK, [mark]);
-    // The first numberer ever adopts the current server as the log's original one.
+    // The very first numberer adopts the current server as the log's original one.
     if (known === null) return 0;
     const step = RESTART_STEP * failoversBetween(known, mark);
     const logs = await tx.query<{ project_id: string; position: bigint; at: Date; test: boolean }>(RAISE_POSITIONS, [

@@ -1,6 +1,6 @@
 /**
- * Renders events as callers read them (docs/interface.md §26), once, from the snapshot of their moment. Never reads
- * current state.
+ * Renders each event once, as callers read it (docs/interface.md §26), from the snapshot that the change wrote. Never
+ * reads current state.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -181,8 +181,8 @@ export interface EventBody {
 }
 
 /**
- * Derived from project and position. A position is given once, even after lost commits, so the id identifies this event
- * alone. It contains no dot, as webhook ids require.
+ * Returns an id derived from project and position. A position is assigned once, even after lost commits, so the id
+ * identifies this event alone. It contains no dot, as webhook ids require.
  */
 function eventId(projectId: string, position: bigint): string {
   const hash = createHash('sha256').update(`${projectId}:${position.toString()}`).digest('hex');

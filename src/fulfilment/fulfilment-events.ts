@@ -76,7 +76,7 @@ const ANSWERS = new Set([
 
 /** From less than a block (3 s) to beyond the longest time until a healthy order is refunded. */
 const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
-/** How often the same failure of the same order is logged, and how many failures are remembered. */
+/** Interval at which the same failure of an order is logged again, and the maximum number of remembered failures. */
 const REPORT_AGAIN_MS = 3_600_000;
 const REPORTED_MAX = 1000;
 const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];

@@ -20,7 +20,7 @@ import { WalletHealth } from './send/wallet-health.js';
 const POOL_REST_MS = 250;
 /** Interval of checks for paused wallets that can deliver again. */
 const HEALTH_REST_MS = 1000;
-/** How long the start waits for the first reconciliation. After that, the reconciliation continues beside the work. */
+/** Limit of the start's wait for the first reconciliation. Then the reconciliation continues beside the work. */
 const FIRST_RECONCILING_MS = 5000;
 
 @Injectable()

@@ -10,7 +10,7 @@ import { invariant } from '../domain/errors.js';
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 16;
 const TOKEN_LENGTH_MAX = 400;
-/** How long a link that proves an address is valid. */
+/** Validity of a link that proves an address. */
 const PROOF_SEC = 24 * 3600;
 
 /** The action of a link. `end`: ends the notifications of a membership. `refuse`: no more mails to this address. */

@@ -108,7 +108,7 @@ export function choiceArg<T extends string>(choices: readonly T[]): (text: strin
 
 /** A key file has 64 characters; a much longer file is not a key. */
 const KEY_FILE_BYTES_MAX = 1024;
-/** How long a key on standard input may take to arrive completely. */
+/** Time limit for a key on standard input to arrive completely. */
 const KEY_INPUT_MS = 60_000;
 
 /**

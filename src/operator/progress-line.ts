@@ -9,7 +9,7 @@ import { grouped } from './format.js';
 
 /** Narrower than any terminal, because a wrapped line would be overwritten only in part. */
 const WIDTH = 79;
-/** How often a line is redrawn within one check. */
+/** Minimum interval between two redraws within one check. */
 const REDRAW_MS = 250;
 
 export class ProgressLine {

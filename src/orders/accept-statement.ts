@@ -19,7 +19,7 @@ export interface AcceptRequest {
   readonly purchase: Purchase;
   readonly key: string;
   readonly prepared: Prepared;
-  /** How long the statement waits for each lock held by others, in ms. */
+  /** Limit of the statement's wait for each lock held by others, in ms. */
   readonly lockWaitMs: number;
 }
 

@@ -6,7 +6,7 @@ import { monotonicMs } from '../base/clock.js';
 import { LOCK_WAIT_MS } from '../store/refusals.js';
 
 const SHORT_WAIT_MS = 250;
-/** How long waits stay short after a timeout. */
+/** Time for which waits stay short after a timeout. */
 const SHORT_FOR_MS = 5000;
 
 export class LockWait {

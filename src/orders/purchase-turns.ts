@@ -21,9 +21,9 @@ import {
 } from '../store/database.js';
 import { LockWait } from './lock-wait.js';
 
-/** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
+/** Limit of a request's wait for the first one of its key, and for its turn (docs/interface.md §10). */
 export const WAIT_MS = 10_000;
-/** How long a statement with a lost answer is repeated before the caller must retry. */
+/** Time for which a statement with a lost answer is repeated. After it, the caller must retry. */
 const RECOVERY_MS = 8000;
 const RECOVERY_STEP_MS = 50;
 const RECOVERY_STEP_MS_MAX = 500;

@@ -15,7 +15,7 @@ const IDLE = `interval '${IDLE_HOURS.toString()} hours'`;
 const LIFE = `interval '7 days'`;
 /** Time limit for a sign-in that waits for its second factor. */
 const UNFINISHED = `interval '15 minutes'`;
-/** How long an action that requires a recent sign-in is allowed without another one. */
+/** Time after a sign-in in which actions that require a recent sign-in are allowed. */
 const FRESH = `interval '10 minutes'`;
 const PER_PERSON_MAX = 20;
 const USER_AGENT_LENGTH_MAX = 200;
@@ -150,7 +150,7 @@ export class Sessions {
     await tx.query(HOLD_ALONE, [personId]);
   }
 
-  /** Gives the session a new token and stage. `isFresh`: its password was just given. */
+  /** Gives the session a new token and stage. `isFresh`: the person has just signed in or confirmed the sign-in. */
   async renew(
     sessionId: string,
     stage: SessionStage,

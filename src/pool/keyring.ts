@@ -7,7 +7,7 @@ import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
 import { Sealers } from '../base/sealers.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 
-/** How long an opened key is cached, and so the longest time that a removed key can still sign. */
+/** Lifetime of a cached opened key, and so the longest time that a removed key can still sign. */
 const KEPT_MS = 10_000;
 
 interface OpenKey {

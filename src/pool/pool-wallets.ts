@@ -41,7 +41,7 @@ export interface WalletView {
    */
   readonly free_transactions: bigint;
   readonly synced_at: Date | null;
-  /** When a worker last read the wallet successfully, and until when it sells without another reading. */
+  /** The last successful reading by a worker, and the time until which the wallet sells without another reading. */
   readonly read_at: Date | null;
   readonly sells_until: Date | null;
 }

@@ -38,7 +38,7 @@ export interface KeyView {
   readonly spent_credits: Credits;
   readonly created_at: Date;
   readonly last_used_at: Date | null;
-  /** Until when the secret before the last rotation still verifies; null if it does not. */
+  /** The time until which the secret before the last rotation still verifies; null if it does not. */
   readonly previous_until: Date | null;
   readonly revoked_at: Date | null;
 }

@@ -36,7 +36,9 @@ interface ChainState {
 
 export interface MarketState extends ChainState {
   readonly sizing: SizingFigures;
-  /** When it was read, by this machine's clock. For display only; `current` judges the age by the monotonic clock. */
+  /**
+   * The time of the reading by this machine's clock, for display only. `current` judges the age by the monotonic clock.
+   */
   readonly measuredAtMs: number;
 }
 
@@ -49,7 +51,7 @@ interface SizingState {
 
 /** A reading takes two or three node requests, and each may be retried at a second node. */
 const QUESTIONS_MAX = 3;
-/** How long a starting process waits for its first state. Without one it serves only requests that need none. */
+/** Limit of a starting process's wait for its first state. Without one it serves only requests that need none. */
 const START_LIMIT_MS = 3000;
 /** Delay before a failed measurement is retried after a holder was learned. */
 const SIZING_RETRY_MS = 2000;
@@ -143,7 +145,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return figures === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs() - figures.measuredAtMs) / 1000;
   }
 
-  /** How often a token transfer is measured, in seconds. */
+  /** Seconds between two measurements of a token transfer. */
   get sizingRefreshSec(): number {
     return this.config.market.sizingRefreshSec;
   }

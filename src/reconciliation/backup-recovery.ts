@@ -1,7 +1,7 @@
 /**
  * Restores records that a restored backup lacks. An act of our own key in a solid block is recorded as the transaction
  * of the leg that waits for it. The order is then neither delivered twice nor refunded. A reclaim that was made is not
- * repeated, which would end another rental of the same receiver.
+ * repeated. A second one would end another rental of the same receiver.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHeader } from '../chain/block.js';
@@ -18,12 +18,12 @@ import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
 import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../fulfilment/known-past.js';
 
-/** How far the chain's clock may lag behind the database's, which dates orders. */
+/** Maximum lag of the chain's clock behind the database's clock, which dates orders. */
 const CLOCKS_APART_SEC = 60;
 
 /**
- * Above the number of pending delegations from one wallet to one receiver. An undelegation without a match is kept as
- * an orphan.
+ * More than one wallet ever has pending delegations to one receiver. An undelegation without a match is kept as an
+ * orphan.
  */
 const OPEN_DELIVERIES_MAX = 20;
 
@@ -48,8 +48,8 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON
                     AND t.status IN ('built', 'signed')), (o.ends_at <= $5) IS NOT TRUE, NOT o.undoing, l.id LIMIT 1`;
 
 /**
- * Deliveries that an undelegation may belong to and that the records don't show as final. The commit of that may be
- * lost, and the follower may be slower than the search.
+ * Deliveries that an undelegation may belong to and that the records don't show as final. The commit that made them
+ * final may be lost, or the follower may be slower than the search.
  */
 const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'

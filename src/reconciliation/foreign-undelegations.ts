@@ -1,6 +1,6 @@
 /**
  * Closes legs that foreign undelegations ended. Each such act is compared with the open legs of its wallet and
- * receiver, and closes those whose sum it matches to the sun. Other acts are left to the operator.
+ * receiver. It closes the legs whose sum equals its amount to the sun. Other acts are left to the operator.
  */
 import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';

@@ -11,7 +11,10 @@ import { ENTRIES_DIGEST, ENTRIES_RANGE } from '../verify/ledger-checks.js';
 
 /** Rows marked per statement, which keeps the locks short. */
 const BATCH = 2000;
-/** Ledger ranges stored per pass: a day's entries of a busy service, or a long history within some minutes. */
+/**
+ * Ledger ranges stored per pass: enough for a busy service's entries of a day, and for a long history within some
+ * minutes.
+ */
 const RANGES_MAX = 200;
 /** Longer than any transaction of ours is open, so that no entry can still appear in a range. */
 const ENTRY_AGE_SEC = 600;
@@ -50,7 +53,10 @@ const KEEP_RANGE = `WITH next AS (
     ON CONFLICT (project_id) DO UPDATE SET credits = j.credits + excluded.credits)
   UPDATE reconcile_state r SET entries_to = next.to_id FROM next RETURNING r.entries_to`;
 
-/** Keeps the digests of the ranges: if a range has changed, its turn of re-checking shows it. */
+/**
+ * Rebuilds the sums from the first entry on. The digests of the ranges stay, so that checking them again reveals a
+ * changed range.
+ */
 const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
   UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
 

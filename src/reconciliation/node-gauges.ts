@@ -70,7 +70,7 @@ export class NodeGauges {
     });
   }
 
-  /** Checks whether each witness keeps history, from a recent reading or a new one. Logs each change. */
+  /** Finds the witnesses that keep no history, by a recent reading or a new one. Logs each change. */
   async look(): Promise<void> {
     // A node that does not answer shows in its other gauges.
     const asked = this.client.pool.agreement.witnesses.filter((node) => node.isHealthy);

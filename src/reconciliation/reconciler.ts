@@ -136,7 +136,10 @@ export class Reconciler {
     await keepLease(options, done);
   }
 
-  /** Returns how many blocks are left; undefined if the chain could not be searched up to there. */
+  /**
+   * Searches the chain, and matches foreign undelegations with orders. Returns the number of blocks left, or undefined
+   * if the chain could not be searched.
+   */
   private async search(): Promise<number | undefined> {
     const left = await this.onChain('search for orphans', () => this.orphans.toHead());
     if (left !== undefined) this.figures.searched(left);
@@ -158,7 +161,7 @@ export class Reconciler {
     return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
   }
 
-  /** A failing pass would otherwise repeat at every check. */
+  /** Makes a pass, and postpones the next one if it fails. A failing pass would otherwise repeat at every check. */
   private async passOrRest(fence: number, concurrency: number): Promise<Report> {
     try {
       return await this.pass(fence, concurrency);

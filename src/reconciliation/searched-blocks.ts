@@ -15,9 +15,9 @@ import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js
 import { BlockReader } from '../fulfilment/follow/block-reader.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 
-/** How long the transactions of an unreadable block are read one by one. */
+/** Time limit for reading the transactions of an unreadable block one by one. */
 const ACTS_WAIT_MS = 30_000;
-/** How long a node may take to show its content of a block before the search continues without it. */
+/** Time limit for another node to show its content of a block. Then the search continues without it. */
 const COMPARE_WAIT_MS = 15_000;
 
 @Injectable()
@@ -29,14 +29,16 @@ export class SearchedBlocks {
     private readonly reader: BlockReader,
   ) {}
 
-  /** Returns up to which height blocks can be searched, and by which nodes. Throws ChainUnavailableError. */
+  /**
+   * Returns the height up to which blocks can be searched, and the nodes that have them. Throws ChainUnavailableError.
+   */
   async height(): Promise<SolidHeight> {
     return solidHeightOf(this.client.pool);
   }
 
   /**
-   * Returns the block, or undefined if its content cannot be read in any way; such a block is passed and retried for a
-   * while. Throws ChainUnavailableError, also while nodes contradict each other.
+   * Returns the block, or undefined if its content cannot be read in any way. Such a block is skipped, and retried for
+   * a while. Throws ChainUnavailableError, also while nodes contradict each other.
    */
   async read(number: number, { node: first, others }: SolidHeight): Promise<Block | undefined> {
     const { node, block } = await this.readSomehow(number, first);
@@ -72,7 +74,7 @@ export class SearchedBlocks {
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
         faults.push(error);
-        // As in settlement: a node without history has no evidence to give, once `history` has recorded since when it
+        // As in settlement, a node without history gives no evidence. `keeps` records the time since which the node
         // lacks it.
         if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);
       }

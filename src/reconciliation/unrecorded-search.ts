@@ -21,21 +21,21 @@ import {
 import { BackupRecovery, type Recallable, type Recalled } from './backup-recovery.js';
 import { SearchedBlocks } from './searched-blocks.js';
 
-/** Where a new service begins, counted back from the solid head. Acts before its existence are not ours. */
+/** Blocks before the solid head at which a new service begins its search. Older acts cannot be its own. */
 const FIRST_SEARCH_BLOCKS = 60;
 /** Read in parallel; as JSON a full block has some megabytes. */
 const BLOCKS_AT_ONCE = 8;
-/** How far a pass of the reconciler advances the search by itself: more than a service's first search. */
+/** Maximum number of blocks that one pass of the reconciler searches: more than a new service's first search. */
 const TO_HEAD_BLOCKS_MAX = 100;
 /**
  * A process that reads blocks moves the search at each of them. After this time without a move another worker takes
  * over.
  */
 const SEARCHED_ELSEWHERE_MS = 15_000;
-/** How long a pass of the reconciler waits for another worker's search to reach the head again. */
+/** Time that a pass of the reconciler waits for another worker's search to reach the head again. */
 const ELSEWHERE_WAIT_MS = 10_000;
 const ELSEWHERE_LOOK_MS = 250;
-/** How often an unsearched block is tried again, at passes a minute apart, and how many such blocks are kept. */
+/** Attempts for an unsearched block, at passes a minute apart, and the maximum number of such blocks. */
 const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
 const UNSEARCHED_OFFSET = (UNSEARCHED_MAX - 1).toString();
@@ -105,7 +105,7 @@ export class UnrecordedSearch implements BlockSearch {
   /**
    * Searches the next solid blocks, a few in parallel. Returns how many are left, or undefined if another worker
    * searches. Without the turn to read blocks it searches only while no other worker does. Throws
-   * ChainUnavailableError; blocks searched before that count.
+   * ChainUnavailableError; blocks that were searched before the error stay searched.
    */
   async pass(hasTurn: boolean): Promise<number | undefined> {
     this.hasTurn = hasTurn;

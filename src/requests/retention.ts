@@ -2,7 +2,7 @@
 import { confirmedNow } from '../store/confirmed-clock.js';
 import type { Database } from '../store/database.js';
 
-/** How long a refused request can be read. */
+/** Retention of refused requests. */
 export const REQUESTS_KEPT_DAYS = 7;
 
 /** Scans only the oldest rows: an index on the time would cost every write for this purpose alone. */

@@ -5,7 +5,7 @@ import type { Claimed, Wanted } from './delivery-claims.js';
 
 /** Concurrent requests per endpoint. */
 const AT_ONCE_MAX = 10;
-/** How long a first attempt waits for the previous one to be written. After that they may be out of order. */
+/** Time that a first attempt waits until the previous one is written. After it, deliveries may be out of order. */
 const ORDER_WAIT_MS = 5000;
 
 export class EndpointSender implements Claimed {

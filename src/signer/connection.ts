@@ -10,7 +10,7 @@ const LINE_BYTES_MAX = 8 * 1024;
 const IN_PROGRESS_MAX = 64;
 /** Bytes of unread answers above which no further line is read; a list of all wallets fits. */
 const UNREAD_BYTES_MAX = 256 * 1024;
-/** How long a peer may leave answers unread. */
+/** Time for which a peer may leave answers unread. */
 const UNREAD_MS = 5_000;
 /** Idle connections are closed; a worker reconnects when it has something to sign. */
 const IDLE_MS = 300_000;

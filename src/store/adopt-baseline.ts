@@ -1,6 +1,6 @@
 /**
- * Moves a database of the unreleased versions onto the baseline. Those had a chain of migrations, which the baseline
- * replaced; both make the same schema, so only the table `migrations` changes.
+ * Moves a database of the unreleased versions onto the baseline. Those versions had a chain of migrations that the
+ * baseline replaced. Both make the same schema, so only the table `migrations` changes.
  */
 import { createHash } from 'node:crypto';
 import type { Queryable } from './database.js';
@@ -10,15 +10,15 @@ import { functionsOf, listingOf, triggersOf } from './schema-lines.js';
 const BASELINE = { name: 'Baseline1760000000001', timestamp: '1760000000001' } as const;
 const CHAIN_LAST = 'MaskedUrls1760000000091';
 const CHAIN_COUNT = 65;
-/** Of the names in their order, joined by commas. */
+/** SHA-256 of the names in order, joined by commas. */
 const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e21350442b';
 
-/** The database stays as it was; the message has the problem and the remedy. */
+/** Thrown before any change. The message has the problem and the remedy. */
 export class AdoptionRefusedError extends Error {
   override readonly name = 'AdoptionRefusedError';
 }
 
-/** Whether the names are those of the replaced chain, or a part of it. */
+/** Returns true if the names begin like those of the replaced chain. */
 export const isOfChain = (names: readonly string[]): boolean => names.length > 0 && names[0] === 'Initial1760000000001';
 
 /**
@@ -49,8 +49,8 @@ export async function fingerprintOf(tx: Queryable): Promise<Readonly<Record<stri
 }
 
 /**
- * Replaces the rows of the chain in `migrations` by the baseline's. Run it in a transaction. Throws AdoptionRefusedError
- * unless the rows are exactly the chain's and every table and function is exactly the baseline's.
+ * Replaces the rows of the chain in `migrations` by the baseline's row. Run it in a transaction. Throws
+ * AdoptionRefusedError unless the rows are exactly the chain's and every table and function is exactly the baseline's.
  */
 export async function adoptBaseline(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE');

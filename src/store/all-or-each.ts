@@ -1,4 +1,4 @@
-/** Many orders in one transaction, so that one of them can neither stop the others nor hide among them. */
+/** Work for many orders in one transaction, repeated per order if one of them fails. */
 import { isLockTimeout, isRowFault } from './database.js';
 
 export interface OrderFailure {

@@ -1,19 +1,22 @@
 /**
  * The confirmed time of the database. Every deletion, deactivation or closing by age uses it, so that a clock that
- * jumps ahead for a moment destroys nothing. Two witnesses confirm it: this process's monotonic clock shows that the
- * database's time has not jumped, and this process's wall clock agrees with it. Workers record jumps in `clock_mark`,
- * so that a process that starts after a jump knows of it.
+ * jumps ahead for a moment destroys nothing. Two clocks of this process confirm it. By the monotonic clock, the
+ * database's time has not jumped. The wall clock agrees with it. Workers record jumps in `clock_mark` for processes
+ * that start later.
  */
 import { monotonicMs, nowMs } from '../base/clock.js';
 import type { Database } from './database.js';
 
-/** The two clocks may differ by this much: more than machines drift apart, less than anything is kept. */
+/** Maximum difference to the wall clock: more than machines drift apart, and less than any retention. */
 const DIFFERENCE_MAX_MS = 5 * 60_000;
 /** A longer step than this between two readings is a jump. */
 export const JUMP_MIN_MS = 60_000;
-/** How long the clock must run without a jump before it is trusted again. */
+/** Time without a jump after which the clock is trusted again. */
 const CONFIRMED_AFTER_MS = 3_600_000;
-/** The recorded time may be behind by this much when a process starts: longer and a jump looks like an absence. */
+/**
+ * Maximum age of the recorded time when a process starts. With an older record, a jump looks like an absence of all
+ * workers.
+ */
 export const ABSENCE_MAX_MS = 3_600_000;
 
 const READ = {
@@ -24,16 +27,16 @@ const READ = {
 /** One reading of the clock and of its record. */
 interface ClockReading {
   readonly now: Date;
-  /** When a worker last read the clock; null on a database that no worker has followed. */
+  /** The last reading by a worker; null on a database that no worker has followed. */
   readonly followed_at: Date | null;
-  /** When a worker last saw the clock jump, by the clock after the jump. */
+  /** The last jump that a worker observed, by the clock after the jump. */
   readonly jumped_at: Date | null;
 }
 
-/** Why the clock is not trusted; undefined when it is. */
+/** The reason not to trust the clock; undefined if it is trusted. */
 export type ClockDoubt = 'differs from this machine' | 'jumped' | 'was not followed' | undefined;
 
-/** Follows the database's clock in one process. Several may follow the same clock. */
+/** Follows the database's clock in one process. Several instances may follow the same clock. */
 export class ConfirmedClock {
   private last: { readonly databaseMs: number; readonly atMs: number } | undefined;
   /** Monotonic time before which this process trusts no reading. */
@@ -47,7 +50,7 @@ export class ConfirmedClock {
     return doubt === undefined ? now : undefined;
   }
 
-  /** Returns the database's time with the reason not to trust it. */
+  /** Returns the database's time, with the reason not to trust it if there is one. */
   async read(): Promise<{ readonly now: Date; readonly doubt: ClockDoubt }> {
     const wallMs = nowMs();
     const atMs = monotonicMs();
@@ -77,15 +80,15 @@ function isJump(beforeMs: number, afterMs: number, elapsedMs: number): boolean {
 }
 
 /**
- * SQL condition that a worker has followed the clock up to this moment and saw no jump lately. It guards single statements
- * within a transaction; a database that no worker has followed yet passes.
+ * SQL condition that a worker read the clock in the last ten minutes and observed no jump in the last hour. For single
+ * statements within a transaction. True on a database that no worker has followed yet.
  */
 export const CLOCK_IS_STEADY = `(SELECT coalesce(clock_timestamp() BETWEEN followed_at - interval '1 minute' AND followed_at + interval '10 minutes', true)
   AND coalesce(clock_timestamp() > jumped_at + interval '${(CONFIRMED_AFTER_MS / 1000).toString()} seconds', true) FROM clock_mark)`;
 
 const clocks = new WeakMap<Database, ConfirmedClock>();
 
-/** Returns the confirmed time of a database, by the one clock that this process follows it with. */
+/** Returns the confirmed time of a database, or undefined. A process has one ConfirmedClock per database. */
 export async function confirmedNow(database: Database): Promise<Date | undefined> {
   const known = clocks.get(database);
   if (known !== undefined) return known.now();

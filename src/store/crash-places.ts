@@ -8,7 +8,7 @@ import { aroundStatements } from './statement-hook.js';
 export type Place = (app: INestApplicationContext, pass: () => void) => void;
 export type Side = 'before' | 'after';
 
-/** A method of one part of the process; `isMeant` selects the calls. */
+/** Returns a place at a method of one part of the process; `isMeant` selects the calls. */
 export const method =
   <T extends object, K extends MethodName<T>>(
     side: Side,
@@ -23,7 +23,7 @@ export const method =
     around(app.get(part, { strict: false }), name, { [side]: call });
   };
 
-/** Statements by name; after they are committed. */
+/** Returns a place at statements by name. `after` means after their commit. */
 export const statement =
   (side: Side, ...names: readonly string[]): Place =>
   (app, pass) => {
@@ -36,7 +36,7 @@ export const each =
     for (const place of places) place(app, pass);
   };
 
-/** Sets the trap where its point lies, if that is one of `places`. */
+/** Sets the trap at its point if `places` contains that point. */
 export function setTrap(
   places: Readonly<Record<string, Place>>,
   app: INestApplicationContext,

@@ -55,7 +55,7 @@ import { HostsClient } from './hosts-client.js';
 import { Baseline1760000000001 } from './migrations/0001-baseline.js';
 import { PINNED_OPTIONS } from './session-settings.js';
 
-/** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
+/** All tables as entities without relations, for plain reads and writes. Hand-written SQL writes money and states. */
 const ENTITIES = [
   ApiKey,
   AutoDelegation,
@@ -125,44 +125,47 @@ const ENTITIES = [
 
 export type MigrationClass = new () => MigrationInterface & { readonly name: string };
 
-/** Each has its name as a member: TypeORM would take the class's name, which a bundle changes, and run the migration again. */
+/**
+ * Each migration has its name as a member. Otherwise TypeORM would use the class name. A bundle changes that name, so
+ * the migration would run again.
+ */
 const MIGRATIONS: readonly MigrationClass[] = [Baseline1760000000001];
 
-/** The rows of the table `migrations` when the schema is this version's. */
+/** The rows of the table `migrations` in a database with this version's schema. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map((Migration) => new Migration().name);
 
 const QUERY_GRACE_MS = 2000;
 const CONNECT_LIMIT_MS = 2000;
-/** At a start and for a command: on a busy machine a connection takes seconds, and nobody else waits for it. */
+/** For a start or a command: on a busy machine a connection takes seconds, and no caller waits for it. */
 export const START_CONNECT_LIMIT_MS = 10_000;
-/** For the question which of several hosts serves, before the connection to it is made. */
+/** Additional limit for choosing among several hosts, before the connection is made. */
 const CHOICE_LIMIT_MS = 5000;
 const LAG_MAX_MS = 10_000;
 
 interface DataSourceOptions {
-  /** With the hosts of a process it is what this process has seen of them. */
+  /** A URL, or the hosts with the states that this process has seen. */
   readonly url: string | DatabaseHosts;
-  /** Past a pooler; as `url` unless said. */
+  /** The hosts that bypass a pooler; by default those of `url`. */
   readonly direct?: DatabaseHosts | undefined;
-  /** Of a standby, for reads that may be a moment old. */
+  /** The source of a standby, for slightly stale reads. */
   readonly replica?: DataSource | undefined;
-  /** How far behind the replica may be. */
+  /** The maximum lag of the replica. */
   readonly lagMaxMs?: number;
-  /** The longest wait for a connection, with the choice of its host. */
+  /** Limit of the wait for a connection, including the choice of a host. */
   readonly connectionMs?: number;
-  /** The longest that making one connection may take; 2 s unless said. */
+  /** Limit of one connection attempt; 2 s by default. */
   readonly connectLimitMs?: number;
-  /** false: none is prepared by its name. */
+  /** False disables named prepared statements. */
   readonly namedStatements?: boolean;
   readonly poolMax: number;
   readonly applicationName: string;
-  /** The longest one statement may take, 0 = no limit (migrations). */
+  /** Limit of one statement; 0 = none, for migrations. */
   readonly statementTimeoutMs?: number;
-  /** The longest one statement may wait for a lock; 10 s unless said, which a second request with the same key waits. */
+  /** Limit of one wait for a lock; by default 10 s, the time that a repeated key waits for the first request. */
   readonly lockTimeoutMs?: number;
   /** Migrations after those of this version, for tests. */
   readonly later?: readonly MigrationClass[];
-  /** A role that the connections act as from the beginning, of which their user must be a member. */
+  /** A role that the connections act as. Their user must be a member of it. */
   readonly actsAs?: string;
 }
 
@@ -187,13 +190,14 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       replica: options.replica,
       lagMaxMs: options.lagMaxMs ?? LAG_MAX_MS,
       connectLimitMs,
-      // pg waits for ever by default, for a connection as for a free place in the pool.
+      // By default pg waits forever for a connection, and for a free place in the pool.
       connectionTimeoutMillis: options.connectionMs ?? waitOf(connectLimitMs, hosts),
       idleTimeoutMillis: 30_000,
-      // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
+      // Longer than the server's own limit, for connections that went silent. The pool then discards the connection.
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
       keepAlive: true,
-      // A request waits up to 10 s for the first of its key (docs/interface.md §10); its statement may take longer.
+      // A request waits up to 10 s for the first one with its key (docs/interface.md §10), so its statement may take
+      // longer.
       options: [
         `-c statement_timeout=${statementTimeoutMs.toString()}`,
         `-c lock_timeout=${(options.lockTimeoutMs ?? 10_000).toString()}`,
@@ -205,13 +209,13 @@ export function createDataSource(options: DataSourceOptions): DataSource {
   });
 }
 
-/** The longest wait for a connection: a choice of hosts comes before it is made. */
+/** Returns the limit of the wait for a connection, including the choice of a host. */
 const waitOf = (connectLimitMs: number, hosts: DatabaseHosts): number =>
   connectLimitMs + (hosts.areAsked ? CHOICE_LIMIT_MS : 0);
 
 /**
- * Ends the patience of a start: from now on a connection is made within the limit of a running service, so that callers
- * get their 503 soon. A pool reads its options for each connection.
+ * Replaces the connection limit of a start by that of a running service, so that callers soon get their 503. The pool
+ * reads its options for each new connection.
  */
 export function endStartPatience(source: DataSource): void {
   const { master } = source.driver as unknown as { readonly master: { readonly options: Record<string, unknown> } };

@@ -5,9 +5,9 @@ import { sqlStateOf } from './database.js';
 const TOO_MANY = '53300';
 const NOT_YET = '57P03';
 /**
- * Messages of poolers that every connection is taken, mostly with the SQLSTATE of a protocol violation (08P01):
- * PgBouncer with `max_client_conn`, `query_wait_timeout` and `client_login_timeout`, Supavisor and RDS Proxy in words
- * of their own.
+ * Messages by which poolers report that all connections are taken, mostly with the SQLSTATE of a protocol violation
+ * (08P01). PgBouncer names `max_client_conn`, `query_wait_timeout` or `client_login_timeout`. Supavisor and RDS Proxy
+ * have their own wording.
  */
 const POOLER_IS_FULL =
   /no more connections allowed|query_wait_timeout|client_login_timeout|max client connections reached|MaxClientsInSessionMode|timed-out waiting to acquire database connection/i;

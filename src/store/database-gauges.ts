@@ -87,7 +87,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
     labelNames: ['fault'] as const,
     registers,
   });
-  // Present from the start, so that the first fault is a rise.
+  // Created with 0, so that the first fault shows as an increase.
   for (const fault of new Set([...Object.values(WATCHED_FAULTS), ...WATCHED_CLASSES.map(([, fault]) => fault)]))
     faults.inc({ fault }, 0);
   database.onFault = (kind) => {

@@ -1,13 +1,16 @@
 /** Transfers out of deposit addresses that are neither a sweep nor a return: a record may be lost, or the private key stolen. */
 export const DEPOSIT_OUTFLOWS = 'deposit-outflows';
 
-/** The columns that distinguish two of them at one address. */
+/** The columns that distinguish two outflows of one address. */
 export const OUTFLOW_IDENTITY = ['txid', 'kind', 'place'] as const;
 
 /** Transfers out of a deposit address, without fees. */
 const LEFT = `amount < 0 AND kind <> 'fee'`;
 
-/** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */
+/**
+ * Starts from the distinct receivers of outflows, with one index step for each. Receivers are few, but the sweeps to
+ * them are many.
+ */
 export const UNEXPLAINED_OUTFLOWS = `WITH RECURSIVE receiver (address) AS (
       SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT}
       UNION ALL

@@ -21,7 +21,7 @@ export function bodyOf(statement: string): string {
   return statement.slice(statement.indexOf('$$') + 2, statement.lastIndexOf('$$'));
 }
 
-/** Every trigger in the words of `pg_get_triggerdef(oid, true)`. The files break its lines. */
+/** Every trigger as `pg_get_triggerdef(oid, true)` prints it. The line breaks of the files are removed. */
 export const TRIGGERS: readonly string[] = filesIn('sql/tables/').flatMap((file) =>
   [...file.matchAll(/^(CREATE TRIGGER [^;]+);$/gm)].map(([, statement = '']) => statement.replaceAll(/\s+/g, ' ')),
 );

@@ -10,7 +10,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // take_order calls accept_order, and order_refusal checks a refusal beforehand, both with the caller's rights.
   take_order: ['api'],
   order_refusal: ['api'],
-  // Call take_order and extend_order for auto-delegations, with the owner's rights.
+  // Both call take_order and extend_order for auto-delegations, with the owner's rights.
   buy_for_auto_delegation: ['worker'],
   extend_for_auto_delegation: ['worker'],
   // Like accept_order, for the extension of a rental.
@@ -20,7 +20,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   console_audience: ROLES,
   // With the owner's rights: covers projects whose rows row-level security hides from a merchants' console.
   console_memberships: ['console_merchant'],
-  // Of the version before.
+  // Only processes of the previous version call it.
   console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],
@@ -31,7 +31,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   project_deposit_returns: ['console_merchant', 'console_operator'],
   project_order_compensations: ['console_merchant', 'console_operator'],
   project_order_legs: ['console_merchant', 'console_operator'],
-  // Of the version before.
+  // Only processes of the previous version call it.
   refuse_or_accept_order: ['api'],
   // Deletes test orders with the owner's rights; no role may delete orders itself.
   prune_test_orders: ['worker'],

@@ -67,10 +67,10 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   audit_log: {
-    // Reads the former signing keys: an act on chain is judged by its signer.
+    // The worker reads the former signing keys: an act on chain is judged by its signer.
     worker: READ,
     cli: { select: 'all', insert: 'all' },
-    // The acts of the console's people. Owners of a project read the looks at it through `console_looks`.
+    // Records acts of console users. Owners of a project read operators' looks at it through `console_looks`.
     console_merchant: { select: { only: ['id'] }, insert: 'all' },
     console_operator: { select: 'all', insert: 'all' },
     reports: READ,
@@ -305,7 +305,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: { select: { but: ['key_sealed'] } },
   },
   pool_wallet_day: {
-    // A reading of a wallet adds to its day. Rows that are years old are deleted a month at a time.
+    // Each reading of a wallet adds to its current day. Rows that are years old are deleted, a month at a time.
     worker: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] }, delete: 'all' },
     cli: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] } },
     console_operator: READ,
@@ -326,7 +326,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   reconcile_state: {
     worker: { select: 'all', update: { but: ['id'] } },
-    // Lifting a stop ends the turn of a process that is still judging earlier records.
+    // Lifting a sale stop raises the fence, which ends a pass that is still judging earlier records.
     cli: { select: 'all', update: { only: ['fence'] } },
     console_operator: READ,
     reports: READ,

@@ -1,4 +1,4 @@
-/** Reports and judgements of one database host. Pure but for one statement. */
+/** Reports and judgements of one database host. Pure, except for one statement. */
 import type pg from 'pg';
 
 /** Some providers do not report `system` and `timeline`; hosts are then not judged by them. */
@@ -16,7 +16,9 @@ export interface HostState {
 
 const SAYS = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only`;
 
-/** A primary's timeline is that of its WAL; a standby's is the newest that it has followed. Any role may ask. */
+/**
+ * A primary's timeline is that of its WAL. A standby's timeline is the newest that it has followed. Any role may ask.
+ */
 const SAYS_ALL = `${SAYS},
   (SELECT system_identifier::text FROM pg_control_system()) AS system,
   CASE WHEN pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)
@@ -77,7 +79,7 @@ export function judgeReplica(report: HostReport, seen: Parameters<typeof judgeHo
   const { timeline } = judged;
   if (judged.state === 'writable') return { ...judged, reason: 'takes writes: it is no standby' };
   if (judged.state !== 'standby') return judged;
-  // It may hold commits that the promoted server never received and that are lost.
+  // A standby on an older timeline may hold commits that the promoted server never received.
   if (timeline !== undefined && timeline < seen.timeline) {
     const reason = `follows timeline ${timeline.toString()}, and ${seen.timeline.toString()} was seen`;
     return { ...judged, state: 'old', reason };

@@ -1,6 +1,9 @@
-/** SQL conditions on leases and due times that stay right when the database's clock jumps. */
+/** SQL conditions on leases and due times that also hold when the database's clock jumps. */
 
-/** A lease is written a moment before it is read: this much more than its length proves that a later clock wrote it. */
+/**
+ * Tolerance for the time between writing and reading. A lease longer than its length plus this was written by a later
+ * clock.
+ */
 const SLACK_SEC = 1;
 
 /**

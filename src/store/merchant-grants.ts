@@ -1,6 +1,6 @@
 /**
- * Rights of a merchants' console on projects' data, and the rows that it sees: those of the one project that its
- * transaction names (project-scope.ts), and none without a name. It cannot read a table that is missing here.
+ * Rights of a merchants' console on projects' data, and the rows that it sees. It sees only the rows of the project
+ * that its transaction names (project-scope.ts), and none without a name. It cannot read a table that is missing here.
  */
 import {
   AUTO_DELEGATION_IDENTITY,

@@ -90,7 +90,7 @@ export async function rolesPlan(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, { asOwner: false }, async (source) => planRoles(new Database(source), []));
 }
 
-/** The database user lacks the right; nothing was done. */
+/** Thrown if the database user lacks a right. Nothing was done. */
 export class RolesRefusedError extends Error {
   override readonly name = 'RolesRefusedError';
 }
@@ -119,7 +119,7 @@ export async function seedCanaries(databaseUrl: string, held: HeldSealers): Prom
   await withMigrations(databaseUrl, { asOwner: true }, (source) => writeCanaries(new Database(source), held));
 }
 
-/** The migrations were not changed; the message gives the reason and the remedy. */
+/** Thrown if the migrations were left unchanged. The message has the reason and the remedy. */
 export class MigrationKeptError extends Error {
   override readonly name = 'MigrationKeptError';
 }

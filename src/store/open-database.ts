@@ -26,7 +26,7 @@ interface Opening {
   readonly record?: TimelineRecord | undefined;
 }
 
-/** The longest wait for a connection to a replica: the primary answers otherwise. */
+/** Limit of the wait for a connection to a replica; after it the primary answers. */
 const REPLICA_CONNECTION_MS = 2000;
 
 const BUSY_LIMIT_MS = 30_000;

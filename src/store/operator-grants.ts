@@ -1,6 +1,6 @@
 /**
- * Write rights of an operators' console, used by the services that commands call; it reads nearly everything. It seals
- * secrets that it can neither read nor open, and changes no orders, legs or pool.
+ * Rights of an operators' console on the tables of projects and money that it writes; grants.ts has its other rights.
+ * It may replace sealed secrets, but neither read nor open them. It cannot change orders, legs or the pool.
  */
 import { STATE_AS_NEW, WEBHOOK_ACTS, type Access } from './grant-columns.js';
 
@@ -18,7 +18,7 @@ export const OPERATOR_TABLES: Readonly<Record<string, Access>> = {
       ],
     },
   },
-  // The account of a new project; balances move with the entries below.
+  // A new project inserts its account. A balance changes together with an entry of credit_entry.
   credit_account: { select: 'all', insert: 'all', update: { but: ['project_id', 'spent_on', 'spent_credits'] } },
   credit_entry: { select: 'all', insert: 'all' },
   // The database stamps the time of the request, and no role changes the request itself.

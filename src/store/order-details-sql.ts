@@ -1,6 +1,6 @@
 /** SQL expressions for the details of an order in answers. The functions that write events hold the same text; a test compares them. */
 
-/** Where rows of orders are read: open rows, the archive, or both. */
+/** Prefix of the tables to read: the open rows, the archived rows, or both. */
 export type Kept = 'open_' | 'archived_' | '';
 
 /** The delegations of an order in their present state. */

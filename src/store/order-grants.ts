@@ -1,4 +1,5 @@
-// Rights on orders, their legs and transactions: on the tables themselves and on the views over open and archived rows.
+// Rights on orders, legs and chain transactions: on the partitioned tables, and on the partitions of open and archived
+// rows.
 import { LEG_TERMS, ORDER_TERMS, type Access } from './grant-columns.js';
 
 type ByRole = Readonly<Record<string, Access>>;
@@ -32,10 +33,10 @@ const TRANSACTIONS: ByRole = {
   console_operator: READ,
   reports: READ,
 };
-/** Only a database function moves rows there, and no role changes them. */
+/** The archive. Only a database function moves rows there, and no role changes them. */
 const ARCHIVED: ByRole = { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ };
 
-/** A receiver's energy when a reclaim was built; only the result of weighing it is ever added. */
+/** The energy figures of a receiver when a reclaim was built. The only later change records the compensation. */
 const RECLAIM_USAGE: ByRole = {
   worker: { select: 'all', insert: 'all', update: { only: ['weighed_at', 'left_energy'] } },
   cli: READ,

@@ -15,7 +15,7 @@ export function forProject<T>(projectId: string, work: () => T): T {
   return scope.run(projectId, work);
 }
 
-/** A browser waits for it, so a list must not take longer. */
+/** Statement timeout within a scope. A browser waits for the answer. */
 const STATEMENT_MS = 5000;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

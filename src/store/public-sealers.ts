@@ -1,6 +1,6 @@
 /**
- * Sealers of a process that shows secrets once and can open none: it seals them to the public halves stored with the
- * canaries. Each secret reads them again, so that it is sealed under the newest key.
+ * Sealers of a process that shows a new secret once and cannot open it later. It seals to the public keys that are
+ * stored with the canaries. The key is read for each secret, so that the newest one is used.
  */
 import { BoxSealer } from '../base/sealed-box.js';
 import type { BoxPurpose, SealKeys, SealPurpose, Seals } from '../base/seal.js';
@@ -14,7 +14,7 @@ const READ = {
 };
 
 export class PublicSealers extends Sealers {
-  /** `sealKeys`: the keys that it may also open secrets with, as any process. */
+  /** `sealKeys`: keys with which this process may also open secrets. */
   constructor(
     private readonly database: () => Queryable,
     keys: { readonly sealKeys: ReadonlyMap<SealPurpose, SealKeys> },

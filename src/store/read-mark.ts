@@ -1,6 +1,6 @@
 /**
  * Read mark: the position in the server's log (LSN) that a caller has seen. A cursor carries it from the first page on.
- * A later page is read on a server that has reached it, so that it misses none of its rows. Pure.
+ * A later page is read on a server that has reached this position, so that no row of that time is missing. Pure.
  */
 
 /** A position in the log; a later one is greater. */

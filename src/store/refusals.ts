@@ -2,7 +2,7 @@
 export const REFUSAL_SQLSTATE = 'ER001';
 
 /**
- * The longest that an order waits for each lock of others, ms; the wait for the first request of its own key is longer.
- * The functions have it as their default.
+ * Limit in ms of an order's wait for each lock that another order holds. The wait for the first request with its own
+ * key is longer. The database functions have the same default.
  */
 export const LOCK_WAIT_MS = 2000;

@@ -18,7 +18,7 @@ export class Lag {
 
   constructor(private readonly maxMs: number) {}
 
-  /** The primary was seen at this position. */
+  /** Records a position of the primary. */
   wrote(at: ReadMark, ms: number): void {
     // A lower position belongs to another server's log; the older positions say nothing about it.
     if (this.ahead.some((seen) => seen.at > at)) this.ahead = [];
@@ -27,7 +27,7 @@ export class Lag {
     if (this.ahead.length > KEPT_MAX) this.ahead = this.ahead.filter((_, index) => index % 2 === 0);
   }
 
-  /** The replica was seen to have replayed up to this position. */
+  /** Records the position up to which the replica has replayed. */
   replayed(to: ReadMark): void {
     this.ahead = this.ahead.filter(({ at }) => at > to);
   }

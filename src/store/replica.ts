@@ -20,7 +20,7 @@ const LOOK_MS = 2000;
 const READ_ONLY = '25006';
 /** Interval at which a waiting read checks the replica's position. */
 const POLL_MS = 25;
-/** How long a read waits for the replica to reach the primary's position. */
+/** Limit of a read's wait for the replica to reach the primary's position. */
 const READ_WAIT_MS = 250;
 const TRANSACTION_WAIT_MS = 2000;
 /** A replica that has not answered by then counts as unreachable. */
@@ -46,7 +46,7 @@ export interface Replayed {
   readonly lsn: string | null;
 }
 
-/** Why the primary answered a read that the replica could have answered. */
+/** Reasons why the primary answered a read that the replica could have answered. */
 export const PRIMARY_REASONS = ['away', 'lags', 'behind', 'fault'] as const;
 export type PrimaryReason = (typeof PRIMARY_REASONS)[number];
 
@@ -72,9 +72,12 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private readonly replica: Database | undefined;
   private readonly lag: Lag;
-  /** The primary's position when this process started. The replica must have reached it, above all for the schema. */
+  /**
+   * The primary's position when this process started. The replica must have reached it, so that it has at least this
+   * schema.
+   */
   private floor: ReadMark = 0n;
-  /** Why the replica is not used; undefined while it is. */
+  /** The reason not to use the replica; undefined if it is used. */
   private fault: string | undefined = 'it has not been asked yet';
   private lookUnderWay: Promise<void> | undefined;
   private readonly looking = new Repeater({

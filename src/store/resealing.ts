@@ -10,18 +10,18 @@ export interface SealedSecret<Id> {
 
 /** Storage of one kind of secrets. */
 export interface SecretStore<Id> {
-  /** At most RESEAL_BATCH of them by id, after the one named. */
+  /** Returns at most RESEAL_BATCH secrets in the order of their ids, starting behind `after`. */
   next(after: Id | undefined): Promise<readonly SealedSecret<Id>[]>;
   /** Replaces the secret by `sealed`. Returns false if another process changed it meanwhile. */
   replace(secret: SealedSecret<Id>, sealed: Buffer): Promise<boolean>;
 }
 
 export interface ResealCount {
-  /** Resealed by this run. */
+  /** The secrets that this run resealed, or would reseal. */
   readonly rewrapped: number;
-  /** Under the newest key already. */
+  /** The secrets that are sealed under the newest key already. */
   readonly current: number;
-  /** Open under no key that is held; named by context. */
+  /** The contexts of secrets that none of the held keys opens. */
   readonly failed: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function addCounts(counts: readonly ResealCount[]): ResealCount {
   };
 }
 
-/** Of one kind of secrets. */
+/** The counts for one kind of secret. */
 export interface KindCount extends ResealCount {
   readonly what: 'api keys' | 'pool keys' | 'webhook secrets' | 'second factors' | 'canaries';
 }
@@ -41,7 +41,7 @@ export interface KindCount extends ResealCount {
 /** Small enough that no batch holds a connection for long. */
 export const RESEAL_BATCH = 100;
 
-/** Seals every secret of the store under the newest key of `sealer`; unless it `isReplacing`, only counts them. */
+/** Seals every secret of the store under the newest key of `sealer`. Unless `isReplacing`, only counts. */
 export async function reseal<Id>(store: SecretStore<Id>, sealer: Sealer, isReplacing: boolean): Promise<ResealCount> {
   let rewrapped = 0;
   let current = 0;
@@ -52,7 +52,7 @@ export async function reseal<Id>(store: SecretStore<Id>, sealer: Sealer, isRepla
       const plain = sealer.open(secret.sealed, secret.context);
       if (plain === undefined) failed.push(secret.context);
       else if (sealer.isCurrent(secret.sealed)) current += 1;
-      // The process that changed it meanwhile sealed it under the newest key, and another run of this counted it.
+      // A secret that another process changed meanwhile is sealed under the newest key, so it counts as current.
       else if (!isReplacing || (await store.replace(secret, sealer.seal(plain, secret.context)))) rewrapped += 1;
       else current += 1;
       plain?.fill(0);

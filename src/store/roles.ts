@@ -48,7 +48,7 @@ interface Right {
 
 const rightText = ({ on, privilege, grantee }: Right): string => `${privilege} ON ${on} TO ${grantee}`;
 
-// For functions also the rights that PUBLIC has by default.
+// Functions include the rights that PUBLIC has by default.
 const RIGHTS = `
   SELECT format('TABLE %s', c.relname) AS on, a.privilege_type AS privilege, a.grantee, c.relowner AS owner
     FROM pg_class c, aclexplode(c.relacl) a
@@ -133,8 +133,8 @@ export async function usesRoles(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Returns the GRANT and REVOKE statements that bring the rights to the declared ones. Without roles these only revoke
- * the rights that PUBLIC and our roles have. Rights of other roles are left alone.
+ * Returns the GRANT and REVOKE statements that bring the rights to the declared ones. Without roles it only revokes the
+ * rights of PUBLIC and of our roles. It never changes the rights of other roles.
  */
 export async function planGrants(db: Queryable, withRoles: boolean): Promise<string[]> {
   const ours = new Set(['PUBLIC', ...ALL_ROLES.map(roleNamed)]);

@@ -1,19 +1,19 @@
-/** Single rows by their keys, many keys by one statement. */
+/** Reads single rows by their keys, with one statement for many keys. */
 import { Batched } from '../base/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
 const LIMITS = { atOnce: 4, keys: 100, waitMs: 2000 };
-/** The limit of all waits for a silent connection, ms; a row is found in a thousandth of it. */
+/** Limit of the wait for an answer on a silent connection, ms. Finding a row takes about a thousandth of it. */
 const ANSWER_LIMIT_MS = 5000;
 
-/** The extra column of such a statement: the place of its key in the given list, from 1. */
+/** The index of a row's key in the given list, from 1. The statement returns it as an extra column. */
 interface Placed {
   readonly place: number;
 }
 
 /**
- * `statement` takes an array of text for each part of a key, all of one length, and answers at most one row for each
- * place. Finding throws as `query` does.
+ * Returns a batched look-up of rows by key. `statement` takes a text array for each part of the key, all of the same
+ * length. It returns at most one row for each index. A look-up throws the errors of `query`.
  */
 export function rowsByKey<R extends object>(database: Database, statement: Statement): Batched<R> {
   const limited = { ...statement, query_timeout: ANSWER_LIMIT_MS };

@@ -1,8 +1,8 @@
 /** A database's schema as lines of text, for comparing it with an expected one. */
 import type { Queryable } from './database.js';
 
-// A partition shows no identity of its own: Postgres 17 and later repeat that of its parent. Before Postgres 16 a view's
-// columns carry the name of their table, which is left out.
+// Partitions are listed without identity, because Postgres 17 and later repeat that of the parent. View definitions are
+// listed without table names, because Postgres prints them with columns only before version 16.
 const LISTING = `
   SELECT format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                 CASE WHEN a.attnotnull THEN ' NOT NULL' END,
@@ -36,19 +36,19 @@ const LISTING = `
   SELECT format('type %s', t.typname) FROM pg_type t
    WHERE t.typnamespace = 'public'::regnamespace AND t.typtype IN ('d', 'e', 'r')
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e')`;
-// Without TypeORM's own table, without objects of extensions, and without the archive's ranges, which the service makes.
+// Leaves out TypeORM's own table, objects of extensions, and the partitions of the archive, which the service creates.
 const OURS = `WITH ours AS (
   SELECT * FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relname NOT LIKE 'migrations%'
      AND relname !~ '^archived_(orders|leg|chain_tx)_[0-9]+'
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))`;
 
-/** Returns tables, columns, constraints, indexes, views, sequences and types, one a line, in a fixed order. */
+/** Returns tables, columns, constraints, indexes, views, sequences and types, one per line, in a fixed order. */
 export async function listingOf(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ line: string }>([OURS, LISTING].join(''));
   return rows.map(({ line }) => line.replace(/\s+/g, ' ')).sort();
 }
 
-/** Returns the definition of each trigger, with its state unless it is on. */
+/** Returns the definition of each trigger, with its state unless it is enabled. */
 export async function triggersOf(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ line: string }>(
     `SELECT pg_get_triggerdef(t.oid, true) || CASE tgenabled WHEN 'O' THEN '' ELSE ' STATE ' || tgenabled::text END AS line

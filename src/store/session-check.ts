@@ -1,4 +1,4 @@
-/** Checks at a start that sessions have the settings that the code needs, also behind a pooler. */
+/** Checks at a start that sessions have the settings that the code needs. A pooler may have dropped them. */
 import { StartError } from '../domain/errors.js';
 import type { Queryable } from './database.js';
 import { PINNED } from './session-settings.js';
@@ -8,7 +8,7 @@ const READ = {
   text: `SELECT name, setting FROM pg_settings WHERE name = ANY ($1) ORDER BY name`,
 };
 
-/** Throws StartError if a session of this database differs: values would be misread. */
+/** Throws StartError if a session has other settings, because values would be misread. */
 export async function checkSession(database: Queryable): Promise<void> {
   const rows = await database.query<{ name: string; setting: string }>(READ, [Object.keys(PINNED)]);
   const wrong = rows.filter(({ name, setting }) => !isRight(name, setting));

@@ -1,7 +1,7 @@
 /**
- * A figure from an outside source that all processes share through `market_state`. One of them reads it, under a lease
- * by the database's clock; all others use the stored value. Ages are judged by the database's clock and a monotonic
- * one. billing/held-rates.ts also writes `market_state`. The lease of a reader that dies expires.
+ * A figure from an outside source that all processes share through `market_state`. One process reads it under a lease
+ * by the database's clock, and the others use the stored value. The lease of a reader that dies expires. Ages are
+ * judged by the database's clock and a monotonic one. billing/held-rates.ts also writes `market_state`.
  */
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
@@ -12,7 +12,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [key
 
 interface SharedReadingOptions<T> {
   readonly name: string;
-  /** How old the figure may be before a process reads it again. */
+  /** Age of the figure at which a process reads it again. */
   readonly refreshMs: number;
   /** The longest one reading may take; also the lease of the reader. */
   readonly readLimitMs: number;
@@ -87,7 +87,10 @@ const HOLD_OFF = {
           WHERE name = $1`,
 };
 
-/** Shows a failed reading to every process. Its name is that of the figure and a suffix; LOAD ignores it once a reading succeeded. */
+/**
+ * Shows a failed reading to every process. Its row has the figure's name with a suffix. LOAD ignores it after a later
+ * successful reading.
+ */
 const SAVE_FAILURE = {
   name: 'shared-reading-failure',
   text: `INSERT INTO market_state AS m (name, value, measured_at) VALUES ($1 || '-failure', $2::jsonb, clock_timestamp())
@@ -98,7 +101,7 @@ const FUTURE_MS_MAX = 1000;
 const LEASE_SLACK_MS = 1000;
 /** The wait before the next look while another process is reading. */
 const WAIT_FOR_OTHER_MS = 250;
-/** A figure is read this often at least: another process may have read it before it was due. */
+/** Maximum time between two loads of the stored figure: another process may have read it before it was due. */
 const LOOK_MS_MAX = 5000;
 
 export class SharedReading<T> {
@@ -110,24 +113,26 @@ export class SharedReading<T> {
     private readonly options: SharedReadingOptions<T>,
   ) {}
 
-  /** The youngest reading this process knows of; undefined when there never was one. */
+  /** Returns the newest reading that this process knows; undefined before the first. */
   latest(): Latest<T> | undefined {
     return this.seen === undefined
       ? undefined
       : { value: this.seen.value, ageMs: Math.max(0, monotonicMs() - this.seen.readAtMs) };
   }
 
-  /** The latest failed reading of any process as `describeFailure` put it; undefined since a reading succeeded. */
+  /**
+   * Returns the last failure of any process, as `describeFailure` described it. Undefined after a successful reading.
+   */
   get failure(): unknown {
     return this.failed;
   }
 
-  /** How long to wait after a failure before asking the outside again. */
+  /** Pause in ms after a failure, before the source is asked again. */
   get retryMs(): number {
     return Math.min(5000, Math.max(250, this.options.refreshMs / 5));
   }
 
-  /** The lease of one reading; a failure keeps it for no longer. */
+  /** Maximum length of a lease in ms: of one reading, or of the pause after a failure. */
   private get leaseMs(): number {
     return Math.max(this.options.readLimitMs + LEASE_SLACK_MS, this.retryMs);
   }

@@ -1,11 +1,11 @@
-/** Rights on data that is only displayed to people, and on their chosen notifications. */
+/** Rights on data that is only displayed to people, and on their notification settings. */
 import type { Access } from './grant-columns.js';
 import { CONSOLE_NOTIFICATIONS } from './people-grants.js';
 
 const READ: Access = { select: 'all' };
 
 export const SHOWN_TABLES = {
-  // Read from the chain periodically, for operators; a credit reads the chain itself.
+  // Read from the chain periodically, for operators. A credit does not use it: it asks the chain.
   blacklisted_address: {
     worker: { select: 'all', insert: 'all', delete: 'all' },
     cli: READ,
@@ -25,7 +25,7 @@ export const SHOWN_TABLES = {
     console_operator: READ,
     reports: READ,
   },
-  // Read besides fulfilment, for display with an order.
+  // Read beside fulfilment and shown with an order.
   receiver_energy: {
     worker: { select: 'all', insert: 'all', update: { but: ['order_id'] } },
     cli: READ,

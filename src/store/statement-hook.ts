@@ -1,15 +1,15 @@
-/** Hooks a process's database by the names of its statements; for tests that end the process there. */
+/** Hooks before and after named statements of a process. Tests use them to kill the process there. */
 import { around } from '../base/crash-point.js';
 import type { Database, Statement } from './database.js';
 
 interface StatementHook {
-  /** Called when one is about to be sent. */
+  /** Called before a statement is sent. */
   readonly before?: () => void;
-  /** Called when one is committed: immediately, or with its transaction. */
+  /** Called after the commit: of the statement itself, or of its transaction. */
   readonly after?: () => void;
 }
 
-/** Calls the hook around the statements of these names, each by itself or within a transaction. */
+/** Calls the hooks around the statements with these names, alone or within a transaction. */
 export function aroundStatements(database: Database, names: readonly string[], { before, after }: StatementHook): void {
   const isMeant = (statement: Statement | string): boolean =>
     typeof statement !== 'string' && statement.name !== undefined && names.includes(statement.name);

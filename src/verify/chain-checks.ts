@@ -43,7 +43,7 @@ export const CHAIN_CHECK_NAMES = [
   'reclaim-late',
 ] as const;
 
-/** Made only if everything is judged: it reads the newest receipts. */
+/** Checks made only if everything is judged, because they read receipts. */
 const EVERYTHING_CHECK_NAMES = ['chain-costs-receipts'] as const;
 
 type ChainCheckName = (typeof CHAIN_CHECK_NAMES | typeof EVERYTHING_CHECK_NAMES)[number];
@@ -116,7 +116,10 @@ function resultOf(rule: Rule, findings: readonly Finding[], max: number, covered
   return { ...rule, count: findings.length, findings: first, ...(covered === undefined ? {} : { covered }) };
 }
 
-/** Lists in one common order, as text: a block holds hundreds, and the driver needs kilobytes per bytea of an array. */
+/**
+ * A block with the recorded transactions in it. The lists have one common order. They are text, because a block holds
+ * hundreds of transactions and the driver needs kilobytes for each bytea of an array.
+ */
 interface SolidRow {
   readonly block_number: bigint;
   readonly block_id: Buffer | null;

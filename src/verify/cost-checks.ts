@@ -6,8 +6,8 @@ import { findingOf, type CheckResult, type Finding } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
 /**
- * Compares chain time with chain time, and database time with database time. Neither a fast chain nor a clock set
- * forward can then make an hour. Rows without a cost have an index.
+ * Compares chain time with chain time, and database time with database time. Otherwise a fast chain, or a clock that
+ * was set forward, could make a new transaction look an hour old. Rows without a cost have an index.
  */
 export const COSTS_RECORDED: RecordCheck = {
   check: 'chain-costs',

@@ -6,7 +6,7 @@ const LATE_SEC_MIN = 300;
 
 /**
  * Returns one row per endpoint, with its longest overdue delivery. An endpoint under lease, or with its next turn
- * within the bound, is being served. One whose turn is further away than that has been forgotten.
+ * within the bound, is being served. An endpoint with a turn further away was forgotten.
  */
 export const DELIVERIES_ATTEMPTED: RecordCheck = {
   check: 'deliveries-attempted',

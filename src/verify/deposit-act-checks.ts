@@ -29,7 +29,10 @@ const IGNORED: RecordCheck = {
      WHERE d.status = 'ignored' AND l.reason IS NULL`,
 };
 
-/** Only the status of a final or held deposit changes. A deposit still pending at the head is not compared. */
+/**
+ * A held deposit may still change its status, but nothing else. Events of deposits pending at the head are not
+ * compared.
+ */
 const SAID: RecordCheck = {
   check: 'deposit-said',
   rule: 'I14',

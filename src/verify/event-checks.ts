@@ -6,8 +6,8 @@ import { RECOVERY_PROJECT } from './recovery.js';
 const RESTART_STEP = '1000000';
 
 /**
- * An order without any row here is judged by `order-history`. An order that moved before the log existed has moves
- * without a project. An order accepted before and moved since has no `order.created`, and neither has any older order.
+ * An order without events is judged by `order-history`. An order that moved before the log existed has moves without a
+ * project. An order accepted before the log and moved since has no `order.created`, and neither has any older order.
  */
 export const ORDER_EVENTS: OrderCheck = {
   check: 'order-events',

@@ -62,7 +62,10 @@ const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS ke
       FROM credit_entry c WHERE c.kind = 'charge' AND NOT EXISTS (
         SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id)`;
 
-/** A charge of a later day shows that the clock was ahead, and the spending of that day then began a new count. */
+/**
+ * Compares a recorded spending of one day with the charges of that day. A charge on a later day shows that the clock
+ * was ahead. The spending of that day then began a new count, so the row is skipped.
+ */
 const spentBy = (who: string, table: string, id: string, charges: string): string =>
   [
     `SELECT '`,

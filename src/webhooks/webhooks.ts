@@ -46,7 +46,7 @@ export interface WebhookView {
   readonly disabled_reason: DisabledReason | null;
   /** Start of the present failures; null if the endpoint accepts events or has received none. */
   readonly failing_since: Date | null;
-  /** Until when the secret before the last rotation also signs; null if it does not. */
+  /** The time until which the secret before the last rotation also signs; null if it does not. */
   readonly previous_until: Date | null;
   /** At most PENDING_MAX. */
   readonly pending: number;

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 const ORDERS = 3000;
-/** How often a check may read each row of a table. */
+/** Maximum number of reads of each row of a table by one check. */
 const TIMES_MAX = 12;
 const LIMIT_MS = 60_000;
 

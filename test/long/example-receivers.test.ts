@@ -31,7 +31,7 @@ interface Start {
   readonly env: Record<string, string>;
 }
 
-/** How to start each receiver, and the program it needs on this machine. */
+/** The function that starts each receiver, and the program that it needs on this machine. */
 const LANGUAGES: Record<
   string,
   { readonly needs: string; readonly start: (at: Start) => Promise<() => Promise<void>> }

@@ -20,7 +20,7 @@ const execute = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;
 const RENTAL_SEC = 30;
 
-/** How to start each example. The command shows if this machine has the language. */
+/** The command that starts each example. It shows if this machine has the language. */
 const LANGUAGES: Record<string, readonly [command: string, ...args: string[]]> = {
   bash: ['bash', `${FOLDER}bash/energy.sh`],
   node: [process.execPath],

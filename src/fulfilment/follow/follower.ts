@@ -26,12 +26,12 @@ import { Settlement, type Unsettled } from './settlement.js';
  * Limits how far back replaced blocks are looked for, and how many missed blocks are read. It exceeds any real fork.
  */
 const BLOCKS_BACK_MAX = 64;
-/** How long a step waits for blocks. The next step waits for them again. */
+/** Limit of a step's wait for blocks. The next step continues to wait for them. */
 const FOLLOW_WAIT_MS = 5_000;
-/** How long the transactions of an unreadable block are looked up one by one. */
+/** Time limit for reading the transactions of an unreadable block one by one. */
 const ACTS_WAIT_MS = 5_000;
 
-/** How long a step waits for the solid head. The next step uses a late answer. */
+/** Limit of a step's wait for the solid head. The next step uses a late answer. */
 const SOLID_WAIT_MS = 1_500;
 /** TRON: a block is solid once 19 of 27 producers have built on it. More than twice that depth is beyond doubt. */
 const FINAL_BLOCKS = 60;
@@ -76,7 +76,7 @@ export interface ChainStep {
   readonly delivered: readonly bigint[];
 }
 
-/** How far the records lag behind the known chain. */
+/** The lag of the records behind the known chain. */
 export interface Behind {
   /** Seconds since the last step that processed every new block. */
   readonly followAgeSec: number;
@@ -310,7 +310,7 @@ export class Follower {
     const delivered: bigint[] = [];
     let fault: { readonly error: unknown } | undefined;
     for (const { block, txids, ratio } of parts) {
-      // When the whole database is unavailable, do not try it again for every block.
+      // If the whole database is unavailable, do not try it again for every block.
       const isHopeless = fault !== undefined && (isDatabaseAway(fault.error) || isLockTimeout(fault.error));
       try {
         const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);

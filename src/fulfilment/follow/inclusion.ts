@@ -1,5 +1,5 @@
 /**
- * Marks transactions included that were found in a block by their own bytes, and moves their legs and orders. A
+ * Marks transactions as included once their own bytes were found in a block, and moves their legs and orders. A
  * reverted block undoes this. The block's bytes decide, never a node's answer alone.
  */
 import { Injectable } from '@nestjs/common';
@@ -43,7 +43,10 @@ const ACTIVATE_LEGS = {
     WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
 };
 
-/** The worker that holds an order sets the order's next run on release. */
+/**
+ * Makes an unleased order due again after SOLID_WAIT. The worker that holds a leased order sets its next run on
+ * release.
+ */
 const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
       ELSE o.next_run_at END`;
 

@@ -1,6 +1,7 @@
 /**
- * Energy delegations and undelegations of our wallets in the newest blocks, as the follower reads them. They give the
- * changes after the solid block, so that a delegation's amount is exact at a height, without a query of moving state.
+ * Energy delegations and undelegations of our wallets in the newest blocks, as the follower reads them. Added to the
+ * solid amount of a delegation, they give its exact amount at a height. A node's head state alone changes with every
+ * block.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../../chain/block.js';

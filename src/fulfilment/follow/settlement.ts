@@ -71,7 +71,7 @@ const FINISH_ORDERS = {
       SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
 
-/** How many witnesses must show a transaction in a block, if there are as many: two, as for a proof of death. */
+/** Witnesses that must show a transaction in a block, if as many exist: two, as for a proof of death. */
 const VOICES = 2;
 /** Concurrent look-ups of the transactions of one unreadable block. */
 const LOOK_UPS_MAX = 8;
@@ -313,7 +313,7 @@ export class Settlement {
     try {
       const standings = await standingsAt(node, header, txids);
       if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];
-      // Nothing can be expected of a node without transaction history. Record since when that is known.
+      // A node without transaction history cannot answer. `keeps` records the time since which the node lacks it.
       await this.history.keeps(node);
       return [];
     } catch (error) {

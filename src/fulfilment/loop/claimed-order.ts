@@ -54,14 +54,14 @@ export interface ClaimedLeg {
   readonly canDeliver: boolean;
   /** Failed signatures of its wallet since the last successful one. */
   readonly signFailures: number;
-  /** The leg was added while the rental ran. It is not part of the sold and delivered energy. */
+  /** True for a leg that was added while the rental ran. Its energy counts neither as sold nor as delivered. */
   readonly isTopUp: boolean;
-  /** Why the leg was added; undefined for other legs, and for top-ups by versions that did not record it. */
+  /** The cause of a top-up; undefined for other legs, and for top-ups by versions that did not record it. */
   readonly topUpCause: TopUpCause | undefined;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
-  /** A foreign act ended it, perhaps before the rental's end. */
+  /** True if a foreign act ended it, perhaps before the rental's end. */
   readonly isClosed: boolean;
   /** Seconds since its status last changed, by the database's clock. */
   readonly ageSec: number;
@@ -93,9 +93,9 @@ export interface RunningRental {
   readonly id: bigint;
   readonly energy: bigint;
   readonly endsAtMs: number;
-  /** Stake delegated for it, or about to be. */
+  /** The stake that is delegated for it, or about to be. */
   readonly standingSun: Sun;
-  /** Settled, with top-ups left, and without a delegation that a foreign act ended. */
+  /** True for a settled rental with top-ups left, none of whose delegations was ended by a foreign act. */
   readonly canBeToppedUp: boolean;
 }
 

@@ -29,7 +29,7 @@ import { ExpiredTransactions } from './expired-transactions.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
-/** The longest rest of a reclaim before its next check, at any pace. */
+/** Longest time until the next check of a postponed reclaim. */
 const LOOK_AGAIN_MS = 30_000;
 
 /** Subject of the node request for a sent transaction. */
@@ -85,7 +85,10 @@ export class OrderAdvancer {
     private readonly logger: Log,
   ) {}
 
-  /** Advances orders that this process has claimed, and releases all of them. Returns those that failed alone. */
+  /**
+   * Advances orders that this process has claimed, and releases all of them. Returns the orders that failed, with their
+   * errors.
+   */
   async advance(orders: readonly ClaimedOrder[]): Promise<Failures> {
     const failed = new Map<bigint, unknown>();
     if (orders.length === 0) return failed;

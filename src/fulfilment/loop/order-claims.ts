@@ -35,7 +35,7 @@ const CLAIMED = `
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
 
-/** Held neither by a worker nor by the search for lost commits. */
+/** Condition that neither a worker nor the search for lost commits holds the order. */
 const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${HELD_BY_SEARCH_SEC.toString()})`, 'statement_timestamp()');
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;

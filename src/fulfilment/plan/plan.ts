@@ -39,11 +39,11 @@ export interface Plan {
   readonly release: readonly ClaimedLeg[];
   /** Legs whose delivery must not be sent any more. */
   readonly unwanted: ReadonlySet<ClaimedLeg>;
-  /** All legs are active but hold less energy than was sold. */
+  /** True if all legs are active but hold less energy than was sold. */
   readonly topUp: boolean;
-  /** The order cannot be delivered completely: reclaim the delivered part, then refund. */
+  /** True if the order cannot be delivered completely: reclaim the delivered part, then refund. */
   readonly undo: boolean;
-  /** Every leg has ended undelivered. */
+  /** True if every leg has ended, so that the charge can be refunded. */
   readonly refund: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface Pair {
 
 /** Answers are short. The request budget that all processes share limits their rate. */
 const PAIR_READS_MAX = 32;
-/** Above every height. */
+/** A height above every block. */
 const HEIGHT_MAX = 9_223_372_036_854_775_807n;
 
 /**

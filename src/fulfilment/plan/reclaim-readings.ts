@@ -18,7 +18,10 @@ import type { View } from '../follow/chain-view.js';
 export const RECEIVER_USAGE = 'the energy of a receiver';
 /** Answers are short. The request budget that all processes share limits their rate. */
 const READS_MAX = 16;
-/** How long a reclaim waits for a reading, by the chain's clock. Then it goes without, since it holds capacity. */
+/**
+ * Time that a reclaim waits for a reading, by the chain's clock. Then it is built without one, because it holds
+ * capacity.
+ */
 const WAIT_MAX_MS = 60_000;
 
 /** A rental that has ended does not count as another one: it is reclaimed too. */

@@ -23,7 +23,7 @@ export class ApiKey {
   @Column({ type: 'bytea' })
   sealed!: Buffer;
 
-  /** The secret before the last rotation, and until when it still verifies. */
+  /** The secret before the last rotation. It still verifies until `previousUntil`. */
   @Column({ type: 'bytea', name: 'previous_sealed', nullable: true })
   previousSealed!: Buffer | null;
 

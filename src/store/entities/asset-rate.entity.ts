@@ -14,7 +14,7 @@ export class AssetRate {
   @Column({ ...BIGINT, name: 'rate_e8' })
   rateE8!: bigint;
 
-  /** When it was stored; null for one that is older than this column. */
+  /** The time of storing; null in rows from before this column. */
   @Column({ ...TIMESTAMPTZ, name: 'kept_at', nullable: true })
   keptAt!: Date | null;
 }

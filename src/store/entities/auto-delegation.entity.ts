@@ -1,4 +1,4 @@
-/** An address that is kept supplied with energy: the terms that its project set, and its present state. */
+/** An address that is kept supplied with energy: the project's terms and the present state. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -13,7 +13,7 @@ export class AutoDelegation {
   @Column({ type: 'text' })
   address!: string;
 
-  /** The API key that set it, whose cap its purchases count against. */
+  /** The API key that set the terms. Purchases count against this key's cap. */
   @Column({ type: 'uuid', name: 'api_key_id' })
   apiKeyId!: string;
 
@@ -35,26 +35,26 @@ export class AutoDelegation {
   @Column({ type: 'integer', name: 'idle_after_sec' })
   idleAfterSec!: number;
 
-  /** By the chain's clock; from then on nothing is bought. */
+  /** The end of the auto-delegation by the chain's clock. Nothing is bought after it. */
   @Column({ ...TIMESTAMPTZ, nullable: true })
   until!: Date | null;
 
-  /** Unused for so long that it is only watched for its next use. */
+  /** True after `idleAfterSec` without a use. Nothing is bought until the address is used again. */
   @Column({ type: 'boolean' })
   asleep!: boolean;
 
-  /** The error code of the interface that explains why a refill is not possible at present. */
+  /** The error code of the interface for the reason that refills are paused. */
   @Column({ type: 'text', name: 'pause_reason', nullable: true })
   pauseReason!: string | null;
 
   @Column({ ...TIMESTAMPTZ, name: 'paused_at', nullable: true })
   pausedAt!: Date | null;
 
-  /** Checks in a row that could not buy. */
+  /** Consecutive checks that could not buy. */
   @Column({ type: 'smallint' })
   failures!: number;
 
-  /** The number of the last purchase: its key is auto_<id>_<number>. */
+  /** The number of the last purchase. Its idempotency key is `auto_<id>_<number>`. */
   @Column(BIGINT)
   purchases!: bigint;
 
@@ -62,14 +62,14 @@ export class AutoDelegation {
   @Column({ ...BIGINT, name: 'open_order_id', nullable: true })
   openOrderId!: bigint | null;
 
-  /** Charged on `spentOn`, a day by UTC. */
+  /** The credits charged on the UTC day `spentOn`. */
   @Column({ ...BIGINT, name: 'spent_credits' })
   spentCredits!: bigint;
 
   @Column({ type: 'date', name: 'spent_on' })
   spentOn!: string;
 
-  /** The block of its last use that was seen, and the time since which it counts as unused, by the chain's clock. */
+  /** The block of the last observed use, and the time from which the address counts as unused. By the chain's clock. */
   @Column({ ...BIGINT, name: 'used_block', nullable: true })
   usedBlock!: bigint | null;
 
@@ -79,7 +79,7 @@ export class AutoDelegation {
   @Column({ ...TIMESTAMPTZ, name: 'used_at', nullable: true })
   usedAt!: Date | null;
 
-  /** The credits that it could spend at the last check. */
+  /** The energy that the address could spend at the last check. */
   @Column({ ...BIGINT, name: 'usable_energy', nullable: true })
   usableEnergy!: bigint | null;
 
@@ -94,11 +94,11 @@ export class AutoDelegation {
   @Column({ ...BIGINT, name: 'lease_fence', nullable: true })
   leaseFence!: bigint | null;
 
-  /** Something changed since that check began: it is due again when the check ends. */
+  /** True if something changed since the running check began. The row is then due again when that check ends. */
   @Column({ type: 'boolean', name: 'due_again' })
   dueAgain!: boolean;
 
-  /** The time of the next change of its rentals, by the chain's clock. */
+  /** The next time at which the plan may change without a use of the address, by the chain's clock. */
   @Column({ ...TIMESTAMPTZ, name: 'change_at', nullable: true })
   changeAt!: Date | null;
 

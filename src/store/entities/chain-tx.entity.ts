@@ -1,4 +1,4 @@
-/** One chain transaction of the service: its bytes and its known progress. */
+/** One chain transaction of the service: its bytes, its signature and its progress. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ChainTxPurpose, ChainTxStatus } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -50,7 +50,7 @@ export class ChainTx {
   @Column({ ...TIMESTAMPTZ, name: 'block_at', nullable: true })
   blockAt!: Date | null;
 
-  /** TRX that it burnt, by the receipt of its solid block; null until that is read. */
+  /** The TRX that it burnt, in sun, from the receipt of its solid block. Null until that receipt is read. */
   @Column({ ...BIGINT, name: 'fee_sun', nullable: true })
   feeSun!: bigint | null;
 
@@ -66,7 +66,7 @@ export class ChainTx {
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 
-  /** True if it is in the archive; the key of the tables' partitions. */
+  /** True for an archived row. Partition key of the table. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

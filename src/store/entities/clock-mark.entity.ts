@@ -10,11 +10,11 @@ export class ClockMark {
   @Column({ ...TIMESTAMPTZ, name: 'seen_at' })
   seenAt!: Date;
 
-  /** When a worker last read the clock; null before any has. */
+  /** The last reading by a worker; null before the first. */
   @Column({ ...TIMESTAMPTZ, name: 'followed_at', nullable: true })
   followedAt!: Date | null;
 
-  /** When a worker last saw the clock jump, by the clock after the jump. */
+  /** The last jump that a worker observed, by the clock after the jump. */
   @Column({ ...TIMESTAMPTZ, name: 'jumped_at', nullable: true })
   jumpedAt!: Date | null;
 }

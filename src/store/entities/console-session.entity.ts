@@ -1,9 +1,12 @@
-/** A person signed in to a console, or on the way. A session that ends is deleted, and that is announced to every process. */
+/**
+ * A session of a person in a console, or a sign-in that waits for its next step. An ended session is deleted, and a
+ * trigger announces its end to every process.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Audience } from '../../domain/audience.js';
 import { TIMESTAMPTZ } from '../columns.js';
 
-/** `second_factor` waits for a code, `enrol` for a second factor to be set up. */
+/** `second_factor` waits for a code, `enrol` for the setup of a second factor. */
 export type SessionStage = 'second_factor' | 'enrol' | 'signed_in';
 
 @Entity('console_session')
@@ -11,7 +14,7 @@ export class ConsoleSession {
   @PrimaryColumn({ type: 'uuid' })
   id!: string;
 
-  /** SHA-256 of the token in the cookie; another one at each step. */
+  /** SHA-256 of the token in the cookie. Each step of a sign-in replaces the token. */
   @Column({ type: 'bytea', name: 'token_hash' })
   tokenHash!: Buffer;
 
@@ -27,7 +30,7 @@ export class ConsoleSession {
   @Column({ type: 'smallint', name: 'wrong_codes' })
   wrongCodes!: number;
 
-  /** The second factor that is being set up. */
+  /** The sealed secret of a second factor during its setup. */
   @Column({ type: 'bytea', name: 'pending_totp_sealed', nullable: true })
   pendingTotpSealed!: Buffer | null;
 
@@ -37,7 +40,7 @@ export class ConsoleSession {
   @Column({ ...TIMESTAMPTZ, name: 'seen_at' })
   seenAt!: Date;
 
-  /** When the password was last given. */
+  /** The last time that the person signed in or confirmed the sign-in. */
   @Column({ ...TIMESTAMPTZ, name: 'authenticated_at' })
   authenticatedAt!: Date;
 

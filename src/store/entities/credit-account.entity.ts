@@ -1,4 +1,4 @@
-/** A project's balance and the terms a charge is judged by. Written by the ledger and the function that takes orders. */
+/** A project's balance and the limits of its charges. Written by the ledger and by the functions that charge orders. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -22,7 +22,9 @@ export class CreditAccount {
   @Column({ ...BIGINT, name: 'daily_cap_credits', nullable: true })
   dailyCapCredits!: bigint | null;
 
-  /** A change that takes the balance below it is an event; null: none is. */
+  /**
+   * Threshold of the low-balance event, which is written when a change takes the balance below it. Null: no such event.
+   */
   @Column({ ...BIGINT, name: 'low_balance_credits', nullable: true })
   lowBalanceCredits!: bigint | null;
 

@@ -1,4 +1,4 @@
-/** One movement of credits, never changed. Written by the ledger and the function that takes orders. */
+/** One movement of credits, never changed. Written by the ledger and by the functions that charge orders. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Credits } from '../../domain/units.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -26,7 +26,7 @@ export class CreditEntry {
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;
 
-  /** The key that pays; null of entries that no request made, and of charges that the primary pays. */
+  /** The API key that is charged. Null for the primary key, and for entries without a request. */
   @Column({ type: 'uuid', name: 'api_key_id', nullable: true })
   apiKeyId!: string | null;
 

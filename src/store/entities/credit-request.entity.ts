@@ -1,11 +1,11 @@
-/** Credits that one admin asked for and another decides on. Written by `billing/credit-requests.ts` alone. */
+/** A request of one admin for credits, which another admin decides. Written by `billing/credit-requests.ts` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Credits } from '../../domain/units.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('credit_request')
 export class CreditRequest {
-  /** Chosen by the page that asks, so that the same request sent again is one. */
+  /** Chosen by the requesting page, so that a repeated request creates one row. */
   @PrimaryColumn({ type: 'uuid' })
   id!: string;
 
@@ -27,7 +27,7 @@ export class CreditRequest {
   @Column({ type: 'uuid', name: 'asked_by' })
   askedBy!: string;
 
-  /** As it was then. */
+  /** The e-mail address at the time of the request. */
   @Column({ type: 'text', name: 'asked_by_email' })
   askedByEmail!: string;
 

@@ -7,7 +7,7 @@ export class DepositAccount {
   @PrimaryColumn(BIGINT)
   account!: bigint;
 
-  /** 0/0: the key of the settings must give it again. */
+  /** The address at 0/0. The key in the settings must derive the same one. */
   @Column({ type: 'text', name: 'first_address' })
   firstAddress!: string;
 
@@ -26,11 +26,11 @@ export class DepositAddress {
   @Column(BIGINT)
   account!: bigint;
 
-  /** Of 0/place. */
+  /** The index in the path 0/place. */
   @Column(BIGINT)
   place!: bigint;
 
-  /** The server that it was assigned on, as server_mark() says it. */
+  /** The value of server_mark() when the address was assigned. */
   @Column({ type: 'text', name: 'server_mark', nullable: true, default: () => 'server_mark()' })
   serverMark!: string | null;
 

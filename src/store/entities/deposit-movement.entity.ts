@@ -43,7 +43,7 @@ export class DepositMovement {
   blockAt!: Date;
 }
 
-/** A destination of sweeps: its transfers are no deposits. */
+/** A destination of sweeps. Transfers from it to deposit addresses are no deposits. */
 @Entity('deposit_sweep_address')
 export class DepositSweepAddress {
   @PrimaryColumn({ type: 'text' })
@@ -68,7 +68,7 @@ export class DepositReturn {
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 
-  /** Of the newest unsigned transaction. */
+  /** The id of the newest unsigned transaction. */
   @Column({ type: 'bytea' })
   txid!: Buffer;
 

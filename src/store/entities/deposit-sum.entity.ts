@@ -1,9 +1,9 @@
-/** Sums of small deposits, and payments that wait for a lock to end. Of `deposits` alone. */
+/** Sums of small deposits, and payments that wait for a lock to be released. Written by `deposits` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DepositAsset } from '../../domain/deposit-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
-/** A sum of small deposits: open while it has no entry key; one open sum for each project, asset and reason. */
+/** A sum of small deposits. It is open while it has no entry key. A project has one open sum per asset and reason. */
 @Entity('deposit_sum')
 export class DepositSum {
   @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
@@ -18,22 +18,22 @@ export class DepositSum {
   @Column({ type: 'text', name: 'wait_reason' })
   waitReason!: 'below_minimum' | 'one_node';
 
-  /** The total of its deposits, without the one that it is decided on with. */
+  /** The sum of the deposits' amounts, without the deposit that brought the decision. */
   @Column({ type: 'numeric', default: 0 })
   amount!: string;
 
-  /** Amounts times their rates. */
+  /** The sum of amount × rate of the same deposits. */
   @Column({ type: 'numeric', default: 0 })
   worth!: string;
 
-  /** The key of the deposit that it is decided on with. */
+  /** The entry key of the deposit that brought the decision. */
   @Column({ type: 'text', name: 'entry_key', nullable: true })
   entryKey!: string | null;
 
   @Column({ type: 'text', nullable: true })
   decision!: 'credited' | 'held' | 'ignored' | null;
 
-  /** Of its deposits while it is held or once it is ignored. */
+  /** The reason that its deposits get while the sum is held, or once it is ignored. */
   @Column({ type: 'text', nullable: true })
   reason!: string | null;
 
@@ -42,7 +42,7 @@ export class DepositSum {
   isSettled!: boolean;
 }
 
-/** A payment in a solid block whose project or row was locked when its block was taken in. */
+/** A payment in a solid block. It was not recorded with its block, because the project or a row was locked. */
 @Entity('parked_payment')
 export class ParkedPaymentRow {
   @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })

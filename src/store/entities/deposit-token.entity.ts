@@ -7,11 +7,11 @@ export class DepositToken {
   @PrimaryColumn({ type: 'text' })
   contract!: string;
 
-  /** The token before it; null for the first one. */
+  /** The contract that this one replaced; null for the first one. */
   @Column({ type: 'text', nullable: true })
   replaces!: string | null;
 
-  /** The first block in which its transfers count; they count until those of its successor do. */
+  /** The first block whose transfers count. They count up to the successor's first block. */
   @Column({ ...BIGINT, name: 'from_block' })
   fromBlock!: bigint;
 
@@ -19,7 +19,7 @@ export class DepositToken {
   createdAt!: Date;
 }
 
-/** The settings of a token's owner, as a worker last read them. Written by `deposits` alone. */
+/** The state that a token's owner controls, as a worker last read it. Written by `deposits` alone. */
 @Entity('token_state')
 export class StoredTokenState {
   @PrimaryColumn({ type: 'text' })
@@ -40,14 +40,14 @@ export class StoredTokenState {
   @Column({ type: 'numeric', name: 'maximum_fee' })
   maximumFee!: string;
 
-  /** The address after which the next round goes on. */
+  /** The address after which the next round of blacklist checks continues. */
   @Column({ type: 'text', name: 'checked_to' })
   checkedTo!: string;
 
   @Column({ ...TIMESTAMPTZ, name: 'due_at' })
   dueAt!: Date;
 
-  /** Null until it was read once. */
+  /** Null before the first reading. */
   @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
   readAt!: Date | null;
 }

@@ -1,6 +1,4 @@
-/**
- * Payments to deposit addresses, and the position up to which blocks were read for them. Written by `deposits` alone.
- */
+/** Payments to deposit addresses, and the cursor through the solid blocks. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DepositAsset, DepositStatus } from '../../domain/deposit-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
@@ -60,11 +58,11 @@ export class Deposit {
   @Column({ ...BIGINT, name: 'rate_e8', nullable: true })
   rateE8!: bigint | null;
 
-  /** The ledger entry that holds it: its own, or that of the deposit with which the sum passed the minimum, or is held. */
+  /** The key of its ledger entry: its own, or that of the deposit with which its sum was credited or held. */
   @Column({ type: 'text', name: 'entry_key', nullable: true })
   entryKey!: string | null;
 
-  /** Of that entry, where it is its own. */
+  /** The credits of its own entry; null if it shares another deposit's entry. */
   @Column({ ...BIGINT, nullable: true })
   credits!: bigint | null;
 
@@ -79,7 +77,7 @@ export class Deposit {
   changedAt!: Date;
 }
 
-/** Transfers of tokens that were not accepted then, to an address of ours, summed up by contract and UTC day. */
+/** Transfers of unaccepted tokens to a deposit address, summed by contract and UTC day. */
 @Entity('ignored_transfer')
 export class IgnoredTransfer {
   @PrimaryColumn({ type: 'text' })
@@ -98,7 +96,7 @@ export class IgnoredTransfer {
   @Column({ type: 'numeric', default: 0 })
   amount!: string;
 
-  /** The newest of them. */
+  /** The newest of these transfers. */
   @Column({ type: 'bytea', name: 'last_txid', nullable: true })
   lastTxid!: Buffer | null;
 
@@ -107,7 +105,8 @@ export class IgnoredTransfer {
 }
 
 /**
- * The newest solid block that was read for deposits, and the lease of the reader. One row, once there is an account.
+ * The newest solid block that the block consumers have read, and the lease of the reading worker. A single row, named
+ * after its first use.
  */
 @Entity('deposit_cursor')
 export class DepositCursor {
@@ -132,7 +131,7 @@ export class DepositCursor {
   @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
   readAt!: Date | null;
 
-  /** The time of the newest block with an internal transaction in its receipts, by enough nodes. */
+  /** The time of the newest block in whose receipts enough nodes show an internal transaction. */
   @Column({ ...TIMESTAMPTZ, name: 'internal_at', nullable: true })
   internalAt!: Date | null;
 }

@@ -13,7 +13,7 @@ export class Event {
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;
 
-  /** Of a move: the old and the new status. */
+  /** The old and the new status of a move; null if the event is no move. */
   @Column({ type: 'text', name: 'from_status', nullable: true })
   fromStatus!: string | null;
 
@@ -23,15 +23,15 @@ export class Event {
   @Column(TIMESTAMPTZ)
   at!: Date;
 
-  /** By the chain's clock, if the chain has a time for it. */
+  /** The time by the chain's clock; null if the chain has none for it. */
   @Column({ ...TIMESTAMPTZ, name: 'chain_at', nullable: true })
   chainAt!: Date | null;
 
-  /** Null of moves that are older than the log. */
+  /** Null for moves from before the event log existed. */
   @Column({ type: 'uuid', name: 'project_id', nullable: true })
   projectId!: string | null;
 
-  /** Null of a move that is no event. */
+  /** Null for a move that is no event. */
   @Column({ type: 'text', nullable: true })
   type!: string | null;
 
@@ -43,7 +43,7 @@ export class Event {
   @Column({ ...BIGINT, nullable: true })
   position!: bigint | null;
 
-  /** The event's payload, byte by byte, until it is older than the retention of the log. */
+  /** The exact text that readers get. Null before the event is numbered, and after the log's retention. */
   @Column({ type: 'text', nullable: true })
   payload!: string | null;
 }

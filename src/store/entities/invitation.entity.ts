@@ -1,4 +1,4 @@
-/** A link that makes one person a member of a project, or an operator, once and within a day. */
+/** An invitation link. Within a day, it makes one person a member of a project or an operator. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Audience, PersonRole } from '../../domain/audience.js';
 import { TIMESTAMPTZ } from '../columns.js';
@@ -27,7 +27,7 @@ export class Invitation {
   @Column({ type: 'text', name: 'invited_by' })
   invitedBy!: string;
 
-  /** The link went to the mailbox, or an operator vouches for the address. */
+  /** True if the link was sent to the address, or an operator vouches for the address. */
   @Column({ type: 'boolean', name: 'proves_address' })
   provesAddress!: boolean;
 

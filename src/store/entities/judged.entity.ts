@@ -1,4 +1,4 @@
-/** Ledger entries that were judged for good: their ranges and totals. */
+/** Results of reconciliation for old ledger entries: the digest of each judged range, and each project's sum. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

@@ -10,7 +10,7 @@ export class KeyCanary {
   @Column({ type: 'bytea' })
   sealed!: Buffer;
 
-  /** The public half of the key, to which other processes seal; null if none does. */
+  /** The public half of the key, for processes that only seal; null for keys without such processes. */
   @Column({ type: 'bytea', name: 'public_key', nullable: true })
   publicKey!: Buffer | null;
 

@@ -32,7 +32,7 @@ export class Leg {
   @Column({ type: 'text' })
   status!: LegStatus;
 
-  /** Added to a running rental at our cost. */
+  /** True for a leg that was added to a running rental free of charge. */
   @Column({ type: 'boolean', name: 'top_up' })
   topUp!: boolean;
 
@@ -54,7 +54,7 @@ export class Leg {
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 
-  /** True if it is in the archive; the key of the tables' partitions. */
+  /** True for an archived row. Partition key of the table. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

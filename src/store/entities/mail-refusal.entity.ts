@@ -1,4 +1,4 @@
-/** An address that takes no mails any more, by a keyed hash of it. */
+/** An e-mail address whose reader refused further mails, stored as a keyed hash. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -21,7 +21,7 @@ export class Notification {
   @Column(BIGINT)
   position!: bigint;
 
-  /** Of an operator: the lines of the inbox that were mailed. */
+  /** For an operator: the lines of the inbox that were already mailed. */
   @Column({ type: 'text', array: true })
   noted!: string[];
 
@@ -34,7 +34,7 @@ export class Notification {
   @Column({ ...TIMESTAMPTZ, name: 'lease_until', nullable: true })
   leaseUntil!: Date | null;
 
-  /** The mails of the last hour. */
+  /** The times of the mails of the last hour. */
   @Column({ ...TIMESTAMPTZ, name: 'mailed_at', array: true })
   mailedAt!: Date[];
 

@@ -1,4 +1,4 @@
-/** Time bought for a rental that runs, and the keys that orders and extensions were taken under. Written once. */
+/** Extensions of running rentals, and the idempotency keys of orders and extensions. Never changed. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -32,7 +32,7 @@ export class OrderExtension {
   @Column({ ...BIGINT, name: 'trx_usd_e8' })
   trxUsdE8!: bigint;
 
-  /** The end of the rental that it made, by the chain's clock. */
+  /** The new end of the rental, by the chain's clock. */
   @Column({ ...TIMESTAMPTZ, name: 'ends_at' })
   endsAt!: Date;
 
@@ -43,7 +43,7 @@ export class OrderExtension {
   createdAt!: Date;
 }
 
-/** One key of a project, of an order or of one of its extensions: the referee of both, for ever. */
+/** An idempotency key of an order or of an extension, kept forever. The primary key of this table makes it unique. */
 @Entity('order_key')
 export class OrderKey {
   @PrimaryColumn({ type: 'uuid', name: 'project_id' })
@@ -55,7 +55,7 @@ export class OrderKey {
   @Column({ ...BIGINT, name: 'order_id' })
   orderId!: bigint;
 
-  /** The number of the extension; null of the order itself. */
+  /** The number of the extension; null for the order itself. */
   @Column({ type: 'smallint', nullable: true })
   extension!: number | null;
 }

@@ -1,4 +1,4 @@
-/** The number of replays of an order's key. The API counts in memory and adds to it every few seconds. */
+/** The number of replays of an order's key. The API counts in memory and adds its counts every few seconds. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -87,11 +87,11 @@ export class Order {
   @Column({ ...TIMESTAMPTZ, name: 'placed_at', nullable: true })
   placedAt!: Date | null;
 
-  /** How many times the end was moved by an extension. */
+  /** The number of extensions. */
   @Column({ type: 'smallint' })
   extensions!: number;
 
-  /** Sun delegated for each energy sold, × 10^6. A drifting ratio is compared with it while the rental runs. */
+  /** Sun delegated per unit of energy sold, × 10^6. While the rental runs, it is compared with the current ratio. */
   @Column({ ...BIGINT, name: 'sun_per_energy_e6', nullable: true })
   sunPerEnergyE6!: bigint | null;
 
@@ -111,15 +111,15 @@ export class Order {
   @Column({ type: 'boolean', name: 'test' })
   isTest!: boolean;
 
-  /** When a test order's next move is due; null: it is over, or fulfilled and not played. */
+  /** The due time of a test order's next move. Null once it has ended, and for orders that are really fulfilled. */
   @Column({ ...TIMESTAMPTZ, name: 'play_at', nullable: true })
   playAt!: Date | null;
 
-  /** The present row was judged; any change of the row resets this. */
+  /** True if reconciliation found nothing wrong in this version of the row. Any change of the row resets it. */
   @Column({ type: 'boolean' })
   judged!: boolean;
 
-  /** True if it is in the archive; the key of the tables' partitions. */
+  /** True for an archived row. Partition key of the table. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
 }

@@ -1,4 +1,4 @@
-/** A pool wallet's transaction in a solid block that the database has no record for. */
+/** A transaction of a pool wallet in a solid block, without a record in the database. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

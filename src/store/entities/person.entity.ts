@@ -11,7 +11,7 @@ export class Person {
   @Column({ type: 'text' })
   audience!: Audience;
 
-  /** In lower case; one person of an audience has it. */
+  /** In lower case; unique within an audience. */
   @Column({ type: 'text' })
   email!: string;
 
@@ -55,7 +55,7 @@ export class Membership {
   @Column({ type: 'text' })
   audience!: Audience;
 
-  /** Null: of the operators. */
+  /** Null for a membership among the operators. */
   @Column({ type: 'uuid', name: 'project_id', nullable: true })
   projectId!: string | null;
 

@@ -1,4 +1,4 @@
-/** A part of a wallet's free stake, so that orders need not queue for one row. */
+/** A part of a wallet's capacity in its own row, so that orders do not queue for one row. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -13,7 +13,7 @@ export class PoolSlot {
   @Column({ ...BIGINT, name: 'free_sun' })
   freeSun!: bigint;
 
-  /** Transactions of the size of a delegation that are not spoken for. */
+  /** The unreserved bandwidth, in transactions of the size of a delegation. */
   @Column({ ...BIGINT, name: 'free_transactions' })
   freeTransactions!: bigint;
 }

@@ -1,4 +1,4 @@
-/** A tenant and its options; money and terms are its credit account's. */
+/** A tenant and its options. Its balance and terms of payment are in its credit account. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { SignatureSchemes } from '../../domain/scopes.js';
 import { TIMESTAMPTZ } from '../columns.js';
@@ -26,7 +26,7 @@ export class Project {
   @Column({ type: 'text', array: true, name: 'allowed_sources' })
   allowedSources!: string[];
 
-  /** Its orders are played, and counted nowhere. Fixed when it is made. */
+  /** True for a test project: a timer plays its orders, and no figure includes them. Never changes. */
   @Column({ type: 'boolean', name: 'test' })
   isTest!: boolean;
 

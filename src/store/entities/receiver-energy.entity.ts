@@ -1,6 +1,6 @@
 /**
- * A receiver's usable energy before a delegation and after its block, if a node reported it, each with the newest block
- * then.
+ * A receiver's usable energy before a delegation and after its block, if a node reported it. Each reading has the
+ * newest block of its time.
  */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';

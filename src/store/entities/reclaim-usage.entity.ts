@@ -1,4 +1,4 @@
-/** A receiver's energy when a reclaim was built beside its other rentals. */
+/** The energy figures of a receiver when a reclaim was built while other rentals of the receiver were running. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -19,11 +19,11 @@ export class ReclaimUsage {
   @Column({ ...BIGINT, name: 'limit_energy' })
   limitEnergy!: bigint;
 
-  /** The part of the limit that our delegations give. */
+  /** The part of the limit that comes from our delegations. */
   @Column({ ...BIGINT, name: 'pool_energy' })
   poolEnergy!: bigint;
 
-  /** Of the energy that the order sold, the delegation's part. */
+  /** The delegation's share of the energy that the order sold. */
   @Column({ ...BIGINT, name: 'sold_energy' })
   soldEnergy!: bigint;
 
@@ -40,7 +40,7 @@ export class ReclaimUsage {
   @Column({ ...TIMESTAMPTZ, name: 'weighed_at', nullable: true })
   weighedAt!: Date | null;
 
-  /** The usage that it and those before it had left on the receiver by then. */
+  /** The leftover usage of this and earlier reclaims on the receiver at `weighedAt`. */
   @Column({ ...BIGINT, name: 'left_energy', nullable: true })
   leftEnergy!: bigint | null;
 }

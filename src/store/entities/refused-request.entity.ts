@@ -1,4 +1,4 @@
-/** A request of a project that was refused with 400 or 401. Written by `auth`, pruned by `requests`. */
+/** A project's request that was refused with 400 or 401. Written by `auth`, pruned by `requests`. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -19,14 +19,14 @@ export class RefusedRequest {
   @Column({ type: 'text' })
   method!: string;
 
-  /** Without its query. */
+  /** The path without its query. */
   @Column({ type: 'text' })
   path!: string;
 
   @Column({ type: 'smallint' })
   status!: number;
 
-  /** The code of the answer. */
+  /** The error code of the answer. */
   @Column({ type: 'text' })
   error!: string;
 
@@ -36,11 +36,11 @@ export class RefusedRequest {
   @Column({ type: 'text', name: 'source_address' })
   sourceAddress!: string;
 
-  /** The key that signed it; null when that is not known. */
+  /** The API key that signed the request; null if it is unknown. */
   @Column({ type: 'uuid', name: 'key_id', nullable: true })
   keyId!: string | null;
 
-  /** How many more were refused since the one before, and are not kept. */
+  /** The number of requests refused since the previous row and not stored. */
   @Column({ type: 'integer', default: 0 })
   omitted!: number;
 }

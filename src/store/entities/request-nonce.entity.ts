@@ -1,4 +1,7 @@
-/** The nonce of a signed request, while a replay of it could still be in time. Written by `auth` alone. */
+/**
+ * The nonce of a signed request. It is stored for as long as the request's timestamp is acceptable, so that a replay is
+ * refused. Written by `auth` alone.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** The number of guesses within a window: for an account, a known device, or an address. */
+/** The number of sign-in guesses within a window, for an account, a known device or a network address. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -1,29 +1,29 @@
-/** Statements of the ledger by month, and how far the closing of each month has come. Written by `statements` alone. */
+/** Monthly statements of the ledger, and the progress of closing each month. Written by `statements` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
-/** Closed for ever when it is made. */
+/** A project's statement of one month. It never changes. */
 @Entity('statement')
 export class LedgerStatement {
   @PrimaryColumn({ type: 'uuid', name: 'project_id' })
   projectId!: string;
 
-  /** From 1 on, without gaps. */
+  /** From 1, without gaps. */
   @PrimaryColumn({ type: 'integer' })
   number!: number;
 
-  /** Its first day, as `2026-11-01`. */
+  /** The first day of the month, as `2026-11-01`. */
   @Column({ type: 'date' })
   month!: string;
 
   @Column({ ...TIMESTAMPTZ, name: 'ends_at' })
   endsAt!: Date;
 
-  /** No entry beyond it is in this statement. */
+  /** The highest entry id that the statement may contain. */
   @Column({ ...BIGINT, name: 'entries_to' })
   entriesTo!: bigint;
 
-  /** The first id from which on there may be entries in no statement yet. */
+  /** All entries of the project with a lower id are in a statement. */
   @Column({ ...BIGINT, name: 'rest_from' })
   restFrom!: bigint;
 
@@ -62,7 +62,7 @@ export class LedgerStatement {
   closedAt!: Date;
 }
 
-/** A month that is over, and cut off from the next one. */
+/** An ended month, separated from the next one by its last entry. */
 @Entity('statement_month')
 export class StatementMonth {
   @PrimaryColumn({ type: 'date' })
@@ -71,7 +71,7 @@ export class StatementMonth {
   @Column({ ...TIMESTAMPTZ, name: 'ends_at' })
   endsAt!: Date;
 
-  /** No entry up to this id can still appear. */
+  /** No further entry up to this id can be committed. */
   @Column({ ...BIGINT, name: 'entries_to' })
   entriesTo!: bigint;
 
@@ -82,7 +82,7 @@ export class StatementMonth {
   @Column({ type: 'uuid', name: 'projects_after', nullable: true })
   projectsAfter!: string | null;
 
-  /** A project could not be closed: all are gone through again. */
+  /** True if a project could not be closed. All projects are then tried again. */
   @Column({ type: 'boolean' })
   skipped!: boolean;
 

@@ -1,4 +1,4 @@
-/** A solid block that the search passed unread. Written by `reconciliation` alone. */
+/** A solid block that the search skipped, because no node could show it. Written by `reconciliation` alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** Something that a project asked of its webhooks in the last 24 hours, for which there is a bound. */
+/** A project's request to change or use its webhooks, counted for 24 hours against a limit. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -15,7 +15,7 @@ export class WebhookAct {
   @Column({ type: 'text' })
   act!: WebhookActKind;
 
-  /** Of a replay its events, else 1. */
+  /** The number of events of a replay; otherwise 1. */
   @Column({ type: 'integer' })
   count!: number;
 

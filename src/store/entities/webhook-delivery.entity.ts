@@ -5,7 +5,7 @@ import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** The delivery's cause: a new event, one requested again in a range or alone, or a test event. */
+/** The cause of a delivery: a new event, a repeated range of events, one repeated event, or a test event. */
 export const DELIVERY_CAUSES = ['event', 'replay', 'resend', 'test'] as const;
 export type DeliveryCause = (typeof DELIVERY_CAUSES)[number];
 
@@ -20,7 +20,7 @@ export class WebhookDelivery {
   @Column({ type: 'text' })
   cause!: DeliveryCause;
 
-  /** The event's row; null of a test, which brings its payload. */
+  /** The event's row; null for a test event, which has its own payload. */
   @Column({ ...BIGINT, name: 'event_id', nullable: true })
   eventId!: bigint | null;
 
@@ -39,11 +39,11 @@ export class WebhookDelivery {
   @Column({ type: 'text' })
   status!: DeliveryStatus;
 
-  /** No sender has seen it yet. */
+  /** True until a sender first sees the row. */
   @Column({ type: 'boolean', name: 'is_fresh' })
   isFresh!: boolean;
 
-  /** Its owner asked for it: it is sent before everything else, also while the endpoint is slowed down. */
+  /** True if the project requested it. It is then sent before all others, even while the endpoint is slowed down. */
   @Column({ type: 'boolean', name: 'is_requested' })
   isRequested!: boolean;
 

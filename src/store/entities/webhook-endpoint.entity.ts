@@ -1,4 +1,4 @@
-/** An endpoint for a project's events, with its signing secrets. A deleted one remains without them. */
+/** An endpoint for a project's events, with its signing secrets. After deletion the row remains without the secrets. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
@@ -29,7 +29,7 @@ export class WebhookEndpoint {
   @Column({ type: 'bytea', name: 'secret_sealed', nullable: true })
   secretSealed!: Buffer | null;
 
-  /** The secret before the last rotation, and until when it still signs. */
+  /** The secret before the last rotation. It still signs until `previousUntil`. */
   @Column({ type: 'bytea', name: 'previous_secret_sealed', nullable: true })
   previousSecretSealed!: Buffer | null;
 
@@ -45,7 +45,7 @@ export class WebhookEndpoint {
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 
-  /** Until which change `webhook.changed` was written: several changes within seconds are one event. */
+  /** `webhook.changed` was written for changes up to this time. Several changes within seconds are one event. */
   @Column({ ...TIMESTAMPTZ, name: 'change_reported_at', nullable: true })
   changeReportedAt!: Date | null;
 

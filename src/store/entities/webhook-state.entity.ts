@@ -1,8 +1,8 @@
-/** The next due time of an endpoint, the sender that holds it, and its recent answers. */
+/** The next due time of an endpoint, the sender that holds it, and the results of its recent deliveries. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
-/** After so many failures in a row an endpoint is slowed down: it is only probed. */
+/** An endpoint with this many consecutive failures is slowed down: it gets only probes. */
 export const FAILURES_MAX = 3;
 
 @Entity('webhook_state')
@@ -10,7 +10,7 @@ export class WebhookState {
   @PrimaryColumn({ type: 'uuid', name: 'endpoint_id' })
   endpointId!: string;
 
-  /** While it is held: the end of the lease, or earlier when there is something new. */
+  /** While a sender holds the endpoint: the end of the lease, or earlier if there is something new. */
   @Column({ ...TIMESTAMPTZ, name: 'due_at', nullable: true })
   dueAt!: Date | null;
 
@@ -23,19 +23,22 @@ export class WebhookState {
   @Column({ type: 'integer' })
   fence!: number;
 
-  /** Deliveries in a row that got no answer, or one that asks for less; 0 again as soon as the receiver answers. */
+  /**
+   * Consecutive deliveries without an answer, or with one that asks for fewer requests. Any other answer resets it to
+   * 0.
+   */
   @Column({ type: 'integer' })
   failures!: number;
 
-  /** The time since which it takes no events, even if it answers; null while it takes them. */
+  /** The time since which the receiver has accepted no event, even if it answered; null while it accepts them. */
   @Column({ ...TIMESTAMPTZ, name: 'failing_since', nullable: true })
   failingSince!: Date | null;
 
-  /** The last success. */
+  /** The time of the last success. */
   @Column({ ...TIMESTAMPTZ, name: 'taken_at', nullable: true })
   takenAt!: Date | null;
 
-  /** By type of event, the first refusal since one of it was taken. */
+  /** For each event type, the first refusal since an event of that type was last accepted. */
   @Column({ type: 'jsonb', name: 'refused_since' })
   refusedSince!: Readonly<Record<string, string>>;
 }
