@@ -130,18 +130,19 @@ until_true 'a ticket being sent' notified '"url":"/ticket".*Checkticket'
 echo 'alertmanager.yml: pages and tickets reach their webhooks'
 
 # The proxy in front of a server that records requests.
-api=$(free_port) http=$(free_port) https=$(free_port)
+api=$(free_port) http=$(free_port) https=$(free_port) health=$(free_port)
 listen "$api" "$dir/proxied"
 if API_DOMAIN='' caddy validate --config docker/Caddyfile --adapter caddyfile >/dev/null 2>&1; then
   fail 'the proxy starts without a name'
 fi
 HOME=$dir XDG_DATA_HOME=$dir/caddy XDG_CONFIG_HOME=$dir/caddy API_DOMAIN=localhost API_HOST=localhost API_PORT=$api \
-  HTTP_PORT=$http HTTPS_PORT=$https caddy run --config docker/Caddyfile --adapter caddyfile >"$dir/caddy.log" 2>&1 &
+  HTTP_PORT=$http HTTPS_PORT=$https HEALTH_PORT=$health caddy run --config docker/Caddyfile --adapter caddyfile >"$dir/caddy.log" 2>&1 &
 pids+=($!)
 ask() {
   curl --silent --fail --insecure --max-time 5 -H 'X-Forwarded-For: 6.6.6.6' -H 'Signature: kept' "https://localhost:$https/v1/balance"
 }
 until_true 'the proxy serving' ask
+curl --silent --fail --max-time 5 "http://127.0.0.1:$health/" || fail 'the proxy answers no health check'
 node -e '
   const [seen] = require("fs").readFileSync(process.argv[1], "utf8").trim().split("\n").map(JSON.parse);
   const { headers } = seen;

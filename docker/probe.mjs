@@ -1,12 +1,12 @@
 // Health probe of this container's process; exit code 0 if it is healthy.
 //   probe.mjs [PATH]     requests a path of its admin port (/live, /ready)
 //   probe.mjs --signer   checks over the signer's socket that it holds a key
+//   probe.mjs URL        requests a URL of another program, such as the local chain
 import { connect } from 'node:net';
 
 const LIMIT_MS = 2500;
 
-async function askAdmin(path) {
-  const url = `http://127.0.0.1:${process.env.ADMIN_PORT ?? '9100'}${path}`;
+async function askUrl(url) {
   const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
   if (answer.status !== 200)
     throw new Error(`${url} answered ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
@@ -27,7 +27,8 @@ async function askSigner() {
 
 const [, , asked = '/live'] = process.argv;
 try {
-  await (asked === '--signer' ? askSigner() : askAdmin(asked));
+  const admin = `http://127.0.0.1:${process.env.ADMIN_PORT ?? '9100'}`;
+  await (asked === '--signer' ? askSigner() : askUrl(new URL(asked, admin).href));
 } catch (error) {
   console.error(String(error.cause ?? error));
   process.exit(1);

@@ -1,6 +1,7 @@
 // The signer process: the only holder of the pool's keys, signs only operations that their roles allow. `node
 // dist/bundle/main.signer.js`.
 import { failStart } from './base/fatal.js';
+import { requireNativeSignatures } from './chain/native-signatures.js';
 import { SignerServer } from './signer/server.js';
 import { readSignerSettings } from './signer/settings.js';
 
@@ -8,6 +9,7 @@ try {
   let stop = (): void => process.exit(0);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
   const settings = readSignerSettings(process.env);
+  if (!settings.allowSlowSignatures) requireNativeSignatures();
   const server = new SignerServer(settings, (event) => console.log(JSON.stringify(event)));
   await server.listen();
   console.log(JSON.stringify({ level: 'info', msg: 'listening', wallets: settings.wallets.length }));

@@ -24,6 +24,7 @@ import { Metrics } from './observability/metrics.js';
 import { Stopping } from './observability/shutdown.js';
 import { Sealers } from './base/sealers.js';
 import { aboutNodes } from './chain/about-nodes.js';
+import { requireNativeSignatures } from './chain/native-signatures.js';
 import { TronClient } from './chain/tron.client.js';
 import { Database } from './store/database.js';
 import { aboutDatabase, checkUsable } from './store/database-checks.js';
@@ -46,6 +47,7 @@ const PLACES = {
 
 async function start(): Promise<void> {
   const config = readConfig(process.env, 'worker');
+  if (!config.worker.allowSlowSignatures) requireNativeSignatures();
   const trap = crashTrapOf(config.worker.crashAt);
   const log = createLogger(config);
   const stopping = new Stopping(log);

@@ -343,6 +343,10 @@ export class WorkerSettings {
   @Integer('WORKER_STOP_SEC', { fallback: 20, min: 1, max: 300 })
   declare readonly stopSec: number;
 
+  /** Starts although signatures are made in JavaScript, for trials on machines without the native library. */
+  @Flag('ALLOW_SLOW_SIGNATURES', false)
+  declare readonly allowSlowSignatures: boolean;
+
   @Integer('UNRESOLVED_AFTER_SEC', { fallback: 600, min: 1, max: 86_400 })
   declare readonly unresolvedSec: number;
 

@@ -20,6 +20,8 @@ export interface SignerSettings {
   /** Path of the stored signatures of the last minute; each signer needs a separate file. */
   readonly stateFile: string;
   readonly expiration: ExpirationLimit;
+  /** Starts without the native signature library. */
+  readonly allowSlowSignatures: boolean;
   readonly wallets: readonly SignerWallet[];
 }
 
@@ -78,6 +80,7 @@ export function readSignerSettings(env: Readonly<Record<string, string | undefin
     socketMode: readSocketMode(env['SIGNER_SOCKET_MODE']?.trim() ?? ''),
     stateFile: resolve(stateFile === '' ? `${walletsFile}.state` : stateFile),
     expiration: readExpirationLimit(env),
+    allowSlowSignatures: env['ALLOW_SLOW_SIGNATURES']?.trim().toLowerCase() === 'true',
     wallets,
   };
 }

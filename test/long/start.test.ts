@@ -90,6 +90,24 @@ describe.each(['api', 'worker'])('the %s', (name) => {
   });
 });
 
+it.each(['worker', 'signer'])('the %s: the signature library has no native binary', async (name) => {
+  // The loader of native binaries takes the processor's name from here.
+  const elsewhere = { npm_config_arch: 'mips' };
+  const keyFile = join(dir, 'slow.key');
+  await writeFile(keyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const wallet = { role: 'activation', address: newChainAccount().address, permission_id: 2, key_file: keyFile };
+  const wallets = join(dir, 'slow-wallets.json');
+  await writeFile(wallets, JSON.stringify([{ ...wallet, signatures_per_minute: 1 }]), { mode: 0o600 });
+  const signer = { SIGNER_SOCKET: join(dir, 'none', 's.sock'), SIGNER_WALLETS_FILE: wallets };
+  const given = { ...env, ...signer, ...elsewhere };
+  expect(lineOf(await runToEnd(program(name), [], given))).toMatch(
+    /^The package secp256k1 has no native binary.*`npm rebuild secp256k1`.*or set ALLOW_SLOW_SIGNATURES=true/,
+  );
+  // Another cause ends this start: the signer's folder is missing, and the worker's node is away.
+  const allowed = { ...given, ALLOW_SLOW_SIGNATURES: 'true', ADMIN_HOST: '192.0.2.1' };
+  expect(lineOf(await runToEnd(program(name), [], allowed))).toMatch(name === 'signer' ? /s\.sock/ : /^ADMIN_HOST/);
+});
+
 it('the worker: deposits are paid in another token than that of its settings', async () => {
   const others = await openAsOwner(test.url);
   const paid = newChainAccount().address;

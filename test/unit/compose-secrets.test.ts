@@ -116,6 +116,18 @@ test('a console is given every setting that it cannot start without', () => {
   }
 });
 
+test('the backup holds no key that opens what a dump contains', () => {
+  const { backup } = services;
+  expect(backup?.env_file).toBeUndefined();
+  expect(Object.keys(backup?.environment ?? {}).filter((name) => SECRET_SETTINGS.has(name))).toEqual(['DATABASE_URL']);
+});
+
+test('every service that keeps running has a health check', () => {
+  const once = ['migrate', 'cli'];
+  const without = Object.keys(services).filter((name) => services[name]?.healthcheck?.test === undefined);
+  expect(without).toEqual(once);
+});
+
 test('no two services publish one port', () => {
   const published = Object.values(services).flatMap(({ ports = [] }) =>
     ports.flatMap((port) => {
