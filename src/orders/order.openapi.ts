@@ -6,7 +6,6 @@ import {
   decimalSchema,
   flagSchema,
   formSchema,
-  headerSchema,
   integerSchema,
   sometimes,
   textSchema,
@@ -15,6 +14,7 @@ import {
   type Operation,
   type Parameter,
 } from '../http/openapi/openapi.js';
+import { headerSchema } from '../http/openapi/answer-headers.js';
 import type { JsonSchema } from '../http/body/member-rules.js';
 import {
   OrderListQuery,

@@ -2,7 +2,6 @@
 import {
   always,
   answerSchema,
-  headerSchema,
   integerSchema,
   sometimes,
   textSchema,
@@ -10,6 +9,7 @@ import {
   type Operation,
   type Parameter,
 } from '../http/openapi/openapi.js';
+import { headerSchema } from '../http/openapi/answer-headers.js';
 import { ENTRY_KINDS, type EntryKind } from './entries.dto.js';
 import { CSV_COLUMNS } from './statement-csv.js';
 import { StatementListQuery, type StatementBody, type StatementPageBody } from './statements.dto.js';

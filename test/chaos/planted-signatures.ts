@@ -1,4 +1,4 @@
-// Planted bugs in request authentication: nonces, time, path, route, cap of a key.
+// Planted bugs in request authentication (nonces, time, path, route, cap of a key) and in the OpenAPI document.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const HMAC = 'auth/hmac-signature.ts';
@@ -11,7 +11,7 @@ const CAPS = caps('a cap holds though all orders were checked before the first o
 const WINDOW = hmac('s from our clock, with the time to sign again with');
 const BY_ROUTE: NamedTest = {
   file: 'integration/openapi.test.ts',
-  title: 'says of each route by which signatures it is taken and what scope it needs, as the route table has it',
+  title: 'gives the accepted signatures and the scope of each route as in the route table',
 };
 
 export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
@@ -77,5 +77,17 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
       `acceptsMd5: options.acceptsMd5 ?? options.scope === 'read',`,
     ),
     test: BY_ROUTE,
+  },
+  {
+    name: 'every operation repeats the errors it shares with others',
+    changes: one(
+      'http/openapi/openapi-responses.ts',
+      'return { $ref: `#/components/responses/${name}` };',
+      'return known;',
+    ),
+    test: {
+      file: 'integration/openapi.test.ts',
+      title: 'describes each error response once and is at most 500 KB long',
+    },
   },
 ];

@@ -1,5 +1,5 @@
-// The OpenAPI document: current, complete, public, and true of real answers.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Compares the OpenAPI document with the routes, the error codes and real answers.
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/http/pipeline/routes.js';
 import { ERROR_MEANINGS } from '../../src/http/openapi/openapi-errors.js';
@@ -99,10 +99,22 @@ const operations = (): { path: string; method: string; operation: Json }[] =>
     Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
+/** Returns the responses of an operation by status, with each reference replaced by the response it names. */
+const responsesOf = ({ responses }: Json): [status: string, response: Json][] =>
+  Object.entries<Json>(responses).map(([status, response]) => [
+    status,
+    response.$ref === undefined
+      ? response
+      : document.components.responses[response.$ref.replace('#/components/responses/', '')],
+  ]);
+
+const responseOf = (path: string, method: string, status: number): Json =>
+  Object.fromEntries(responsesOf(document.paths[path][method]))[status.toString()];
+
 const faults = (value: Json, schema: Json): string[] => schemaFaults(document, value, schema);
 
 describe('the document', () => {
-  test('checked in is the one the code gives (UPDATE_OPENAPI=1 writes it)', () => {
+  test('equals the file in the repository (UPDATE_OPENAPI=1 writes it)', () => {
     const text = `${JSON.stringify(document, undefined, 2)}\n`;
     const types = typesOf(document);
     if (process.env['UPDATE_OPENAPI'] === '1') {
@@ -113,7 +125,7 @@ describe('the document', () => {
     expect(readFileSync(TYPES_OF_SDK, 'utf8')).toBe(types);
   });
 
-  test('names the bounds of the sale as it is: the longest duration follows the price table', async () => {
+  test('follows the price table with the longest duration', async () => {
     const longest = (json: Json): number[] =>
       ['QuoteRequest', 'SimulateRequest', 'OrderRequest'].map(
         (name) => json.components.schemas[name].properties.duration_sec.maximum as number,
@@ -136,12 +148,12 @@ describe('the document', () => {
     }
   });
 
-  test('is OpenAPI 3.1 and asks for both headers', () => {
+  test('is OpenAPI 3.1 and requires an HMAC signature by default', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.security).toEqual([BY_HMAC]);
   });
 
-  test('has every signed route and no other', () => {
+  test('describes exactly the signed routes', () => {
     const routes = routesOf(api.app)
       .list()
       .filter((route) => !route.isPublic)
@@ -183,7 +195,7 @@ describe('the document', () => {
     ]);
   });
 
-  test('says of each route by which signatures it is taken and what scope it needs, as the route table has it', () => {
+  test('gives the accepted signatures and the scope of each route as in the route table', () => {
     const routes = routesOf(api.app)
       .list()
       .filter(({ isPublic }) => !isPublic);
@@ -200,10 +212,10 @@ describe('the document', () => {
     }
   });
 
-  test('names every error code somewhere, each under its own status', () => {
+  test('names every error code, each under its own status', () => {
     const named = new Set<string>();
     for (const { operation } of operations()) {
-      for (const [status, answer] of Object.entries<Json>(operation.responses)) {
+      for (const [status, answer] of responsesOf(operation)) {
         if (Number(status) < 400) continue;
         for (const [code, { value }] of Object.entries<Json>(answer.content['application/json'].examples)) {
           // An order whose status is the outcome of a rental, not an error.
@@ -218,10 +230,10 @@ describe('the document', () => {
     expect([...named].sort()).toEqual(Object.keys(ERROR_MEANINGS).sort());
   });
 
-  test('gives examples that are true of its own schemas, for every body', () => {
+  test('gives valid examples for every body', () => {
     const bodies = operations().flatMap(({ operation }) => [
       ...(operation.requestBody === undefined ? [] : [operation.requestBody.content['application/json']]),
-      ...Object.values<Json>(operation.responses).flatMap((answer) => Object.values<Json>(answer.content ?? {})),
+      ...responsesOf(operation).flatMap(([, answer]) => Object.values<Json>(answer.content ?? {})),
     ]);
     for (const { schema, examples } of bodies) {
       expect(Object.keys(examples)).not.toHaveLength(0);
@@ -229,7 +241,7 @@ describe('the document', () => {
     }
   });
 
-  test('describes every member of every body, with an example or a set of values', () => {
+  test('describes every member of every body', () => {
     const unsaid: string[] = [];
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
       for (const [member, described] of Object.entries<Json>(schema.properties ?? {})) {
@@ -240,20 +252,33 @@ describe('the document', () => {
     expect(unsaid).toEqual([]);
   });
 
-  test('has one name per operation, so that a client can be generated', () => {
+  test('gives every operation a unique name', () => {
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
   });
 
-  test('has no reference that leads nowhere', () => {
-    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)) {
-      expect(document.components.schemas).toHaveProperty(name!);
-    }
+  test('has only references to components that exist', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)];
+    expect(references).toHaveLength(JSON.stringify(document).split('"$ref"').length - 1);
+    for (const [, kind, name] of references) expect(document.components[kind!]).toHaveProperty(name!);
+  });
+
+  test('describes each error response once and is at most 500 KB long', () => {
+    const inline = operations().flatMap(({ operation }) =>
+      Object.entries<Json>(operation.responses).filter(([status, { $ref }]) => Number(status) >= 400 && !$ref),
+    );
+    // A status that may also answer with an order is described in place.
+    expect(inline.length).toBeGreaterThan(0);
+    const schemas = inline.map(([, { content }]) => content['application/json'].schema);
+    expect(schemas).not.toContainEqual({ $ref: '#/components/schemas/Error' });
+    const shared = Object.values<Json>(document.components.responses).map((response) => JSON.stringify(response));
+    expect(new Set(shared).size).toBe(shared.length);
+    expect(statSync(FILE).size).toBeLessThanOrEqual(500_000);
   });
 });
 
-describe('what is really taken', () => {
+describe('request schemas', () => {
   const recorded = readFileSync('test/vectors/invalid-requests.jsonl', 'utf8').trimEnd().split('\n');
   const sent = recorded
     .map((line) => JSON.parse(line) as { request: string; status: number; details?: { msg: string }[] })
@@ -268,14 +293,14 @@ describe('what is really taken', () => {
     return faults(JSON.parse(body), schema);
   };
 
-  test('every body that is taken is one by the document', () => {
+  test('accept every body that the service accepts', () => {
     const taken = sent.filter(({ status }) => status !== 400);
     expect(taken.length).toBeGreaterThan(90);
     expect(taken.filter((each) => wrongBy(each).length > 0)).toEqual([]);
   });
 
   // Excludes two gaps of JSON Schema: it equates 65000.0 and 65000, and cannot check an address's checksum.
-  test('a body that is refused for its members, kinds, bounds or form is none by the document', () => {
+  test('refuse every body that the service refuses for its members, types, bounds or form', () => {
     const misquoted =
       /is required(?!, since)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;
     const refused = sent.filter(
@@ -286,8 +311,8 @@ describe('what is really taken', () => {
   });
 });
 
-describe('what is really answered', () => {
-  test('is what the document says, errors included', async () => {
+describe('real answers', () => {
+  test('match the document, errors included', async () => {
     const customer = await makeCustomer(api);
     const reader = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
     await api.ledger.setFrozen(customer.merchant, true, AUTHOR);
@@ -308,13 +333,13 @@ describe('what is really answered', () => {
       ['/v1/simulate', 'post', await customer.withKey('wrong').post('/v1/simulate', {})],
     ] as const;
     for (const [path, method, { status, body }] of answers) {
-      const described = document.paths[path][method].responses[status.toString()];
+      const described = responseOf(path, method, status);
       expect({ path, status, isDescribed: described !== undefined }).toEqual({ path, status, isDescribed: true });
       expect(faults(body, described.content['application/json'].schema)).toEqual([]);
     }
   });
 
-  test('carries the headers that the document names, and no other beside those of every answer', async () => {
+  test('carry the documented headers, and no others except those of every answer', async () => {
     const customer = await makeCustomer(api);
     const known = new Set(Object.keys((await send(api.baseUrl, 'GET', '/')).headers));
     known.delete('x-request-id');
@@ -334,7 +359,7 @@ describe('what is really answered', () => {
     ] as const;
     expect(answers.map(([, , { status }]) => status)).toEqual([200, 401, 431, 400, 503, 404, 431, 400, 503, 401]);
     for (const [path, method, { status, headers }] of answers) {
-      const described = document.paths[path][method].responses[status.toString()].headers;
+      const described = responseOf(path, method, status).headers;
       const names = Object.keys(described).map((name) => name.toLowerCase());
       const always = names.filter((_, index) => Object.values<Json>(described)[index].required === true);
       const sentNames = Object.keys(headers).filter((name) => !known.has(name));
@@ -349,7 +374,7 @@ describe('what is really answered', () => {
 });
 
 describe('the page', () => {
-  test('is there for anybody, with every operation, member and error, and runs nothing', async () => {
+  test('needs no signature, shows every operation, member and error, and runs no script', async () => {
     const { status, headers, text } = await send(api.baseUrl, 'GET', '/docs');
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -365,12 +390,12 @@ describe('the page', () => {
     }
   });
 
-  test.each(['/openapi.json', '/docs'])('%s answers no other method', async (path) => {
+  test.each(['/openapi.json', '/docs'])('%s refuses other methods', async (path) => {
     const { status, headers } = await send(api.baseUrl, 'POST', path);
     expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET' });
   });
 
-  test.each(['/docs/', '/docs/x', '/Docs', '/openapi.yaml'])('%s is nothing', async (path) => {
+  test.each(['/docs/', '/docs/x', '/Docs', '/openapi.yaml'])('%s does not exist', async (path) => {
     expect((await send(api.baseUrl, 'GET', path)).status).toBe(404);
   });
 });

@@ -3,6 +3,7 @@
  * security policy applies to it too.
  */
 import { createHash } from 'node:crypto';
+import { invariant } from '../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
 import type { Guide } from './guides.js';
 import { escapeHtml as escape } from './markdown.js';
@@ -20,7 +21,10 @@ export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('
 interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, SchemaObject>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+  };
 }
 interface SchemaObject {
   readonly $ref?: string;
@@ -51,17 +55,16 @@ interface OperationObject {
     readonly schema: SchemaObject;
   }[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly description: string;
-        readonly headers?: Readonly<Record<string, { readonly description: string }>>;
-        /** Present if the answer has a body. */
-        readonly content?: Content;
-      }
-    >
-  >;
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
+}
+interface Reference {
+  readonly $ref: string;
+}
+interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly description: string }>>;
+  /** Present if the answer has a body. */
+  readonly content?: Content;
 }
 
 /** Returns the page for a document of `describeApi`, with links to `guides` at its top. */
@@ -118,20 +121,36 @@ function operationHtml(path: string, method: string, operation: OperationObject,
       ? ''
       : `<h3>Request</h3>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
     '<h3>Answers</h3>',
-    ...Object.entries(operation.responses).map(([status, answer]) => {
-      const isError = Number(status) >= 400;
-      const headers = Object.entries(answer.headers ?? {}).map(([name, header]) =>
-        row([`<code>${escape(name)}</code>`, escape(header.description)]),
-      );
-      return [
-        `<details${isError ? '' : ' open'}><summary>${status}</summary>`,
-        paragraphs(answer.description),
-        headers.length === 0 ? '' : table(['header', 'meaning'], headers),
-        contentHtml(answer.content ?? {}, document, isError ? undefined : IN_ANSWERS),
-        '</details>',
-      ].join('');
-    }),
+    ...Object.entries(operation.responses).map(([status, answer]) =>
+      responseHtml(status, '$ref' in answer ? sharedResponse(answer, document) : answer, document),
+    ),
   ].join('\n');
+}
+
+/** Returns the response of `components.responses` that a reference names. */
+function sharedResponse({ $ref }: Reference, { components }: Document): ResponseObject {
+  const response = components.responses[nameIn($ref)];
+  invariant(response !== undefined, `${$ref} is described`);
+  return response;
+}
+
+function responseHtml(status: string, answer: ResponseObject, document: Document): string {
+  const isError = Number(status) >= 400;
+  const headers = Object.entries(answer.headers ?? {}).map(([name, header]) =>
+    row([`<code>${escape(name)}</code>`, escape(header.description)]),
+  );
+  return [
+    `<details${isError ? '' : ' open'}><summary>${status}</summary>`,
+    paragraphs(answer.description),
+    headers.length === 0 ? '' : table(['header', 'meaning'], headers),
+    contentHtml(answer.content ?? {}, document, isError ? undefined : IN_ANSWERS),
+    '</details>',
+  ].join('');
+}
+
+/** Returns the last part of a reference: the name of the component. */
+function nameIn(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
 /** The meaning of a member's presence in a schema's `required`, and of its absence. */
@@ -173,13 +192,12 @@ function nested(member: SchemaObject, document: Document, presence: Presence): s
 }
 
 function resolved(schema: SchemaObject, document: Document): SchemaObject {
-  const name = schema.$ref?.split('/').at(-1);
-  return name === undefined ? schema : (document.components.schemas[name] ?? {});
+  return schema.$ref === undefined ? schema : (document.components.schemas[nameIn(schema.$ref)] ?? {});
 }
 
 function typeName(schema: SchemaObject): string {
   if (schema.items !== undefined) return `list of ${typeName(schema.items)}`;
-  return schema.$ref?.split('/').at(-1) ?? [schema.type ?? ''].flat().join(' or ');
+  return schema.$ref === undefined ? [schema.type ?? ''].flat().join(' or ') : nameIn(schema.$ref);
 }
 
 const LIMITS = [

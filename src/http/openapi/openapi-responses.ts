@@ -1,15 +1,32 @@
 /** Merges the answers and errors of one operation by status. If both use a status, either body may be returned. */
+import { isDeepStrictEqual } from 'node:util';
+import { invariant } from '../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
+import type { ErrorResponse } from './openapi-error-responses.js';
 
-type Responses = readonly (readonly [status: string, response: JsonSchema])[];
+type Answers = readonly (readonly [status: string, response: JsonSchema])[];
 
-export function responsesOf(answers: Responses, errors: Responses): Record<string, JsonSchema> {
+/**
+ * Returns the responses of one operation. Adds each error to `shared`, the document's `components.responses`, and
+ * refers to it there. A status of both an answer and an error is described in place.
+ */
+export function responsesOf(
+  answers: Answers,
+  errors: readonly ErrorResponse[],
+  shared: Record<string, JsonSchema>,
+): Record<string, JsonSchema> {
   const byStatus = new Map(answers);
-  for (const [status, error] of errors) {
+  for (const { status, name, response } of errors) {
     const answer = byStatus.get(status);
-    byStatus.set(status, answer === undefined ? error : either(answer, error));
+    byStatus.set(status, answer === undefined ? share(name, response, shared) : either(answer, response));
   }
   return Object.fromEntries(byStatus);
+}
+
+function share(name: string, response: JsonSchema, shared: Record<string, JsonSchema>): JsonSchema {
+  const known = (shared[name] ??= response);
+  invariant(isDeepStrictEqual(known, response), `the responses named ${name} are equal`);
+  return { $ref: `#/components/responses/${name}` };
 }
 
 interface Json {

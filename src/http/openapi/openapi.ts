@@ -3,12 +3,12 @@
  * A handler without a declaration fails the build.
  */
 import { SetMetadata, type Type } from '@nestjs/common';
-import { HTTP_STATUS, invariant, type ErrorCode } from '../../domain/errors.js';
+import { invariant, type ErrorCode } from '../../domain/errors.js';
 import type { Query } from '../body/page-query.js';
 import { membersOf, type JsonSchema, type RequestLimits } from '../body/member-rules.js';
-import { ERROR_MEANINGS } from './openapi-errors.js';
-import type { BudgetName } from '../pipeline/route-options.js';
 import type { Route } from '../pipeline/routes.js';
+import { content, headerSchema, KEY_HEADER, rateHeaders, REQUEST_ID } from './answer-headers.js';
+import { ERROR_SCHEMA, errorResponses } from './openapi-error-responses.js';
 import { responsesOf } from './openapi-responses.js';
 
 export interface Parameter {
@@ -132,69 +132,11 @@ export const formSchema = (title: string, sent: string, absent: readonly string[
   ...(absent.length > 0 && { allOf: absent.map((name) => ({ not: givenText(name) })) }),
 });
 
-/** A header of an answer. `isAlways` is false if it is present only where it applies. */
-export const headerSchema = (description: string, isAlways: boolean, type = 'string'): JsonSchema => ({
-  description,
-  ...(isAlways && { required: true }),
-  schema: { type },
-});
-
-/** Errors that the pipeline itself may return for any signed request. */
-const PIPELINE_ERRORS: readonly ErrorCode[] = [
-  'BAD_AUTH_HEADERS',
-  'INVALID_REQUEST',
-  'INVALID_SIGNATURE',
-  'SIGNATURE_TIMESTAMP_OUT_OF_RANGE',
-  'SIGNATURE_REPLAYED',
-  'HMAC_REQUIRED',
-  'PROJECT_FROZEN',
-  'KEY_SCOPE',
-  'SOURCE_NOT_ALLOWED',
-  'RATE_LIMITED',
-  'HEADERS_TOO_LARGE',
-  'INTERNAL_ERROR',
-  'AUTH_UNAVAILABLE',
-  'SERVICE_UNAVAILABLE',
-];
-const BODY_ERRORS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
-
-const KEY_HEADER = 'Idempotency-Key';
-/** Codes after which a purchase may or may not have happened. */
-const AMBIGUOUS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
-
-const ERROR_SCHEMA: JsonSchema = {
-  type: 'object',
-  required: ['ok', 'error', 'msg', 'request_id'],
-  properties: {
-    ok: { type: 'boolean', const: false },
-    error: { type: 'string', description: 'The code, for programs.', enum: Object.keys(HTTP_STATUS) },
-    msg: { type: 'string', description: 'One sentence the caller can act on.' },
-    key: {
-      type: 'string',
-      description:
-        'On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, also if you sent none. A key that begins with nonce_ cannot be sent: read GET /v1/orders/{key} instead.',
-    },
-    server_time: {
-      type: 'integer',
-      description: 'With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with.',
-    },
-    oldest_position: {
-      type: 'integer',
-      description: 'With EVENTS_EXPIRED: the position of the oldest event that is kept.',
-    },
-    request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
-    test: { type: 'boolean', const: true, description: 'Present when a test project is answered.' },
-    details: {
-      type: 'array',
-      description: 'With INVALID_REQUEST: every member at fault.',
-      items: {
-        type: 'object',
-        required: ['field', 'msg'],
-        properties: { field: { type: 'string' }, msg: { type: 'string' } },
-      },
-    },
-  },
-};
+/** Descriptions that several operations refer to, by name. */
+interface Components {
+  readonly schemas: Record<string, JsonSchema>;
+  readonly responses: Record<string, JsonSchema>;
+}
 
 const INTRODUCTION = `Rents TRON energy to a wallet address for a stated time, so that its transfers burn no TRX.
 
@@ -215,13 +157,16 @@ sun, energy and credits are integers. 10 000 000 credits are one US dollar. Ever
  * without a declaration.
  */
 export function describeApi(routes: readonly Route[], limits: RequestLimits, version: string): JsonSchema {
-  const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
+  const components: Components = { schemas: { Error: ERROR_SCHEMA }, responses: {} };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes.filter((candidate) => !candidate.isPublic)) {
     const describe = Reflect.getMetadata(OPERATION, route.handler) as (() => Operation) | undefined;
     invariant(describe !== undefined, `${route.method} ${route.pattern} is described`);
     const path = route.pattern.replace(/:([a-z_]+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(describe(), route, limits, schemas) };
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operationObject(describe(), route, limits, components),
+    };
   }
   return {
     openapi: '3.1.0',
@@ -237,7 +182,8 @@ export function describeApi(routes: readonly Route[], limits: RequestLimits, ver
     security: [BY_HMAC],
     paths: sorted(paths),
     components: {
-      schemas: sorted(schemas),
+      schemas: sorted(components.schemas),
+      responses: sorted(components.responses),
       securitySchemes: {
         Merchant: inHeader('Merchant', 'The project UUID; not a secret.'),
         Signature: inHeader('Signature', '32 lower case hex digits: hex(md5(base64(canonical body) + api_key)).'),
@@ -270,7 +216,7 @@ function operationObject(
   operation: Operation,
   route: Route,
   limits: RequestLimits,
-  schemas: Record<string, JsonSchema>,
+  { schemas, responses }: Components,
 ): JsonSchema {
   const { request } = operation;
   const parameters = [...(operation.parameters ?? []), ...queryParameters(operation.query, limits)];
@@ -293,7 +239,7 @@ function operationObject(
         content: { 'application/json': content(request.schemaName, request.examples) },
       },
     }),
-    responses: responsesOf(answers, errorAnswers(operation, route)),
+    responses: responsesOf(answers, errorResponses(operation, route), responses),
   };
 }
 
@@ -322,15 +268,6 @@ function queryParameters(type: Type<Query> | undefined, limits: RequestLimits): 
   });
 }
 
-function content(schemaName: string, examples: Readonly<Record<string, unknown>>): JsonSchema {
-  return {
-    schema: { $ref: `#/components/schemas/${schemaName}` },
-    examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
-  };
-}
-
-const REQUEST_ID = { 'X-Request-Id': headerSchema('Your own, if you sent one, otherwise a new one.', true) };
-
 const TEST_MEMBER = {
   test: { type: 'boolean', const: true, description: 'Present in every answer to a test project, and in no other.' },
 };
@@ -340,18 +277,6 @@ function answeredSchema(schema: JsonSchema): JsonSchema {
   const { properties } = schema;
   return properties === undefined ? schema : { ...schema, properties: { ...properties, ...TEST_MEMBER } };
 }
-
-const COUNTED: Readonly<Record<BudgetName, string>> = {
-  quotes: 'Quotes and simulations per window of 60 s.',
-  general: 'Requests beside quotes, simulations and orders per window of 60 s.',
-  testOrders: 'Orders of a test project per window of 60 s; nothing of a live one is counted.',
-};
-
-const rateHeaders = (budget: BudgetName, isAlways: boolean) => ({
-  'RateLimit-Limit': headerSchema(COUNTED[budget], isAlways, 'integer'),
-  'RateLimit-Remaining': headerSchema('How many of them are left.', isAlways, 'integer'),
-  'RateLimit-Reset': headerSchema('Seconds until the window ends.', isAlways, 'integer'),
-});
 
 function answerObject(answer: Answer | EmptyAnswer, route: Route): JsonSchema {
   const hasBody = 'schema' in answer;
@@ -371,64 +296,3 @@ function answerObject(answer: Answer | EmptyAnswer, route: Route): JsonSchema {
     }),
   };
 }
-
-/** Statuses that are sent before a request counts against the rate limit. */
-const UNCOUNTED: readonly number[] = [401, 403, 408, 413, 415, 431];
-
-function errorHeaders(status: number, route: Route): JsonSchema {
-  const mayRetry = status === 429 || status === 503;
-  return {
-    ...REQUEST_ID,
-    ...(mayRetry && { 'Retry-After': headerSchema('Seconds to wait before repeating.', true, 'integer') }),
-    ...(route.budget !== undefined && !UNCOUNTED.includes(status) && rateHeaders(route.budget, false)),
-    ...(route.isPurchase && !UNCOUNTED.includes(status) && rateHeaders('testOrders', false)),
-    // Too large headers are refused unread.
-    ...(route.isPurchase &&
-      status !== HTTP_STATUS.HEADERS_TOO_LARGE && {
-        [KEY_HEADER]: headerSchema('The key of this purchase, as soon as it has one.', false),
-      }),
-  };
-}
-
-/** Returns one answer for each status, with every possible code and an example of each. */
-function errorAnswers(operation: Operation, route: Route): (readonly [string, JsonSchema])[] {
-  const codes = new Set([
-    ...PIPELINE_ERRORS,
-    ...(operation.request === undefined ? [] : BODY_ERRORS),
-    ...operation.errors,
-  ]);
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codes) byStatus.set(HTTP_STATUS[code], [...(byStatus.get(HTTP_STATUS[code]) ?? []), code]);
-  return [...byStatus].map(([status, group]) => {
-    return [
-      status.toString(),
-      {
-        description: group.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join('\n\n'),
-        headers: errorHeaders(status, route),
-        content: { 'application/json': content('Error', errorExamples(group, route)) },
-      },
-    ] as const;
-  });
-}
-
-function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string, JsonSchema> {
-  return Object.fromEntries(
-    codes.map((code) => [
-      code,
-      {
-        ok: false,
-        error: code,
-        msg: `${ERROR_MEANINGS[code]}.`,
-        ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
-        ...(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { server_time: 1_795_430_400 }),
-        ...(code === 'EVENTS_EXPIRED' && { oldest_position: 118 }),
-        request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
-        ...(code === 'INVALID_REQUEST' && {
-          details: [route.method === 'GET' ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],
-        }),
-      },
-    ]),
-  );
-}
-
-const EXAMPLE_FAULT = { field: 'receive_address', msg: 'must be a TRON address (T…, base58check)' };
