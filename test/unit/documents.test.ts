@@ -59,7 +59,7 @@ it('every line of a drawing is one that mermaid reads', () => {
 });
 
 /** Created by a build or by the operator, and not in the repository. */
-const MADE = /^docker\/(?:\.env|signer(?:\/.+)?)$|\/dist\//;
+const MADE = /^docker\/(?:(?:api|worker|cli)?\.env|signer(?:\/.+)?)$|\/dist\//;
 
 it('every path that a page or a comment names exists', () => {
   const named = /(?<![\w/.@:-])((?:src|test|docs|docker|bench|examples|packages|\.ci)\/[\w@.*{},/-]*[\w*}/])/g;
