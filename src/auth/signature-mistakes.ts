@@ -1,6 +1,6 @@
 /**
  * Common signing mistakes, each with the signature that it produces, so that a wrong signature can be explained. Pure.
- * Takes many checks, so it runs afterwards, for people, never for the answer to a request.
+ * It makes many checks, so it explains stored refusals to people and never runs while a request is answered.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { linesToSign, type HmacHeaders, type SignedLines, type SignedParts } from './hmac-signature.js';

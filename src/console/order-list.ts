@@ -52,8 +52,8 @@ export const DELIVERED_IN = `(SELECT round(extract(epoch FROM e.at - o.created_a
   WHERE e.order_id = o.id AND e.type = 'order.delivered' ORDER BY e.id LIMIT 1) AS delivered_in_ms`;
 
 /**
- * The row after which a page continues, in order of time. `$3` is the end of the list's time range; the earlier of the
- * two counts.
+ * Finds the time and id after which a page continues. If `$3`, the end of the list's time range, is earlier, the page
+ * continues there.
  */
 const PLACE = {
   name: 'console_order_place',
@@ -62,8 +62,8 @@ const PLACE = {
 };
 
 /**
- * Binary search for the first order id before which no order is as late as `$1`. Ids and times are not assigned in one
- * step, so callers leave a margin of SKEW_MS.
+ * Binary search for the first id from which on orders were created at `$1` or later. Ids and times are not assigned in
+ * one step, so callers leave a margin of SKEW_MS.
  */
 const NUMBER_AT = {
   name: 'console_order_number_at',
@@ -97,7 +97,8 @@ const BY_TIME = 'ORDER BY o.created_at DESC, o.id DESC';
 const BY_NUMBER = 'ORDER BY o.id DESC';
 
 /**
- * Returns orders of the filter below `before`, from any server. Throws 400 for a cursor that no page of it returned.
+ * Returns the orders of the filter that follow the order `before` in the list. May run on any server. Throws 400 for a
+ * cursor that no page of this list returned.
  */
 export async function ordersBefore(
   on: Queryable,
@@ -116,7 +117,8 @@ class OrderReading {
   constructor(private readonly on: Queryable) {}
 
   /**
-   * By time within a project, or for a receiver or reference; by id, which is nearly the same order, over all orders.
+   * Lists by time within a project, or for a receiver or reference. Lists all other orders by id, which is nearly the
+   * same order.
    */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
     if (filter.isDue === true) return this.rowsOf(this.due(filter, before), limit);
@@ -236,7 +238,7 @@ const LISTED_BY = [
   { of: 'status', column: 'status' },
 ] as const;
 
-/** A small set for operators; a merchants' console never requests it. */
+/** Returns the condition for a small set of orders that only operators request. */
 function oddOnes({ needsAttention }: OrderFilter): string[] {
   return needsAttention === true ? ['o.needs_attention AND NOT o.test'] : [];
 }

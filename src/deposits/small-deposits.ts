@@ -27,7 +27,7 @@ const ownerOf = (row: { project_id: string; asset: SumOwner['asset'] }, reason: 
 
 @Injectable()
 export class SmallDeposits {
-  /** The sum after which the next round of judging begins. */
+  /** The id of the sum after which the next step continues to judge. */
   private judgedTo = 0n;
 
   constructor(
@@ -68,7 +68,10 @@ export class SmallDeposits {
     await takings.small.write();
   }
 
-  /** Judges open sums that reach the minimum. The newest deposit of each carries the others. */
+  /**
+   * Judges open sums that reach the minimum. The decision is made for the newest deposit of a sum and covers the
+   * others.
+   */
   private async judgePassing(tx: Transaction, takings: Takings): Promise<void> {
     const minimums = [this.terms.minimumOf('TRX'), this.terms.minimumOf('USDT')];
     const passing = await tx.query<sql.PassingRow>(sql.PASSING_SUMS, [

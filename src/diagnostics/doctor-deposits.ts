@@ -128,7 +128,10 @@ function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[
   return findings;
 }
 
-/** Checks the newest solid blocks: a node does not report if vm.saveInternalTx is on. */
+/**
+ * Looks for an internal transaction in the node's newest solid blocks. A node does not report its setting
+ * vm.saveInternalTx.
+ */
 async function probe(node: TronNode): Promise<DoctorFinding> {
   const check = `internal ${node.name}`;
   try {

@@ -162,7 +162,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     if (isNews && this.sizing.latest()?.value.figures === undefined) this.sizingRepeater.nudge();
   }
 
-  /** Returns the last measured figures, whatever their age: the configured ones were never closer to the truth. */
+  /** Returns the last measured figures, at any age. The configured figures are only estimates, so they come second. */
   private sizingFigures(): SizingFigures {
     const { warmEnergy, coldEnergy } = this.config.market;
     return this.sizing.latest()?.value.figures ?? { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy) };

@@ -222,7 +222,8 @@ describe('the day of a daily cap', () => {
          $$ BEGIN RETURN (SELECT now FROM fixed.clock); END $$`,
       );
       await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
-      // The function gets the clock in its own search path: the caller's search path does not affect it.
+      // accept_order has its own search path, so the fake clock must be in that one. The caller's search path has no
+      // effect.
       await query(`ALTER FUNCTION accept_order SET search_path = fixed, public, pg_catalog`);
       await holder.query('BEGIN');
       await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);

@@ -55,7 +55,7 @@ async function stall(): Promise<Set<number>> {
   return asked;
 }
 
-/** Makes a block at each check. */
+/** Returns a check that makes a block first. */
 function beside(isSo: () => Promise<boolean>): () => Promise<boolean> {
   return async () => {
     await mine();

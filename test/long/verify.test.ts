@@ -36,7 +36,7 @@ it('a live service verifies while orders are on their way', async () => {
   for (let look = 0; look < 5; look += 1) expect(findingsOf(await world.verify())).toEqual([]);
   const { code, out } = await world.cli('verify');
   expect({ code, isWhole: out.includes('Everything agrees.') }).toEqual({ code: 0, isWhole: true });
-  // Before a delegation is final, the chain may have it or not, which would hide the changes below.
+  // Verification tolerates a delegation that is not final, which would hide the changes below.
   const areSettled = async (): Promise<true | undefined> => {
     const [row] = await world.database.query<{ open: number }>(
       `SELECT count(*)::int AS open FROM orders WHERE NOT settled`,
@@ -210,7 +210,7 @@ it('a reclaim before its rental’s end is named once it is final, and not while
   );
   try {
     expect(namesOf(await world.verify())).toEqual(['reclaim-early']);
-    // As a node that lies about the time shows its block, and too high to become final meanwhile.
+    // Simulates a node that reports a false block time. The block number is too high to become final meanwhile.
     await world.byHand(
       `UPDATE chain_tx SET status = 'included', block_number = block_number + 1000000 WHERE ${reclaim}`,
       `UPDATE leg SET status = 'reclaiming' WHERE order_id = ${id}`,

@@ -90,7 +90,10 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
   };
 }
 
-/** Many purchases under one number and one fence: one succeeds. In every other round the fence is raised among them. */
+/**
+ * Many purchases under one number and one fence: one succeeds. In every second round, a change of the setting raises
+ * the fence between them.
+ */
 async function oneNumber(arena: Arena, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
   const customer = await makeCustomer(arena.services, PLENTY);
   const address = arena.chain.receivers[11]!;

@@ -14,9 +14,9 @@ const BUILD_LIMIT_MS = 300_000;
 const GIT_LIMIT_MS = 60_000;
 const run = promisify(execFile);
 
-/** The two versions between which the newest migration lies. */
+/** The versions before and after the newest migration. */
 interface Upgrade {
-  /** The version before, in words. */
+  /** A description of the version before. */
   readonly from: string;
   readonly before: Build;
   readonly after: Build;
@@ -24,8 +24,8 @@ interface Upgrade {
 }
 
 /**
- * Builds the version before the newest migration, or `revision`, and copies the build at hand. While the baseline is the
- * only migration, the build at hand is the version before, and the version after has one more.
+ * Builds the version before the newest migration, or `revision`, and copies the current build. While the baseline is
+ * the only migration, the current build is the version before, and the version after has one migration more.
  */
 export async function buildsOfUpgrade(revision?: string): Promise<Upgrade> {
   const earlier = revision ?? (await beforeNewestMigration());
@@ -43,7 +43,10 @@ export async function buildsOfUpgrade(revision?: string): Promise<Upgrade> {
   }
 }
 
-/** The last commit before the newest migration came; undefined if that is the baseline, which no version preceded. */
+/**
+ * Returns the commit before the one that added the newest migration. Returns undefined if the newest is the baseline,
+ * because no version precedes it.
+ */
 async function beforeNewestMigration(): Promise<string | undefined> {
   const all = (await readdir(join(ROOT, MIGRATIONS))).filter((name) => name.endsWith('.ts')).sort();
   const newest = all.at(-1) ?? '';
@@ -55,7 +58,7 @@ async function beforeNewestMigration(): Promise<string | undefined> {
   return `${came}~1`;
 }
 
-/** Throws when `revision` is none of this repository's, or does not build with the packages that are installed. */
+/** Builds a revision. Throws if this repository lacks it, or if it does not build with the installed packages. */
 async function builtFrom(revision: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--short', '--end-of-options', `${revision}^{commit}`);
   // Inside the repository, so that it resolves the packages.
