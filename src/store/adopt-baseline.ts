@@ -1,11 +1,12 @@
 /**
  * Moves a database of the unreleased versions onto the baseline. Those versions had a chain of migrations that the
- * baseline replaced. Both make the same schema, so only the table `migrations` changes.
+ * baseline replaced. `sql/adopt-baseline.sql` holds the differences between the schemas of both.
  */
 import { createHash } from 'node:crypto';
-import type { Queryable } from './database.js';
+import { sqlStateOf, type Queryable } from './database.js';
 import { BASELINE_OBJECTS } from './baseline-fingerprint.js';
 import { functionsOf, listingOf, triggersOf } from './schema-lines.js';
+import { SQL_FILES } from './sql-files.js';
 
 const BASELINE = { name: 'Baseline1760000000001', timestamp: '1760000000001' } as const;
 const CHAIN_LAST = 'MaskedUrls1760000000091';
@@ -49,13 +50,15 @@ export async function fingerprintOf(tx: Queryable): Promise<Readonly<Record<stri
 }
 
 /**
- * Replaces the rows of the chain in `migrations` by the baseline's row. Run it in a transaction. Throws
- * AdoptionRefusedError unless the rows are exactly the chain's and every table and function is exactly the baseline's.
+ * Changes the schema to the baseline's and replaces the rows of the chain in `migrations` by the baseline's row. Run it
+ * in a transaction. Throws AdoptionRefusedError unless the rows are exactly the chain's and every table and function is
+ * then exactly the baseline's.
  */
 export async function adoptBaseline(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE');
   const rows = await tx.query<{ name: string }>('SELECT name FROM migrations ORDER BY timestamp, id');
   refuseOtherChain(rows.map(({ name }) => name));
+  await changeSchema(tx);
   const found = await fingerprintOf(tx);
   const differing = [...new Set([...Object.keys(BASELINE_OBJECTS), ...Object.keys(found)])]
     .filter((object) => BASELINE_OBJECTS[object] !== found[object])
@@ -67,6 +70,19 @@ export async function adoptBaseline(tx: Queryable): Promise<void> {
   }
   await tx.query('DELETE FROM migrations');
   await tx.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [BASELINE.timestamp, BASELINE.name]);
+}
+
+/** A schema that someone changed may lack what the script changes. */
+async function changeSchema(tx: Queryable): Promise<void> {
+  try {
+    await tx.query(SQL_FILES['sql/adopt-baseline.sql'] ?? '');
+  } catch (error) {
+    if (sqlStateOf(error)?.startsWith('42') !== true) throw error;
+    throw new AdoptionRefusedError(
+      `The schema is not the one of the last version before the baseline: ${(error as Error).message}. Undo the change, then run the command again. Nothing was done.`,
+      { cause: error },
+    );
+  }
 }
 
 function refuseOtherChain(names: readonly string[]): void {

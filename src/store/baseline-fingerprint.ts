@@ -1,4 +1,4 @@
-/** The hash of each table and function of the baseline; see `fingerprintOf`. It never changes. */
+/** The hash of each table and function of the baseline; see `fingerprintOf`. `npm run schema` writes it. */
 export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function accept_order': '43b0cca79c22',
   'function add_archive_range': 'ad844d3dfd96',

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
  * tests and in dist/; bundle.mjs replaces this module by one that contains the texts.
  */
 export const SQL_FILES: Readonly<Record<string, string>> = Object.fromEntries(
-  ['sql/functions', 'sql/tables', 'migrations'].flatMap((folder) =>
+  ['sql', 'sql/functions', 'sql/tables', 'migrations'].flatMap((folder) =>
     readdirSync(new URL(folder, import.meta.url))
       .filter((name) => name.endsWith('.sql'))
       .sort()

@@ -1,5 +1,5 @@
 // Planted bugs in start, stop and database connection of processes, each with the test that must catch it.
-import { one, type PlantedBug } from './planted-bug.js';
+import { one, SCHEMA, type PlantedBug } from './planted-bug.js';
 
 const CLAIMING_STOPS = {
   file: 'integration/worker-stop.test.ts',
@@ -62,5 +62,22 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
       file: 'integration/migrate-down-pooled.test.ts',
       title: 'a process that uses its connections through a pooler is running',
     },
+  },
+  {
+    name: 'a trigger has a condition that a restored dump prints otherwise',
+    changes: one(
+      SCHEMA,
+      'WHEN (old.tx_id IS DISTINCT FROM new.tx_id\n    OR old.order_id IS DISTINCT FROM new.order_id\n    OR old.receive',
+      'WHEN ((old.tx_id, old.order_id) IS DISTINCT FROM (new.tx_id, new.order_id)\n    OR old.receive',
+    ),
+    test: {
+      file: 'integration/schema.test.ts',
+      title: 'triggers, checks and indexes of a restored dump are printed as before',
+    },
+  },
+  {
+    name: 'adoption accepts a schema that is not the one of the baseline',
+    changes: one('store/adopt-baseline.ts', 'if (differing.length > 0) {', 'if (differing.length > 99) {'),
+    test: { file: 'integration/adopt-baseline.test.ts', title: 'refuses to adopt a database with' },
   },
 ];

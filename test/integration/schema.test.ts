@@ -1,8 +1,10 @@
 // A migrated database has the expected schema, and the comparison finds differences. `npm run schema` writes the
-// listing; commit its changes with the migration.
+// listing and the baseline's fingerprint; commit their changes with the migration.
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
+import { fingerprintOf } from '../../src/store/adopt-baseline.js';
+import { BASELINE_OBJECTS } from '../../src/store/baseline-fingerprint.js';
 import { Database, type Queryable } from '../../src/store/database.js';
 import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.js';
 import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/expected-schema.js';
@@ -13,7 +15,9 @@ import { driftOf, type Wanted } from '../schema-drift.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
+const WRITES = process.env['SCHEMA_WRITE'] === '1';
 const LISTING_FILE = new URL('../../src/store/schema.txt', import.meta.url);
+const FINGERPRINT_FILE = new URL('../../src/store/baseline-fingerprint.ts', import.meta.url);
 
 let test: TestDatabase;
 let source: DataSource;
@@ -25,9 +29,7 @@ beforeAll(async () => {
   source = createDataSource({ url: test.url, poolMax: 2, applicationName: 'energy-test' });
   await source.initialize();
   database = new Database(source);
-  if (process.env['SCHEMA_WRITE'] === '1') {
-    await writeFile(LISTING_FILE, `${(await listingOf(database)).join('\n')}\n`);
-  }
+  if (WRITES) await writeFile(LISTING_FILE, `${(await listingOf(database)).join('\n')}\n`);
   const listing = (await readFile(LISTING_FILE, 'utf8')).trimEnd().split('\n');
   wanted = { functions: FUNCTIONS, triggers: TRIGGERS, listing };
 });
@@ -133,7 +135,7 @@ it.each(CHANGES)('%s is a difference', async (_what, change, expected) => {
 
 /** A hash of the statements of each migration, by its name, in order. A migration never changes. */
 const SHIPPED: Readonly<Record<string, string>> = {
-  Baseline1760000000001: '1b60539d69db22cd',
+  Baseline1760000000001: '576035fcb62dae1a',
 };
 
 it('a migration runs the statements that it shipped with', async () => {
@@ -168,25 +170,69 @@ function currentSql(): string {
   ].join('\n');
 }
 
-it('the files of src/store/sql make the schema that the migrations make', async () => {
+/** Runs `script` in an empty database, then `work` on it. */
+async function inScratch<T>(script: string, work: (database: Database) => Promise<T>): Promise<T> {
   const adminUrl = fromSetup('TEST_DATABASE_URL');
-  const name = `${fromSetup('TEST_DATABASE_PREFIX')}_from_files`;
+  const name = `${fromSetup('TEST_DATABASE_PREFIX')}_scratch`;
   await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
   const made = createDataSource({ url: databaseUrl(adminUrl, name), poolMax: 1, applicationName: 'energy-test' });
   try {
-    await asAdmin(databaseUrl(adminUrl, name), (client) => client.query(currentSql()));
+    await asAdmin(databaseUrl(adminUrl, name), (client) => client.query(script));
     await made.initialize();
-    const linesOf = async (db: Database): Promise<string[]> => [
-      // Row security is also on where only the roles bring policies.
-      ...(await listingOf(db)).map((line) => line.replace(/^(table .*) ROW LEVEL SECURITY$/, '$1')),
-      ...(await triggersOf(db)),
-      ...(await functionsOf(db, 'public')),
-    ];
-    expect(await linesOf(new Database(made))).toEqual(await linesOf(database));
+    return await work(new Database(made));
   } finally {
     if (made.isInitialized) await made.destroy();
     await asAdmin(adminUrl, (client) => client.query(`DROP DATABASE ${name}`));
   }
+}
+
+it('the files of src/store/sql make the schema that the migrations make', async () => {
+  const linesOf = async (db: Database): Promise<string[]> => [
+    // Row security is also on where only the roles bring policies.
+    ...(await listingOf(db)).map((line) => line.replace(/^(table .*) ROW LEVEL SECURITY$/, '$1')),
+    ...(await triggersOf(db)),
+    ...(await functionsOf(db, 'public')),
+  ];
+  expect(await inScratch(currentSql(), linesOf)).toEqual(await linesOf(database));
+});
+
+it('the baseline has the fingerprint that a database must have to be moved onto it', async () => {
+  const found = await inScratch(`BEGIN; ${SQL_FILES['migrations/0001-baseline.sql']!}; COMMIT`, fingerprintOf);
+  if (WRITES) {
+    const before = await readFile(FINGERPRINT_FILE, 'utf8');
+    const lines = Object.entries(found).map(([object, hash]) => `  '${object}': '${hash}',\n`);
+    await writeFile(FINGERPRINT_FILE, before.replace(/(= \{\n)[^]*(\};\n)$/, `$1${lines.join('')}$2`));
+  } else {
+    expect(found).toEqual(BASELINE_OBJECTS);
+  }
+});
+
+/** Definitions as a dump prints them, with the statements that make each again. Constraints of columns stay. */
+const PRINTED = `
+  SELECT format('trigger %s.%s', tgrelid::regclass, tgname) AS object, pg_get_triggerdef(t.oid) AS printed,
+         format('DROP TRIGGER %I ON %s; %s', tgname, tgrelid::regclass, pg_get_triggerdef(t.oid)) AS again
+    FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+   WHERE NOT tgisinternal AND tgparentid = 0 AND relnamespace = 'public'::regnamespace
+  UNION ALL
+  SELECT format('constraint %s.%s', conrelid::regclass, conname), pg_get_constraintdef(oid),
+         format('ALTER TABLE %s DROP CONSTRAINT %I; ALTER TABLE %1$s ADD CONSTRAINT %2$I %s', conrelid::regclass, conname,
+                pg_get_constraintdef(oid))
+    FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND coninhcount = 0
+  UNION ALL
+  SELECT format('index %s', indexrelid::regclass), pg_get_indexdef(indexrelid),
+         format('DROP INDEX %s; %s', indexrelid::regclass, pg_get_indexdef(indexrelid))
+    FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+   WHERE relnamespace = 'public'::regnamespace AND relkind = 'i' AND (indpred IS NOT NULL OR indexprs IS NOT NULL)`;
+
+it('triggers, checks and indexes of a restored dump are printed as before', async () => {
+  const printed = (tx: Queryable): Promise<{ object: string; printed: string; again: string }[]> =>
+    tx.query(`${PRINTED} ORDER BY 1`);
+  await undone(async (tx) => {
+    const before = await printed(tx);
+    for (const { again } of before) await tx.query(again);
+    expect(await printed(tx)).toEqual(before);
+    expect(before.length).toBeGreaterThan(200);
+  });
 });
 
 it.each(['orders', 'leg', 'chain_tx', 'credit_entry', 'audit_log'])(

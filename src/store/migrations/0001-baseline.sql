@@ -3146,10 +3146,16 @@ CREATE INDEX reclaim_usage_receiver ON reclaim_usage (receive_address, tx_id);
 CREATE INDEX reclaim_usage_due ON reclaim_usage (receive_address) WHERE weighed_at IS NULL;
 
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
-  WHEN ((OLD.tx_id, OLD.order_id, OLD.receive_address, OLD.used_energy, OLD.limit_energy, OLD.pool_energy, OLD.sold_energy,
-         OLD.taken_energy, OLD.read_block, OLD.read_at)
-    IS DISTINCT FROM (NEW.tx_id, NEW.order_id, NEW.receive_address, NEW.used_energy, NEW.limit_energy, NEW.pool_energy,
-         NEW.sold_energy, NEW.taken_energy, NEW.read_block, NEW.read_at))
+  WHEN (old.tx_id IS DISTINCT FROM new.tx_id
+    OR old.order_id IS DISTINCT FROM new.order_id
+    OR old.receive_address IS DISTINCT FROM new.receive_address
+    OR old.used_energy IS DISTINCT FROM new.used_energy
+    OR old.limit_energy IS DISTINCT FROM new.limit_energy
+    OR old.pool_energy IS DISTINCT FROM new.pool_energy
+    OR old.sold_energy IS DISTINCT FROM new.sold_energy
+    OR old.taken_energy IS DISTINCT FROM new.taken_energy
+    OR old.read_block IS DISTINCT FROM new.read_block
+    OR old.read_at IS DISTINCT FROM new.read_at)
   EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER reclaim_usage_kept BEFORE DELETE ON reclaim_usage FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER reclaim_usage_no_truncate BEFORE TRUNCATE ON reclaim_usage FOR EACH STATEMENT

@@ -1,0 +1,17 @@
+-- Changes the schema of the last version before the baseline into the baseline's. `migrate adopt-baseline` runs it in its
+-- transaction, then compares the result with the baseline.
+
+-- The same condition in a form that a dump and a restore do not change.
+DROP TRIGGER reclaim_usage_final ON reclaim_usage;
+CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
+  WHEN (old.tx_id IS DISTINCT FROM new.tx_id
+    OR old.order_id IS DISTINCT FROM new.order_id
+    OR old.receive_address IS DISTINCT FROM new.receive_address
+    OR old.used_energy IS DISTINCT FROM new.used_energy
+    OR old.limit_energy IS DISTINCT FROM new.limit_energy
+    OR old.pool_energy IS DISTINCT FROM new.pool_energy
+    OR old.sold_energy IS DISTINCT FROM new.sold_energy
+    OR old.taken_energy IS DISTINCT FROM new.taken_energy
+    OR old.read_block IS DISTINCT FROM new.read_block
+    OR old.read_at IS DISTINCT FROM new.read_at)
+  EXECUTE FUNCTION refuse_change();
