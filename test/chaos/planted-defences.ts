@@ -16,12 +16,12 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
       'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)',
       `plainJson(text.replaceAll(/([:,[])(-?\\d{16,})(?=[,}\\]])/g, '$1"$2"'))`,
     ),
-    test: inTest('unit/chain-json.test.ts')('a contract with a name like a long number leaves its block readable'),
+    test: inTest('unit/chain-json.test.ts')('reads a block with a contract that is named like a long number'),
   },
   {
     name: 'long integers are rounded',
     changes: one('chain/json.ts', 'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)', 'plainJson(text)'),
-    test: inTest('unit/chain-json.test.ts')('every int64 is exact, and every text is itself'),
+    test: inTest('unit/chain-json.test.ts')('keeps every int64 exact and every text unchanged'),
   },
   {
     name: 'heads come with all their transactions',

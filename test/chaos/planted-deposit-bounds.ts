@@ -101,6 +101,6 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'the doctor is content with exchanges that name no price of USDT',
     changes: one('diagnostics/doctor-deposits.ts', 'if (found.length < PEG_QUORUM_MIN) {', 'if (found.length < 0) {'),
-    test: { file: 'unit/dollar-rate.test.ts', title: 'are too few in' },
+    test: { file: 'unit/dollar-rate.test.ts', title: 'the doctor says so, with the remedy' },
   },
 ];

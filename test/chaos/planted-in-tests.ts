@@ -107,7 +107,10 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS',
       'this.readAtMs > 0',
     ),
-    test: { file: 'unit/chain-view.test.ts', title: 'a view that nobody renews is no view any more' },
+    test: {
+      file: 'unit/chain-view.test.ts',
+      title: 'drops a view that is not renewed, and returns it again after a renewal',
+    },
   },
   {
     name: 'a signature is recorded without the claim',
@@ -233,6 +236,6 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a cursor is whatever can be read as one',
     changes: one('domain/cursor.ts', `if (bytes.toString('base64url') !== cursor) return undefined;`, ''),
-    test: { file: 'unit/cursor.test.ts', title: 'is refused with anything before, in or after it' },
+    test: { file: 'unit/cursor.test.ts', title: 'rejects a cursor with any addition that no page returned' },
   },
 ];

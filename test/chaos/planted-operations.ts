@@ -25,7 +25,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'unit/webhook-rules.test.ts',
-      title: 'a process that may not list the addresses of its machine says what to allow',
+      title: 'a process that may not list the machine’s addresses names the missing permission',
     },
   },
   {

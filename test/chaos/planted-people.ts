@@ -68,7 +68,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a subject holds the name of a project',
     changes: one('notifications/mail-text.ts', '${terms.subject}: ${what}`', '${about}: ${what}`'),
-    test: unit('mail')('keeps what people named on one line'),
+    test: unit('mail')('keeps names that people chose short and on one line'),
   },
   {
     name: 'known browsers wait behind unknown ones',
@@ -77,12 +77,12 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'const isUnknownsTurn = known.length === 0 ||',
       'const isUnknownsTurn = known.length === 0 || unknown.length > 0 ||',
     ),
-    test: unit('password-turns')('a known browser waits for one password at most'),
+    test: unit('password-turns')('a known browser waits for one password at most, however many unknown ones wait'),
   },
   {
     name: 'who hung up keeps the place in the queue',
     changes: one('people/password-turns.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
-    test: unit('password-turns')('a caller who hung up leaves the line'),
+    test: unit('password-turns')('a caller who disconnects leaves the queue'),
   },
   {
     name: 'guesses count per /64 alone',
@@ -96,12 +96,12 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a comma before three digits is thousands',
     changes: one('domain/typed-amount.ts', '(points === 1 || commas > 1)', '(points === 1 || commas > 0)'),
-    test: unit('typed-amount')('is refused with a sentence'),
+    test: unit('typed-amount')('with a sentence'),
   },
   {
     name: 'an amount beyond a JSON integer is taken',
     changes: one('domain/typed-amount.ts', 'return value > largest ?', 'return value > largest * 2n ?'),
-    test: unit('typed-amount')('is no whole number, and why is said'),
+    test: unit('typed-amount')('as a whole number, with a reason'),
   },
   {
     name: 'a formula behind a semicolon reaches a spreadsheet',
@@ -115,7 +115,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a file for people has no byte-order mark',
     changes: one('base/csv.ts', "const BYTE_ORDER_MARK = '\\ufeff';", "const BYTE_ORDER_MARK = '';"),
-    test: unit('csv')('a file for people begins with one byte-order mark'),
+    test: unit('csv')('begins a file for people with one byte-order mark, and a file for programs with none'),
   },
   {
     name: 'an address in hex is called too long',
@@ -124,17 +124,17 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       "if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';",
       '',
     ),
-    test: unit('address')('is refused by the name of the slip'),
+    test: unit('address')('with the kind of mistake, in a body and in a command'),
   },
   {
     name: 'a name may turn the text around it',
     changes: one('domain/printable.ts', '\\u202a-\\u202e', ''),
-    test: unit('outside-text')('is refused, with why'),
+    test: unit('outside-text')('with a reason'),
   },
   {
     name: 'an order’s key is several words of a shell',
     changes: one('console/signed-snippets.ts', '(/^[\\w./:%~-]+$/.test(text) ? text : quoted(text))', 'text'),
-    test: unit('outside-text')('is one word of the shell, whatever it holds'),
+    test: unit('outside-text')('an order’s key is one shell word, whatever it contains'),
   },
   {
     name: 'each refusal of a flood writes its stack',
@@ -143,7 +143,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'code, fault: reasonOf(cause) }',
       'code, err: cause, fault: reasonOf(cause) }',
     ),
-    test: unit('outside-text')('a refusal under a flood is one short line of the log'),
+    test: unit('outside-text')('logs a refusal under a flood as one short line, and a fault of ours with its stack'),
   },
   {
     name: 'the admin port answers any Host',

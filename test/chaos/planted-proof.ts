@@ -10,7 +10,7 @@ const EDGES: readonly PlantedBug[] = [
       'distance(rate.rate, rate.median) * 100n > rate.median * JUMP_PERCENT',
       '(rate.rate - rate.median) * 100n > rate.median * JUMP_PERCENT',
     ),
-    test: { file: 'unit/rounding.test.ts', title: 'a rate of TRX is doubted beyond a tenth of its median' },
+    test: { file: 'unit/rounding.test.ts', title: 'doubts a TRX rate beyond a tenth of its median, above and below' },
   },
   {
     name: 'a rate that fell values small payments',
@@ -40,7 +40,10 @@ const EDGES: readonly PlantedBug[] = [
       'soon !== undefined && usable >= terms.refillBelow',
       'soon !== undefined',
     ),
-    test: { file: 'unit/refill-plan.test.ts', title: 'waits to extend a rental until it is settled' },
+    test: {
+      file: 'unit/refill-plan.test.ts',
+      title: 'waits to extend a rental until it is settled, unless the address runs short before',
+    },
   },
   {
     name: 'an extension puts a top-up that is on its way to rest',
@@ -115,12 +118,12 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
       'return (worth * CREDITS_PER_USD) / (UNITS_PER_WHOLE * RATE_SCALE);',
       'return (worth * CREDITS_PER_USD + UNITS_PER_WHOLE * RATE_SCALE - 1n) / (UNITS_PER_WHOLE * RATE_SCALE);',
     ),
-    test: { file: ROUNDING, title: 'credits of a deposit are rounded down' },
+    test: { file: ROUNDING, title: 'rounds the credits of a deposit down' },
   },
   {
     name: 'a simulation has no margin',
     changes: one('domain/conversion.ts', 'divCeil(used * 110n, 100n)', 'divCeil(used * 100n, 100n)'),
-    test: { file: ROUNDING, title: 'the energy of a simulation with its margin is rounded up' },
+    test: { file: ROUNDING, title: 'rounds the energy of a simulation with its margin up' },
   },
   {
     name: 'a delegation gives an energy less than was sold',
@@ -129,7 +132,7 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
       'const exact = divCeil((wanted + 1n) * SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit);',
       'const exact = (wanted * SUN_PER_TRX * ratio.totalEnergyWeight) / ratio.totalEnergyLimit;',
     ),
-    test: { file: ROUNDING, title: 'what is delegated gives at least the energy that is sold' },
+    test: { file: ROUNDING, title: 'delegates at least the sold energy, at any ratio of the network' },
   },
 ];
 
@@ -150,7 +153,7 @@ const PLANS: readonly PlantedBug[] = [
       'usage.rentals.filter(({ endsAtMs }) => endsAtMs > clockMs)',
       'usage.rentals.filter(({ endsAtMs }) => endsAtMs > 0)',
     ),
-    test: { file: 'unit/usage-losses.test.ts', title: 'what a rental had beyond what it sold makes up for nothing' },
+    test: { file: 'unit/usage-losses.test.ts', title: 'the surplus of an ended rental compensates nothing' },
   },
   {
     name: 'final blocks half a minute apart count as an outage',
@@ -159,12 +162,15 @@ const PLANS: readonly PlantedBug[] = [
       'nowMs - this.solidMovedAtMs > SOLID_GAP_MS',
       'nowMs - this.solidMovedAtMs > GAP_MS',
     ),
-    test: { file: 'unit/chain-view.test.ts', title: 'the chain counts as moving since its blocks came again' },
+    test: {
+      file: 'unit/chain-view.test.ts',
+      title: 'counts the chain as moving once blocks come again, with final blocks up to a minute apart',
+    },
   },
   {
     name: 'a short rental is replaced from its beginning',
     changes: one(REFILL, 'Math.min(REFILL_LEAD_SEC, terms.durationSec / 2)', 'REFILL_LEAD_SEC'),
-    test: { file: REFILL_TEST, title: 'plans ahead by half of the duration' },
+    test: { file: REFILL_TEST, title: 'plans ahead by half of the duration if that is less than a minute' },
   },
   {
     name: 'an auto-delegation whose time is over goes on buying',
@@ -173,12 +179,12 @@ const PLANS: readonly PlantedBug[] = [
       'const restsAtMs = Math.min(idleAtMs, terms.untilMs ?? idleAtMs);',
       'const restsAtMs = idleAtMs;',
     ),
-    test: { file: REFILL_TEST, title: 'buys nothing once it is unused for long enough, or its time is over' },
+    test: { file: REFILL_TEST, title: 'buys nothing after the idle time, or after its end' },
   },
   {
     name: 'an address that is unused for just long enough is supplied once more',
     changes: one(REFILL, 'if (clockMs >= restsAtMs)', 'if (clockMs > restsAtMs)'),
-    test: { file: REFILL_TEST, title: 'buys nothing once it is unused for long enough, or its time is over' },
+    test: { file: REFILL_TEST, title: 'buys nothing after the idle time, or after its end' },
   },
   {
     name: 'what is on its way is counted on though it ends within a minute',
@@ -187,7 +193,7 @@ const PLANS: readonly PlantedBug[] = [
       'const effective = left + coming - sum((rental) => rental.coming, leaving);',
       'const effective = left + coming;',
     ),
-    test: { file: REFILL_TEST, title: 'does not count on what is still on its way' },
+    test: { file: REFILL_TEST, title: 'does not count pending energy for a rental that ends within a minute' },
   },
 ];
 

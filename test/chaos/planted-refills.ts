@@ -63,7 +63,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'a rental that ends in a minute is counted on',
     changes: one(PLAN, 'const lost = sum((rental) => rental.standing, leaving);', 'const lost = 0n;'),
-    test: plan('a rental that ends within a minute is counted on no more'),
+    test: plan('does not count a rental that ends within a minute'),
   },
   {
     name: 'a rental that was reclaimed is missed a second time',
@@ -72,7 +72,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       '!isReclaimed && endsAtMs !== undefined && endsAtMs <=',
       'endsAtMs !== undefined && endsAtMs <=',
     ),
-    test: plan('one that was reclaimed already is not missed a second time'),
+    test: plan('does not subtract an already reclaimed rental a second time'),
   },
   {
     name: 'what is on its way is bought once more',
@@ -81,12 +81,12 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'const effective = left + coming - sum((rental) => rental.coming, leaving);',
       'const effective = left;',
     ),
-    test: plan('what is on its way is bought no second time'),
+    test: plan('does not buy pending energy a second time'),
   },
   {
     name: 'what was used is all left to the rentals that stay',
     changes: one(PLAN, '(readable * atLeastZero(reading.limit - lost)) / reading.limit', 'readable - lost'),
-    test: plan('what takes its share of the use with it when it ends leaves the rest of it'),
+    test: plan('an ending rental takes its share of the usage, and the rest remains'),
   },
   {
     name: 'there is a gap at a change of rentals',

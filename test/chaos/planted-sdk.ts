@@ -15,7 +15,7 @@ const ANY_ORDER = one(ORDERS, `'key' in body && body.key === key`, `'key' in bod
 const waits = (title: string): NamedTest => ({ file: 'unit/sdk-waiting.test.ts', title });
 const BODIES: NamedTest = {
   file: 'unit/sdk-bodies.test.ts',
-  title: 'is refused by its name, and nothing is sent',
+  title: 'by name, and sends nothing',
 };
 
 export const PLANTED_SDK: readonly PlantedBug[] = [
@@ -32,17 +32,17 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   {
     name: 'the SDK writes NaN into a query',
     changes: one(TRANSPORT, 'return numberText(name, value as number);', 'return String(value);'),
-    test: { file: 'unit/sdk-bodies.test.ts', title: 'NaN is refused before anything is sent' },
+    test: { file: 'unit/sdk-bodies.test.ts', title: 'rejects NaN before anything is sent:' },
   },
   {
     name: 'the SDK gives up waiting when its first read fails',
     changes: one(ORDERS, 'if (isPassed && (await', 'if (!isPassed && (await'),
-    test: waits('goes on when its first reads fail'),
+    test: waits('continues after its first reads fail:'),
   },
   {
     name: 'the SDK calls an order refused that it could not read',
     changes: one(ORDERS, 'throw new UnknownOutcomeError(key, thrown.requestId, thrown);', 'throw thrown;'),
-    test: waits('never calls an order refused that it could not read'),
+    test: waits('never calls an order that it could not read refused:'),
   },
   {
     name: 'the SDK repeats a purchase with a new key',
@@ -65,12 +65,12 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   {
     name: 'the SDK takes a refusal for the outcome of the attempts before it',
     changes: one(TRANSPORT, 'mayBeDone ||= outcome.mayBeDone;', 'mayBeDone = outcome.mayBeDone;'),
-    test: calls('that is refused after a lost answer may have been bought'),
+    test: calls('that is refused after a lost answer may have been bought by the earlier attempt'),
   },
   {
     name: 'the SDK repeats a change that may have been made',
     changes: one(TRANSPORT, `!(outcome.mayBeDone && call.kind === 'change')`, 'true'),
-    test: calls('is made once and of unknown outcome'),
+    test: calls('is made once, with an unknown outcome, if'),
   },
   {
     name: 'the SDK takes an answer to another purchase',
@@ -84,12 +84,12 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
       `'SERVICE_UNAVAILABLE', 'SIGNATURE_REPLAYED');\n/** The request`,
       `'SERVICE_UNAVAILABLE');\n/** The request`,
     ),
-    test: calls('is repeated, and of unknown outcome in the end'),
+    test: calls('is repeated, with an unknown outcome in the end, if'),
   },
   {
     name: 'the SDK comes again sooner than it is asked to',
     changes: one(TRANSPORT, '(error.retryAfterSec ?? 0) * 1000', '0'),
-    test: calls('waits no less than it is asked to'),
+    test: calls('waits at least as long as it is asked to'),
   },
   {
     name: 'an attempt of the SDK outlives the deadline',
@@ -99,26 +99,26 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   {
     name: 'the SDK makes a key where one was forgotten',
     changes: one(ORDERS, `!('idempotencyKey' in options)`, 'options.idempotencyKey === undefined'),
-    test: calls('wants a key that can be one, and none that was forgotten'),
+    test: calls('requires a valid key, and rejects a forgotten one'),
   },
   {
     name: 'the SDK reads a stream from its beginning after a cut',
     changes: one(`${SDK}/event-stream.ts`, 'after: this.position ?? this.start.after', 'after: this.start.after'),
-    test: events('goes on after the last event that was taken'),
+    test: events('a stream continues after the last consumed event, wherever it was cut'),
   },
   {
     name: 'the SDK yields an event that comes twice',
     changes: one(`${SDK}/event-stream.ts`, ' || position <= (this.position ?? -1)', ''),
-    test: events('goes on after the last event that was taken'),
+    test: events('a stream continues after the last consumed event, wherever it was cut'),
   },
   {
     name: 'the SDK takes webhooks of any age',
     changes: one(`${SDK}/verify-webhook.ts`, '<= toleranceSec)', '<= Infinity)'),
-    test: webhooks('older or newer than the tolerance'),
+    test: webhooks('rejects times outside the tolerance'),
   },
   {
     name: 'the SDK verifies by the first of two secrets',
     changes: one(`${SDK}/verify-webhook.ts`, 'const isSigned = keys.some(', 'const isSigned = keys.slice(0, 1).some('),
-    test: webhooks('takes either secret while one is being changed'),
+    test: webhooks('accepts either secret during a rotation, on either side'),
   },
 ];

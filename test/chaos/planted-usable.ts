@@ -10,7 +10,7 @@ const inUnit = (title: string): NamedTest => ({ file: 'unit/usage-losses.test.ts
 const ofTopUps = (title: string): NamedTest => ({ file: 'long/usable-energy-top-ups.test.ts', title });
 const onChain = (title: string): NamedTest => ({ file: 'long/usable-energy.test.ts', title });
 const inReports = (title: string): NamedTest => ({ file: 'integration/reports.test.ts', title });
-const PROPERTY = inUnit('no running rental has less usable energy than it sold minus what was used while it ran');
+const PROPERTY = inUnit('no running rental has less usable energy than it sold minus the usage during its time');
 
 export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
@@ -46,17 +46,17 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     name: 'reclaims that were read together are counted as if each were the first',
     changes: one(LOSSES, 'applied.filter(({ block }) => block > reclaim.readBlock)', 'applied.slice(0, 0)'),
-    test: inUnit('reclaims that were read before each other’s blocks count each use once'),
+    test: inUnit('counts each use once for reclaims that were read before each other’s blocks'),
   },
   {
     name: 'what was left behind recovers sooner than on the chain',
     changes: one(LOSSES, 'Math.exp(-ms / DAY_MS)', 'Math.exp((-2 * ms) / DAY_MS)'),
-    test: inUnit('what is left recovers, never slower than the chain lets it'),
+    test: inUnit('leftover usage recovers, never slower than the chain allows'),
   },
   {
     name: 'the energy of other parties bears nothing of what was left behind',
     changes: one(LOSSES, 'if (others === 0n) return left;', 'if (others >= 0n) return left;'),
-    test: inUnit('rentals are compensated for their share, and for all of it where the receiver has no other energy'),
+    test: inUnit('compensates rentals for their share, and for all of it if the receiver has no other energy'),
   },
   {
     name: 'the reading of a reclaim is not recorded with it',

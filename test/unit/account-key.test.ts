@@ -13,8 +13,8 @@ const WORDS = [
 const rootOf = (words: string): HDKey => HDKey.fromMasterSeed(pbkdf2Sync(words, 'mnemonic', 2048, 64, 'sha512'));
 const accountOf = (words: string, account: number): HDKey => rootOf(words).derive(`m/44'/195'/${account.toString()}'`);
 
-describe.each(WORDS)('the words %s', (words) => {
-  it.each([0, 7])('give at account %i the addresses that tronweb derives with the private key', (account) => {
+describe.each(WORDS)('the mnemonic %s', (words) => {
+  it.each([0, 7])('derives at account %i the same addresses as tronweb does from the private key', (account) => {
     const key = AccountKey.read(accountOf(words, account).publicExtendedKey);
     expect(key.account).toBe(account);
     for (const index of [0, 1, 2, 999, 2 ** 31 - 1]) {
@@ -24,7 +24,7 @@ describe.each(WORDS)('the words %s', (words) => {
   });
 });
 
-it('a private key is refused without being repeated', () => {
+it('rejects a private key without repeating it', () => {
   const account = accountOf(WORDS[0]!, 0);
   expect(() => AccountKey.read(account.privateExtendedKey)).toThrow(/must never be on this machine/);
   expect(() => AccountKey.read(account.privateExtendedKey)).not.toThrow(account.privateExtendedKey);
@@ -37,7 +37,7 @@ it.each([
   ['an account that is not hardened', (root: HDKey) => root.derive("m/44'/195'/0").publicExtendedKey],
   ['a key with a wrong letter', (root: HDKey) => root.derive("m/44'/195'/0'").publicExtendedKey.replace(/.$/, '1')],
   ['nothing', () => ''],
-])('%s is refused', (_what, given) => {
+])('rejects %s', (_what, given) => {
   const root = rootOf(WORDS[0]!);
   expect(() => AccountKey.read(given(root))).toThrow(/^DEPOSIT_XPUB is /);
 });

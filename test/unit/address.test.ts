@@ -18,7 +18,7 @@ const payloads = fc
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
 describe('a TRON address', () => {
-  test('reads and writes as another implementation does', () => {
+  test('agrees with another implementation in both directions', () => {
     fc.assert(
       fc.property(payloads, (payload) => {
         const address = addressFromBytes(payload);
@@ -30,7 +30,7 @@ describe('a TRON address', () => {
     );
   });
 
-  test('with any one character changed is none', () => {
+  test('is invalid after a change of any one character', () => {
     fc.assert(
       fc.property(payloads, fc.nat(33), fc.integer({ min: 1, max: 57 }), (payload, at, step) => {
         const address = addressFromBytes(payload);
@@ -47,11 +47,11 @@ describe('a TRON address', () => {
     ['too short', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr'],
     ['with a character outside the alphabet', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr0'],
     ['with a space', ' F7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'],
-  ])('%s is none', (_, text) => {
+  ])('is not %s', (_, text) => {
     expect(isAddress(text)).toBe(false);
   });
 
-  test('of another network or length cannot be written', () => {
+  test('cannot be encoded for another network or length', () => {
     expect(() => addressFromBytes(Buffer.alloc(21))).toThrow(TypeError);
     expect(() => addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(19)]))).toThrow(TypeError);
     expect(() => addressToHex('T123')).toThrow(TypeError);
@@ -69,13 +69,16 @@ describe('a text that is nearly an address', () => {
     [`0x${'AB'.repeat(20)}`, /not in hex/],
     [`0x41${'ab'.repeat(20)}`, /not in hex/],
     [`${address.slice(0, 10)}\u200b${address.slice(10)}`, /invisible/],
-  ])('%j is refused by the name of the slip, in a body and in a command', (text, words) => {
+  ])('rejects %j with the kind of mistake, in a body and in a command', (text, words) => {
     expect(addressSlip(text)).toMatch(words);
     expect(textFault(text, { maxLength: 34, slip: addressSlip, check: addressFault })).toMatch(words);
     expect(() => addressArg(text)).toThrow(words);
   });
 
-  it.each([address.slice(0, -1), `${address}x`, 'T'.repeat(34), '', 'a'.repeat(600)])('%j has no such slip', (text) => {
-    expect([addressSlip(text), addressFault(text)]).toEqual([undefined, 'must be a TRON address (T…, base58check)']);
-  });
+  it.each([address.slice(0, -1), `${address}x`, 'T'.repeat(34), '', 'a'.repeat(600)])(
+    'finds no such mistake in %j',
+    (text) => {
+      expect([addressSlip(text), addressFault(text)]).toEqual([undefined, 'must be a TRON address (T…, base58check)']);
+    },
+  );
 });

@@ -28,7 +28,7 @@ it.each([
   [[5n, 10n, 5n, 10n], 2, [5n, false]],
   [[7n, 6n, 5n], 2, [5n, false]],
   [[10n, 5n], 1, [5n, false]],
-])('amounts %j of as many nodes with %i needed are %j', (amounts, needed, expected) => {
+])('amounts %j, one per node, with %i nodes needed, give %j', (amounts, needed, expected) => {
   expect(
     merged(
       amounts.map((amount) => [amount]),
@@ -37,7 +37,7 @@ it.each([
   ).toEqual([expected]);
 });
 
-it('a payment that one node leaves out is not agreed, and others beside it are', () => {
+it('does not agree on a payment that one node leaves out, but on those beside it', () => {
   const both = [payment(3n, 0), payment(4n, 1)];
   expect(agreedPayments([both, [payment(4n, 1)]], 2).map(({ amount, isAgreed }) => [amount, isAgreed])).toEqual([
     [3n, false],

@@ -37,7 +37,7 @@ function metricsOf(expression: string): string[] {
 const rules = [...read('docker/alerts.yml').matchAll(/- alert: (\w+)\n\s+expr:([\s\S]*?)\n\s+(?:for|labels):/g)];
 const dashboard = JSON.parse(read('docker/dashboard.json')) as { panels: { targets?: { expr: string }[] }[] };
 
-test('every metric stands once in the page of metrics, with process, kind, unit and what it says', () => {
+test('documents every metric once, with process, kind, unit and meaning', () => {
   const rows = [...read('docs/metrics.md').matchAll(/^\| `[a-z_]+` .*$/gm)].map(([row]) => row);
   expect(rows.length).toBeGreaterThan(50);
   const whole =
@@ -46,7 +46,7 @@ test('every metric stands once in the page of metrics, with process, kind, unit 
   expect(documented.size).toBe(rows.length);
 });
 
-test('every alert watches metrics that the processes show', () => {
+test('every alert uses metrics that the processes export', () => {
   expect(rules.length).toBeGreaterThan(40);
   for (const [, name, expression] of rules) {
     const unknown = metricsOf(expression!).filter((metric) => !documented.has(metric) && !GIVEN.has(metric));
@@ -54,13 +54,13 @@ test('every alert watches metrics that the processes show', () => {
   }
 });
 
-test('every panel shows metrics that the processes show', () => {
+test('every panel uses metrics that the processes export', () => {
   const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
   const unknown = expressions.flatMap(metricsOf).filter((name) => !documented.has(name) && !GIVEN.has(name));
   expect(unknown).toEqual([]);
 });
 
-test('every alert is provoked in a test of its rule', () => {
+test('a test of its rule triggers every alert', () => {
   const provoked = read('docker/alerts.test.yml');
   for (const [, name] of rules) expect(provoked).toContain(`name: ${name!} fires`);
 });
@@ -78,14 +78,14 @@ function entriesOf(group: string): Map<string, string> {
   return new Map(entries.map((entry) => [/^\w+/.exec(entry)![0], entry]));
 }
 
-test('every alert links its entry in the pages of alerts', () => {
+test('every alert links its documentation entry', () => {
   expect(linked).toHaveLength(rules.length);
   for (const { group, alert, url } of linked) {
     expect({ alert, url }).toEqual({ alert, url: `docs/operating/alerts/${group}.md#${alert.toLowerCase()}` });
   }
 });
 
-test('every alert has an entry with its meaning, where to look and what to do, and the index names it', () => {
+test('every alert has an entry with meaning, diagnosis and remedy, and is in the index', () => {
   const index = read('docs/operating/alerts/README.md');
   for (const { group, alert } of linked) {
     const entry = entriesOf(group).get(alert) ?? '';
@@ -96,7 +96,7 @@ test('every alert has an entry with its meaning, where to look and what to do, a
   }
 });
 
-test('the pages of alerts have no entry of an alert that is gone', () => {
+test('the pages of alerts have no entry of a removed alert', () => {
   const entries = groups.flatMap(({ name }) => [...entriesOf(name).keys()]);
   expect(entries.sort()).toEqual(linked.map(({ alert }) => alert).sort());
 });

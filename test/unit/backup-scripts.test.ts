@@ -57,7 +57,7 @@ const PASSWORD = 'p@ss:w/o r%d\\n';
 const SECRET_URL = `postgres://energy:${encodeURIComponent(PASSWORD)}@db.internal:5433/energy?sslmode=require`;
 const OPEN_URL = 'postgres://energy@db.internal:5433/energy?sslmode=require';
 
-test('no script says the password of the database in the arguments of a process, and every tool gets it', async () => {
+test('no script puts the database password into process arguments, and every tool gets it', async () => {
   const file = await run('backup.sh', [dumps], { DATABASE_URL: SECRET_URL });
   await run('restore.sh', [file], { DATABASE_URL: SECRET_URL });
   await run('restore-drill.sh', [dumps], { DATABASE_URL: SECRET_URL, CLI: 'cli' });
@@ -71,7 +71,7 @@ test('no script says the password of the database in the arguments of a process,
   expect([...new Set(connected.map(({ password }) => password))]).toEqual([PASSWORD]);
 });
 
-test('the URL may lie in a file, and a URL without a password stays as it is', async () => {
+test('reads the URL from a file, and leaves a URL without a password unchanged', async () => {
   const urlFile = join(dir, 'url');
   writeFileSync(urlFile, `${OPEN_URL}\n`, { mode: 0o600 });
   await run('backup.sh', [dumps], { DATABASE_URL_FILE: urlFile });
@@ -83,14 +83,14 @@ test.each([
   ['postgres://energy@db/energy?sslmode=require&password=secret', /before the host/],
   ['mysql://energy:secret@db/energy', /must begin with postgres/],
   ['', /DATABASE_URL/],
-])('a URL that cannot be kept out of the arguments is refused: %s', async (url, says) => {
+])('rejects a URL that would appear in the arguments: %s', async (url, says) => {
   const refused = run('backup.sh', [dumps], { DATABASE_URL: url });
   await expect(refused).rejects.toThrow(says);
   await expect(refused).rejects.not.toThrow(/\bsecret\b/);
   expect(readdirSync(dir)).not.toContain('calls');
 });
 
-test('the newest dumps stay, and of older days one each; other files are left alone', async () => {
+test('keeps the newest dumps and one for each older day, and leaves other files alone', async () => {
   const old = (day: string, hour: string) => `energy-202601${day}T${hour}0000Z.dump`;
   const days = ['01', '02', '03', '04', '05', '06'];
   for (const day of days) for (const hour of ['03', '15', '21']) writeFileSync(join(dumps, old(day, hour)), '');
@@ -100,7 +100,7 @@ test('the newest dumps stay, and of older days one each; other files are left al
   expect(readdirSync(dumps).sort()).toEqual(['.backup-success', ...kept, 'notes.txt'].sort());
 });
 
-test('a dump that fails leaves what was there and ends with its code', async () => {
+test('a failed dump leaves the earlier ones and ends with its exit code', async () => {
   writeFileSync(join(dumps, 'energy-20260101T000000Z.dump'), '');
   tool('pg_dump', 'exit 3');
   await expect(run('backup.sh', [dumps], { DATABASE_URL: OPEN_URL, KEEP_NEWEST: '0' })).rejects.toMatchObject({
@@ -109,7 +109,7 @@ test('a dump that fails leaves what was there and ends with its code', async () 
   expect(readdirSync(dumps).sort()).toEqual(['.backup-failure', 'energy-20260101T000000Z.dump']);
 });
 
-test('a drill restores the newest dump into a database of its own, and drops it whatever comes of it', async () => {
+test('a drill restores the newest dump into a separate database, and always drops it', async () => {
   for (const day of ['01', '02']) writeFileSync(join(dumps, `energy-202601${day}T000000Z.dump`), '');
   const drill = async (code: string) =>
     run('restore-drill.sh', [dumps], { DATABASE_URL: SECRET_URL, CLI: 'cli', CLI_CODE: code });
@@ -133,7 +133,7 @@ function repeat(every: string, mark: string, command: readonly string[]) {
   });
 }
 
-test('a repeated backup marks its success, and ends at SIGTERM with all processes that it started', async () => {
+test('a repeated backup marks its success, and ends all its processes at SIGTERM', async () => {
   const mark = join(dir, 'mark');
   const repeated = repeat('120', mark, [join(scripts, 'backup.sh'), dumps]);
   try {
@@ -148,7 +148,7 @@ test('a repeated backup marks its success, and ends at SIGTERM with all processe
   }
 });
 
-test('a repeated drill that fails is tried again, and marked only once it passes', async () => {
+test('a repeated drill retries after a failure, and marks only its success', async () => {
   const mark = join(dir, 'mark');
   const sound = join(dir, 'sound');
   writeFileSync(join(dumps, 'energy-20260101T000000Z.dump'), '');

@@ -19,21 +19,21 @@ test.each([
   expect(transactionsPaidFor(reading, FEE, RESERVE)).toBe(expected);
 });
 
-test('a leg that is not sent yet needs two, one that ends within a day its reclaim', () => {
+test('an unsent leg needs two transactions, and a leg that ends within a day needs one for its reclaim', () => {
   expect(freeTransactions(24n, 0n, none)).toBe(24n);
   expect(freeTransactions(24n, 0n, { ...none, unsent: 5n })).toBe(14n);
   expect(freeTransactions(24n, 0n, { ...none, unsent: 5n, endingSoon: 14n })).toBe(0n);
   expect(freeTransactions(24n, 0n, { ...none, endingSoon: 100n })).toBe(0n);
 });
 
-test('what ends later uses a day of staked bandwidth, and TRX beyond that', () => {
+test('a later end uses one day of staked bandwidth, and TRX beyond that', () => {
   const netLimit = 10n * 282n + 281n;
   expect(freeTransactions(24n, netLimit, { ...none, endingLater: 10n })).toBe(24n);
   expect(freeTransactions(24n, netLimit, { ...none, endingLater: 13n })).toBe(21n);
   expect(freeTransactions(24n, 0n, { ...none, endingLater: 13n })).toBe(11n);
 });
 
-test('slots get all of it, in pairs but for one', () => {
+test('distributes all of it to the slots, in pairs except for an odd one', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 12n }), fc.integer({ min: 1, max: 256 }), (free, count) => {
       const shares = transactionShares(free, count);

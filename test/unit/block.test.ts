@@ -25,7 +25,7 @@ const changed = (block: RecordedBlock, by: Record<string, string | number>): Jso
   block_header: { ...block.block_header, raw_data: { ...block.block_header.raw_data, ...by } },
 });
 
-it('a block of a real node is taken as it is', () => {
+it('reads a block of a real node', () => {
   expect(blocks.length).toBeGreaterThan(0);
   for (const block of blocks) expect(readHeader('node', block).id).toBe(block.blockID);
 });
@@ -34,11 +34,11 @@ it.each([
   ['time', { timestamp: 1 }],
   ['parent', { parentHash: 'ab'.repeat(32) }],
   ['version', { version: 1 }],
-])('a block with another %s than its id stands for is nonsense', (_what, by) => {
+])('rejects a block with a %s that its id does not match', (_what, by) => {
   for (const block of blocks) expect(() => readHeader('node', changed(block, by))).toThrow(NodeError);
 });
 
-it('a header with a field that is not known here is not judged by its id', () => {
+it('does not check the id of a header with an unknown field', () => {
   for (const block of blocks) {
     const odd = changed(block, { timestamp: 1, something_new: 5 });
     expect(readHeader('node', odd).timestampMs).toBe(1);

@@ -38,11 +38,11 @@ test.each([
   ['as it was set', master.toString('base64'), 'master key'],
   ['in the alphabet of addresses of pages', master.toString('base64url'), 'master key'],
   ['across what is read at once', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
-])('a secret is found %s', async (_how, text, kind) => {
+])('finds a secret %s', async (_how, text, kind) => {
   expect(await finds(text)).toEqual([`${kind} in the log of the API`]);
 });
 
-test('a secret of a webhook is found in every form, but for the answer that shows it once', async () => {
+test('finds a webhook secret in every form, except in the answer that shows it once', async () => {
   const bytes = randomBytes(32);
   const secret = `whsec_${bytes.toString('base64')}`;
   keepShown('answers', `{"id":"1","secret":"${secret}","url":"https://example.com"}`);
@@ -54,7 +54,7 @@ test('a secret of a webhook is found in every form, but for the answer that show
   expect((await searchIn(dir)).finds).toEqual(places.map((place) => `webhook secret in the ${place}`));
 });
 
-test('what a process is started with is searched too', async () => {
+test('also searches the input that a process is started with', async () => {
   keepChildren();
   const args = [pool.toString('hex')];
   const child = await GuardedProcess.start({ name: 'argued', command: ':', args, env: {}, abandonSignal: 'KILL' });
@@ -62,11 +62,11 @@ test('what a process is started with is searched too', async () => {
   expect((await searchIn(dir)).finds).toEqual(['pool key in the arguments of argued']);
 });
 
-test('a find never shows the secret, and what only looks like one is none', async () => {
+test('reports a find without the secret, and ignores lookalikes', async () => {
   expect((await finds(key)).join()).not.toContain(key);
 });
 
-test('what only resembles a secret is none', async () => {
+test('ignores a text that only resembles a secret', async () => {
   expect(
     await finds(`${key.slice(0, -1)} ${pool.toString('hex').toUpperCase()} ${randomBytes(99).toString('hex')}`),
   ).toEqual([]);

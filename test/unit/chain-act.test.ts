@@ -31,15 +31,15 @@ interface Generated {
 }
 const { DelegateResourceContract } = (globalThis as unknown as { readonly TronWebProto: Generated }).TronWebProto;
 
-describe('an owner written twice', () => {
-  it.each(SECOND_OWNERS)('with %s is the last one', (_what, second) => {
+describe('a repeated owner field', () => {
+  it.each(SECOND_OWNERS)('with %s: the last one counts', (_what, second) => {
     const value = delegation(wire.bytes(1, ours), second(theirs));
     const raw = rawDataOf(DELEGATE_TYPE, URL, value);
     expect(actOf(raw)?.owner).toBe(addressFromBytes(theirs));
     expect(parseTransaction(raw)).toBeUndefined();
   });
 
-  it('also when it stands in a parameter of its own: messages are merged', () => {
+  it('also counts last in a parameter of its own, because messages are merged', () => {
     const part = (value: Uint8Array) => wire.bytes(2, value);
     const any = (...parts: Buffer[]) => Buffer.concat(parts);
     const url = wire.bytes(1, Buffer.from(URL));
@@ -49,13 +49,13 @@ describe('an owner written twice', () => {
     expect(actOf(wire.bytes(11, contract))?.owner).toBe(addressFromBytes(theirs));
   });
 
-  it('in another wire form counts for nothing', () => {
+  it('is ignored in another wire form', () => {
     const value = delegation(wire.bytes(1, ours), wire.number(1, 7n), wire.tag(1, 5), Buffer.alloc(4));
     expect(actOf(rawDataOf(DELEGATE_TYPE, URL, value))?.owner).toBe(addressFromBytes(ours));
   });
 });
 
-it('the type is what stands after the last slash, whatever an outsider puts before it', () => {
+it('the type follows the last slash, whatever an outsider puts before it', () => {
   fc.assert(
     fc.property(hostileText, (text) => {
       const url = Buffer.from(`${text}/protocol.DelegateResourceContract`);
@@ -65,7 +65,7 @@ it('the type is what stands after the last slash, whatever an outsider puts befo
   );
 });
 
-describe('what the chain refuses is nobody’s', () => {
+describe('bytes that the chain refuses belong to no wallet', () => {
   const value = delegation(wire.bytes(1, ours));
   const contract = rawDataOf(DELEGATE_TYPE, URL, value);
   const deep = (depth: number): Buffer[] => [
@@ -95,7 +95,7 @@ describe('what the chain refuses is nobody’s', () => {
     expect(parseTransaction(raw)).toBeUndefined();
   });
 
-  it('groups as deep as the chain allows are skipped', () => {
+  it('skips groups as deep as the chain allows', () => {
     expect(actOf(rawDataOf(DELEGATE_TYPE, URL, Buffer.concat([...deep(100), value])))).toBeDefined();
   });
 });
@@ -141,7 +141,7 @@ const messages = fc.array(fc.oneof(known, noise), { maxLength: 12 }).map((parts)
 const textOf = (bytes: Uint8Array): string | undefined =>
   bytes.length === 21 && bytes[0] === 0x41 ? addressFromBytes(bytes) : undefined;
 
-it('whatever is written between, twice, too long or out of order: the reading is the library’s', () => {
+it('reads inserted, repeated, overlong and unordered fields as the library does', () => {
   fc.assert(
     fc.property(messages, fc.array(noise, { maxLength: 3 }), (value, around) => {
       const generated = DelegateResourceContract.deserializeBinary(value);
@@ -163,7 +163,7 @@ it('whatever is written between, twice, too long or out of order: the reading is
   );
 });
 
-it('any bytes at all are an act or none, and never a fault', () => {
+it('reads any bytes as an act or as none, and never throws', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       expect(() => actOf(bytes)).not.toThrow();
@@ -187,7 +187,7 @@ const { rawData } = buildTransaction(action, {
   timestampMs: 2 ** 41,
 });
 
-it('bytes of ours with anything changed or added are read as the chain reads them, or as nothing of ours', () => {
+it('reads changed bytes of ours as the chain reads them, or as none of ours', () => {
   const change = fc.tuple(
     fc.nat(rawData.length),
     fc.nat(3),
@@ -211,7 +211,7 @@ it('bytes of ours with anything changed or added are read as the chain reads the
   );
 });
 
-describe('the strict reading takes nothing that we would not have written', () => {
+describe('the strict reading accepts only bytes that we would write', () => {
   const contractAt = rawData.indexOf(0x5a);
   const cases: readonly (readonly [string, Buffer])[] = [
     ['an unknown field', Buffer.concat([rawData, wire.number(100, 1n)])],
@@ -226,26 +226,26 @@ describe('the strict reading takes nothing that we would not have written', () =
   });
 });
 
-describe('who signed', () => {
+describe('the signers of a transaction', () => {
   const keys = [randomBytes(32), randomBytes(32)];
   const signatures = keys.map((key) => signWithKey(rawData, key));
   const signers = new Set(keys.map((key) => addressOfKey(key)));
   const with64 = (signature: Buffer, last: number): Buffer =>
     Buffer.concat([signature.subarray(0, 64), Buffer.of(last)]);
 
-  it('is everybody whose signature it is', () => {
+  it('are the owners of all its signatures', () => {
     expect(signersOf(rawData, signatures)).toEqual(signers);
     expect(signersOf(Buffer.from('something else'), signatures)).not.toEqual(signers);
   });
 
-  it('is known from every form the chain takes', () => {
+  it('are recovered from every form that the chain accepts', () => {
     const [signature] = signatures;
     const forms = [0, 27, 31].map((base) => with64(signature!, base + (signature![64]! - 27)));
     forms.push(Buffer.concat([signature!, Buffer.from('more')]));
     for (const form of forms) expect(signersOf(rawData, [form])).toEqual(new Set([addressOfKey(keys[0]!)]));
   });
 
-  it('is nobody of what is no signature', () => {
+  it('include no one for bytes that are no signature', () => {
     const none = [Buffer.alloc(0), Buffer.alloc(64, 1), Buffer.alloc(65), with64(signatures[0]!, 35)];
     expect(signersOf(rawData, none)).toEqual(new Set());
   });

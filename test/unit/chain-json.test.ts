@@ -14,12 +14,12 @@ function printed(fields: ReadonlyMap<string, string | bigint>): string {
   return `{${members.join(',')}}`;
 }
 
-it('a contract with a name like a long number leaves its block readable', () => {
+it('reads a block with a contract that is named like a long number', () => {
   const block = { blockID: 'ab', transactions: [{ name: ':1234567890123456,', amount: 1 }] };
   expect(parseJson(JSON.stringify(block))).toEqual(block);
 });
 
-it('every int64 is exact, and every text is itself', () => {
+it('keeps every int64 exact and every text unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(hostileText, long), { maxLength: 6 }), (pairs) => {
       const fields = new Map<string, string | bigint>();
@@ -37,7 +37,7 @@ it('every int64 is exact, and every text is itself', () => {
   );
 });
 
-it('members of every name are read as what they are', () => {
+it('reads members of every name', () => {
   fc.assert(
     fc.property(hostileText, hostileText, long, (name, text, number) => {
       fc.pre(name !== 'amount' && name !== '__proto__');
@@ -65,11 +65,11 @@ it.each([
   ['a fraction', '{"n": 1.5, "long": 1234567890123456789}'],
   ['a long fraction', '{"n": 1234567890123456.5}'],
   ['a text', '{"n": "1e5"}'],
-])('a number %s is no int64', (_what, text) => {
+])('rejects the number %s as an int64', (_what, text) => {
   expect(int64(parseJson(text)?.['n'])).toBeUndefined();
 });
 
-it('a member named __proto__ lends nothing to the answer', () => {
+it('a member named __proto__ adds nothing to the answer', () => {
   for (const long of ['', ', "long": 1234567890123456789']) {
     const read = parseJson(`{"__proto__": {"balance": 5}${long}}`);
     expect(read?.['balance']).toBeUndefined();
@@ -77,12 +77,12 @@ it('a member named __proto__ lends nothing to the answer', () => {
   }
 });
 
-it('a member twice is the last one or none, never the first', () => {
+it('uses the last value of a repeated member or none, never the first', () => {
   expect(parseJson('{"n": 1, "n": 2}')?.['n']).toBe(2);
   expect(parseJson('{"n": 1, "n": 2, "long": 1234567890123456789}')).toBeUndefined();
 });
 
-it('what is no object, or nested without end, is nothing', () => {
+it('reads anything that is no object, or nested without end, as nothing', () => {
   const deep = '[1234567890123456789,'.repeat(200_000);
   for (const text of ['', '[]', 'null', '1', '"a"', '{', deep, `{"a":${'['.repeat(200_000)}`]) {
     expect(parseJson(text)).toBeUndefined();

@@ -8,7 +8,7 @@ const VIEW: View = {
   isTimeDisputed: false,
 } as unknown as View;
 
-it('a view that nobody renews is no view any more, and is one again when it is renewed', () => {
+it('drops a view that is not renewed, and returns it again after a renewal', () => {
   let nowMs = 1_000;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   try {
@@ -27,7 +27,7 @@ it('a view that nobody renews is no view any more, and is one again when it is r
   }
 });
 
-it('the chain counts as moving since its blocks came again, and final blocks may come a minute apart', () => {
+it('counts the chain as moving once blocks come again, with final blocks up to a minute apart', () => {
   let nowMs = 1_000;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   try {

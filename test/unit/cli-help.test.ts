@@ -35,7 +35,7 @@ async function everyCommand(): Promise<string[][]> {
   return [...first.map((name) => [name]), ...second.flat()];
 }
 
-it('every command explains itself in 80 columns', async () => {
+it('prints the help of every command in 80 columns', async () => {
   const commands = await everyCommand();
   expect(commands.length).toBeGreaterThan(40);
   for (const command of commands) {
@@ -45,7 +45,7 @@ it('every command explains itself in 80 columns', async () => {
   }
 });
 
-it('every other program explains itself in 80 columns', () => {
+it('prints the help of every other program in 80 columns', () => {
   const helps = sources.flatMap(({ path, text }) =>
     [...text.matchAll(/const HELP = `([^]*?)`;/g)].map((match) => ({ path, wide: tooWide(match[1]!) })),
   );
@@ -54,7 +54,7 @@ it('every other program explains itself in 80 columns', () => {
 });
 
 it.each([['nonsense'], ['pool', 'nonsense'], ['pool', 'lst'], ['orders', 'list', '--nonsense']])(
-  'what is mistyped (%s %s) says where the right one is listed',
+  'points from a typo (%s %s) to the list of valid words',
   async (...args) => {
     const { code, err } = await said(...args);
     expect(code).toBe(2);
@@ -62,7 +62,7 @@ it.each([['nonsense'], ['pool', 'nonsense'], ['pool', 'lst'], ['orders', 'list',
   },
 );
 
-it('the doctor names each setting that is missing, and what to do, in 80 columns', async () => {
+it('the doctor names each missing setting with its remedy, in 80 columns', async () => {
   const { code, out, err } = await said('doctor');
   expect([code, err]).toEqual([1, '6 faults.\n']);
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'TRON_FULL_NODE_URLS', 'TOKEN_CONTRACT', 'MASTER_KEY'])

@@ -23,7 +23,7 @@ const { api, worker, cli, signer, ...others } = services as Record<'api' | 'work
 
 const volumeOf = (mount: string): string => mount.replace(/:[^:]*(?::ro)?$/, '');
 
-test('API, worker and CLI take their own keys from files of their own, and no setting of compose hides them', () => {
+test('API, worker and CLI read keys from their own files, and no setting of compose overrides them', () => {
   for (const [name, service] of Object.entries({ api, worker, cli })) {
     expect(service.env_file).toEqual(['.env', { path: `${name}.env`, required: false }]);
     const set = Object.keys(service.environment ?? {}).sort();
@@ -32,7 +32,7 @@ test('API, worker and CLI take their own keys from files of their own, and no se
   }
 });
 
-test('the signer has a user of its own, no network, and none of the settings of others', () => {
+test('the signer has its own user, no network, and no settings of others', () => {
   expect(signer.network_mode).toBe('none');
   expect(signer.networks).toBeUndefined();
   expect(signer.env_file).toBeUndefined();
@@ -43,7 +43,7 @@ test('the signer has a user of its own, no network, and none of the settings of 
   expect(signer.healthcheck!.test).toEqual(['CMD', 'node', 'docker/probe.mjs', '--signer']);
 });
 
-test('worker and CLI share the folder of its socket with it, by its group, and nothing else of anybody', () => {
+test('worker and CLI share only the folder of the signer’s socket, by its group', () => {
   const own = signer.volumes!.map(volumeOf);
   const gid = signer.user!.split(':')[1];
   for (const service of [worker, cli]) {
@@ -61,7 +61,7 @@ test('worker and CLI share the folder of its socket with it, by its group, and n
 const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 const logins = [...example.matchAll(/^#? ?(DATABASE_PASSWORD_[A-Z_]+)=/gm)].map(([, name = '']) => name);
 
-test('the password of each login is known to `migrate`, which makes it, and hidden from whoever reads the same file', () => {
+test('`migrate` gets the password of each login, and other readers of the same file do not', () => {
   expect(logins.length).toBeGreaterThan(5);
   const { migrate, ...rest } = services;
   for (const [name, { env_file: files = [], environment = {} }] of Object.entries(rest)) {
@@ -84,7 +84,7 @@ function isMadeOf(file: string, module: string, seen = new Set<string>()): boole
   });
 }
 
-test('whoever derives deposit addresses is given the key in docker/.env, and no other process is', () => {
+test('only processes that derive deposit addresses get their key from docker/.env', () => {
   const programs = ['api', 'worker', 'sender', 'signer', 'cli', 'console-merchant', 'console-operator'];
   const deriving = programs.filter((name) =>
     isMadeOf(`main.${name.replace(/-.*/, '')}.ts`, 'deposits/deposit-addresses.ts'),
@@ -98,7 +98,7 @@ test('whoever derives deposit addresses is given the key in docker/.env, and no 
   expect(given).toEqual(deriving);
 });
 
-test('a console is given every setting that it cannot start without', () => {
+test('a console gets every setting that it requires at its start', () => {
   const file = {
     SEAL_KEY_SECOND_FACTORS: Buffer.alloc(32, 7).toString('base64'),
     CONSOLE_MERCHANT_URL: 'https://console.example.com',
@@ -116,7 +116,7 @@ test('a console is given every setting that it cannot start without', () => {
   }
 });
 
-test('the backup holds no key that opens what a dump contains', () => {
+test('the backup has no key that opens the content of a dump', () => {
   const { backup } = services;
   expect(backup?.env_file).toBeUndefined();
   expect(Object.keys(backup?.environment ?? {}).filter((name) => SECRET_SETTINGS.has(name))).toEqual(['DATABASE_URL']);
@@ -128,7 +128,7 @@ test('every service that keeps running has a health check', () => {
   expect(without).toEqual(once);
 });
 
-test('no two services publish one port', () => {
+test('no two services publish the same port', () => {
   const published = Object.values(services).flatMap(({ ports = [] }) =>
     ports.flatMap((port) => {
       const [, first = '', last = first] = /^(?:[\d.]+:)?(\d+)(?:-(\d+))?:\d/.exec(port) ?? [];
@@ -139,7 +139,7 @@ test('no two services publish one port', () => {
   expect(new Set(published).size).toBe(published.length);
 });
 
-test('the proxy waits longer than the longest answer takes, and less than the API keeps a connection', () => {
+test('the proxy waits longer than the longest answer, and less than the API keeps a connection', () => {
   const caddy = readFileSync(new URL('../../docker/Caddyfile', import.meta.url), 'utf8');
   const seconds = (name: string): number => Number(new RegExp(`${name} (\\d+)s`).exec(caddy)?.[1]);
   const setting = (name: string): number => Number(new RegExp(`^# ${name}=(\\d+)$`, 'm').exec(example)?.[1]);

@@ -59,7 +59,7 @@ test.each(services)('the image of %s is ours, or named by its exact patch releas
   }
 });
 
-test('what images are built from is named by exact patch releases, one for each program', () => {
+test('names base images by exact patch releases, one for each program', () => {
   const own = [...dockerfile.matchAll(/ AS (\w+)$/gm)].map(([, name]) => name!);
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
     .map(([, base]) => base!)
@@ -71,7 +71,7 @@ test('what images are built from is named by exact patch releases, one for each 
   expect(bases).toContain(compose.services['postgres']!.image);
 });
 
-test('no secret has a default, and none is among the arguments of a process', () => {
+test('gives no secret a default, and passes none as a process argument', () => {
   const variables = [...read('docker/compose.yaml').matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)];
   const secrets = variables.filter(([, name]) => /PASSWORD|KEY$|SECRET|_URL$/.test(name!));
   expect(secrets.length).toBeGreaterThan(5);
@@ -83,7 +83,7 @@ test('no secret has a default, and none is among the arguments of a process', ()
   }
 });
 
-test('only the proxy is reached from outside of the machine', () => {
+test('only the proxy is reachable from outside the machine', () => {
   const open = services.flatMap(([name, { ports = [] }]) =>
     ports.filter((port) => !port.startsWith('127.0.0.1:')).map(() => name),
   );
@@ -93,7 +93,7 @@ test('only the proxy is reached from outside of the machine', () => {
   }
 });
 
-test('the API believes the address of the proxy, which no other container can be given', () => {
+test('the API trusts the proxy’s address, which no other container can get', () => {
   const { networks } = compose.services['proxy']!;
   const address = Array.isArray(networks) ? '' : (networks as { edge: { ipv4_address: string } }).edge.ipv4_address;
   expect(compose.services['api']!.environment!['TRUSTED_PROXIES']).toBe(`\${TRUSTED_PROXIES:-${address}}`);
@@ -111,7 +111,7 @@ test('the API believes the address of the proxy, which no other container can be
   ).toEqual(['api', 'proxy']);
 });
 
-test('every file that is mounted or copied into an image is there, and every volume is declared', () => {
+test('every file that is mounted or copied into an image exists, and every volume is declared', () => {
   for (const [name, { volumes = [] }] of services) {
     // The operator chooses this folder, so it does not exist here.
     for (const volume of volumes.filter((each) => !each.startsWith('${'))) {
@@ -131,13 +131,13 @@ test('every file that is mounted or copied into an image is there, and every vol
   }
 });
 
-test('the profiles are those that the file explains', () => {
+test('has exactly the profiles that the file explains', () => {
   const used = new Set(services.flatMap(([, { profiles = [] }]) => profiles));
   const explained = [...read('docker/compose.yaml').matchAll(/^# {3}(\w+) {2,}/gm)].map(([, name]) => name!);
   expect([...used].sort()).toEqual([...explained, 'cli'].sort());
 });
 
-test('Grafana is given a source and a dashboard that fit each other and Prometheus', () => {
+test('gives Grafana a data source and a dashboard that fit each other and Prometheus', () => {
   const source = parse(read('docker/grafana/datasource.yaml')) as { datasources: { type: string; url: string }[] };
   expect(source.datasources).toMatchObject([{ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true }]);
   expect(compose.services).toHaveProperty('prometheus');
@@ -152,7 +152,7 @@ test('Grafana is given a source and a dashboard that fit each other and Promethe
   expect(board.templating.list).toMatchObject([{ name: 'datasource', type: 'datasource', query: 'prometheus' }]);
 });
 
-test('every severity has a receiver, and only alerts that exist are silenced', () => {
+test('every severity has a receiver, and only existing alerts are silenced', () => {
   const manager = parse(read('docker/alertmanager.yml')) as {
     route: { receiver: string; routes: { matchers: string[]; receiver: string }[] };
     receivers: { name: string }[];
@@ -181,7 +181,7 @@ const units = readdirSync(path('docker/systemd')).filter((name) => name.endsWith
 const settingsOf = (unit: string): Map<string, string> =>
   new Map([...read(`docker/systemd/${unit}`).matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]));
 
-test.each(units)('the unit %s runs a program of ours as a user of its own, confined and limited', (unit) => {
+test.each(units)('the unit %s runs our program under its own user, confined and limited', (unit) => {
   const settings = settingsOf(unit);
   expect(Object.fromEntries(settings)).toMatchObject({
     NoNewPrivileges: 'yes',
@@ -203,7 +203,7 @@ test.each(units)('the unit %s runs a program of ours as a user of its own, confi
   expect({ source, isThere: existsSync(path(source)) }).toEqual({ source, isThere: true });
 });
 
-test('every unit with a network may list the addresses of its machine', () => {
+test('every unit with a network may list the machine’s addresses', () => {
   for (const unit of units) {
     const families = settingsOf(unit).get('RestrictAddressFamilies');
     expect({ unit, families }).toEqual({
@@ -213,12 +213,12 @@ test('every unit with a network may list the addresses of its machine', () => {
   }
 });
 
-test('no two programs share a user, but the backup, its drill and its metrics', () => {
+test('no two programs share a user, except the backup, its drill and its metrics', () => {
   const users = units.filter((unit) => !/drill|backup-metrics/.test(unit)).map((unit) => settingsOf(unit).get('User'));
   expect(new Set(users).size).toBe(users.length);
 });
 
-test('every secret of a unit is a credential, and none is a setting', () => {
+test('passes every secret of a unit as a credential, never as a setting', () => {
   for (const unit of units) {
     const given = [...read(`docker/systemd/${unit}`).matchAll(/([A-Z_]+)_FILE=%d\/([\w-]+)/g)].map(
       ([, , name]) => name!,
@@ -229,7 +229,7 @@ test('every secret of a unit is a credential, and none is a setting', () => {
   }
 });
 
-test('the page names every file of secrets and of settings that a unit reads, every unit, and no other file', () => {
+test('the page names every unit and exactly the files of secrets and settings that units read', () => {
   const page = read('docs/systemd.md');
   const [, rest = ''] = page.split('| file | for |\n');
   const [table = ''] = rest.split('\n\n');
@@ -252,7 +252,7 @@ test('the page names every file of secrets and of settings that a unit reads, ev
   expect(wanted.filter((unit) => !started.includes(unit.replace(/\.service$/, '')))).toEqual([]);
 });
 
-test('each unit hands its process the keys that it needs, and no other', () => {
+test('each unit gives its process exactly the keys that it needs', () => {
   const given = (file: string): string[] =>
     [...read(`docker/systemd/${file}`).matchAll(/([A-Z_]+)_FILE=%d/g)].map(([, name]) => name!).sort();
   const sealKeys = (role: Role): string[] => PURPOSES_OF[role].map((purpose) => SEAL_KEY_SETTINGS[purpose]);

@@ -5,7 +5,7 @@ import { NodeError } from '../../src/chain/errors.js';
 const answer = (figures: object, ret: object = {}) =>
   ({ result: { result: true }, constant_result: ['01'], transaction: { ret: [ret] }, ...figures }) as never;
 
-it('reads what a call used, and what of it was the penalty', () => {
+it('reads the energy of a call and the penalty in it', () => {
   expect(readCallOutcome('n', answer({ energy_used: 33_280, energy_penalty: 5439 }))).toEqual({
     kind: 'success',
     energyUsed: 33_280n,
@@ -15,7 +15,7 @@ it('reads what a call used, and what of it was the penalty', () => {
   });
 });
 
-it('reads the events of a call, and skips those that are none', () => {
+it('reads the events of a call, and skips invalid ones', () => {
   const logs = [
     { address: 'Jzh6mtKQ75yegtmMCgEJKboBx2CXnUpoV', data: '05', topics: ['ab', 'cd'] },
     { address: 'Jzh6mtKQ75yegtmMCgEJKboBx2CXnUpoV' },
@@ -35,7 +35,7 @@ it.each([
   ['a penalty of less than nothing', { energy_used: 5, energy_penalty: -1 }],
   ['a penalty of more than was used', { energy_used: 5, energy_penalty: 6 }],
   ['more than all of the network yields in a day', { energy_used: '9007199254740993' }],
-])('an answer that says %s is none', (_what, figures) => {
+])('rejects an answer that says %s', (_what, figures) => {
   for (const ret of [{}, { ret: 'REVERT' }]) {
     expect(() => readCallOutcome('n', answer(figures, ret))).toThrow(NodeError);
   }

@@ -31,7 +31,7 @@ async function sourceFiles(): Promise<string[]> {
 }
 
 describe('crash points', () => {
-  it('are forty at least, each named once and placed once', () => {
+  it('are at least forty, each with one name and one place', () => {
     expect(CRASH_POINTS.length).toBeGreaterThanOrEqual(40);
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
     expect([...Object.keys(API_PLACES), ...Object.keys(WORKER_PLACES)].sort()).toEqual([...CRASH_POINTS].sort());
@@ -42,7 +42,7 @@ describe('crash points', () => {
     expect(Object.keys(TEST_ORDER_PLACES).sort()).toEqual([...TEST_ORDER_POINTS].sort());
   });
 
-  it('lie at statements that the code has', async () => {
+  it('refer to statements that the code has', async () => {
     const files = await Promise.all(
       (await sourceFiles()).map(async (file) => [file, await readFile(file, 'utf8')] as const),
     );
@@ -60,17 +60,17 @@ describe('crash points', () => {
     expect(placed.filter((name) => !statements.has(name))).toEqual([]);
   });
 
-  it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {
+  it('that are unknown or counted from zero are rejected, so that no run silently does nothing', () => {
     for (const setting of ['claim.never', 'claim.before:0', 'claim.before:x', 'claim.before:1:pause']) {
       expect(() => crashTrapOf(setting)).toThrow('CRASH_AT');
     }
   });
 
-  it('that are not asked for set no trap', () => {
+  it('that are not requested set no trap', () => {
     expect(crashTrapOf(undefined)).toBeUndefined();
   });
 
-  it('end the process at the passing that was asked for, and at no other', () => {
+  it('end the process at the requested pass, and at no other', () => {
     const signals: unknown[] = [];
     const kill = process.kill.bind(process);
     process.kill = (pid, signal) => {
@@ -113,7 +113,7 @@ describe('a hook around a method', () => {
 
   beforeEach(() => said.splice(0));
 
-  it('is called before it and after its success, and changes neither answer nor failure', async () => {
+  it('runs before a call and after its success, and changes neither answer nor failure', async () => {
     const part = new Part('part');
     around(part, 'works', { before: say('before'), after: say('after'), settled: say('settled') });
     around(part, 'fails', { before: say('before'), after: say('after'), settled: say('settled') });
@@ -126,7 +126,7 @@ describe('a hook around a method', () => {
     expect(said).toEqual(['before', 'at once', 'after']);
   });
 
-  it('around a statement is called when it is committed, not when it was answered', async () => {
+  it('around a statement runs when it is committed, not when it is answered', async () => {
     const tx = { query: () => Promise.resolve(said.push('answered')) } as unknown as Transaction;
     const database = {
       query: () => Promise.resolve(said.push('answered')),

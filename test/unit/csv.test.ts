@@ -1,28 +1,28 @@
 import fc from 'fast-check';
 import { csvLine, fileForPeople, forPeople } from '../../src/base/csv.js';
 
-it('a text that begins like a formula is marked as text; a number never is', () => {
+it('marks a text that begins like a formula, and never a number', () => {
   const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx'];
   for (const text of texts) expect(csvLine([text])).toContain(`'${text}`);
   expect(csvLine(['a=1', ' =1', '5-3'])).toBe('a=1, =1,5-3\r\n');
   expect(csvLine([-1, -2n, { decimal: '-3.50' }])).toBe('-1,-2,-3.50\r\n');
 });
 
-it('a text with a comma, a quote or an end of line stands in quotes, its own quotes doubled', () => {
+it('quotes a text with a comma, a quote or a line end, and doubles its quotes', () => {
   expect(csvLine(['a,b', 'say "so"', 'one\ntwo', 'one\r\ntwo', 'plain'])).toBe(
     '"a,b","say ""so""","one\ntwo","one\r\ntwo",plain\r\n',
   );
   expect(csvLine(['=HYPERLINK("x","y")'])).toBe(`"'=HYPERLINK(""x"",""y"")"\r\n`);
 });
 
-it('absent values are empty, times are UTC, and what is said to be digits must be digits', () => {
+it('writes absent values as empty and times in UTC, and rejects invalid digits', () => {
   expect(csvLine([undefined, null, '', true, new Date('2026-11-23T01:02:03.004Z')])).toBe(
     ',,,true,2026-11-23T01:02:03.004Z\r\n',
   );
   expect(() => csvLine([{ decimal: '=1' }])).toThrow('a decimal is digits');
 });
 
-it('whatever the texts are, a reader of RFC 4180 gets them back, and none as a formula', () => {
+it('a reader of RFC 4180 gets back any text, and none as a formula', () => {
   const texts = fc.array(fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', '=', '-', '\t', 'ü') }), {
     minLength: 1,
   });
@@ -47,7 +47,7 @@ it.each([',', ';', '\t'])('no cell is a formula for a program that splits at %j 
   expect(csvLine(['a; b', 'c - d', 'e;f=1'])).toBe('"a; b",c - d,"e;f=1"\r\n');
 });
 
-it('a file for people begins with one byte-order mark, and a file for programs with none', async () => {
+it('begins a file for people with one byte-order mark, and a file for programs with none', async () => {
   const pages = (async function* () {
     yield await Promise.resolve('name\r\n');
     yield 'Zoë\r\n';

@@ -4,7 +4,7 @@ import { cursorAt, idIn, placeIn } from '../../src/domain/cursor.js';
 
 const id = fc.bigInt({ min: 1n, max: 999_999_999_999_999_999n });
 
-it('says the place that it was made of, to its own list alone', () => {
+it('a cursor returns its place, and only to its own list', () => {
   fc.assert(
     fc.property(id, (place) => {
       const cursor = cursorAt('o', place);
@@ -15,7 +15,7 @@ it('says the place that it was made of, to its own list alone', () => {
   );
 });
 
-it('is refused with anything before, in or after it that no page returned', () => {
+it('rejects a cursor with any addition that no page returned', () => {
   const DIGITS = Array.from({ length: 64 }, (_, value) => Buffer.of(0, 0, value).toString('base64url').slice(-1));
   fc.assert(
     fc.property(id, fc.constantFrom('=', '!', ' ', '.', 'é', '+', '/'), fc.nat(), (place, foreign, at) => {
@@ -30,6 +30,9 @@ it('is refused with anything before, in or after it that no page returned', () =
   );
 });
 
-it.each(['', 'o', 'bzA', 'bzAx', 'bzEu', 'bzEyMzQ1Njc4OTAxMjM0NTY3ODk'])('is refused without an id: %s', (text) => {
-  expect(() => idIn('o', text, 'orders')).toThrow('cursor: is not one that a page of orders returned');
-});
+it.each(['', 'o', 'bzA', 'bzAx', 'bzEu', 'bzEyMzQ1Njc4OTAxMjM0NTY3ODk'])(
+  'rejects a cursor without an id: %s',
+  (text) => {
+    expect(() => idIn('o', text, 'orders')).toThrow('cursor: is not one that a page of orders returned');
+  },
+);

@@ -26,7 +26,7 @@ const transfer = (more: Partial<PlannedTransfer>): PlannedTransfer => ({
   ...more,
 });
 
-it('names what is to be done before a transaction, and for which address', () => {
+it('names the steps before a transaction, with their addresses', () => {
   const text = sweepText({
     transactions: [
       transfer({ from: 'TFirst', needsActivation: true, energy: 130_285n, rentEnergy: 130_460n, mustConfirm: true }),
@@ -43,14 +43,14 @@ it('names what is to be done before a transaction, and for which address', () =>
   expect(text).toMatch(/Left out, since it would fail:\n[^]*TLast .*0\.000005 .*The token is paused\./);
 });
 
-it('says that there is nothing to sweep, and shows nothing that is not to be done', () => {
+it('says that there is nothing to sweep, and shows no needless step', () => {
   expect(sweepText({ transactions: [], leftOut: [] })).toBe('Nothing is worth a transaction.');
   const text = sweepText({ transactions: [transfer({})], leftOut: [] });
   expect(text).toMatch(/^1\. Sign and send/);
   expect(text).not.toContain('Left out');
 });
 
-it('says what arrives where the token keeps a fee', () => {
+it('names the amount that arrives if the token keeps a fee', () => {
   expect(arrivalText(transfer({}))).toBe('20.000000 USDT arrive at TTo.');
   expect(arrivalText(transfer({ arrives: 19_980_000n, tokenFee: 20_000n }))).toBe(
     '19.980000 USDT arrive at TTo: the token keeps 0.020000 of 20.000000 as its fee, which the receiver bears.',

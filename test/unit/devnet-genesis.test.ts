@@ -9,7 +9,7 @@ function withParts(parts: object): string {
   return JSON.stringify({ accounts: [account], ...parts });
 }
 
-test('a good one is read to the sun, from numbers or strings', () => {
+test('reads a valid genesis to the sun, from numbers or strings', () => {
   const source = `{"timestamp":1767225600000,"accounts":[{"address":"${ADDRESS}","balance":9223372036854775807}],"parameters":{"getEnergyFee":"210"}}`;
   const genesis = parseGenesis(source);
   expect(genesis).toMatchObject({ timestamp: 1_767_225_600_000, parameters: { getEnergyFee: 210n } });
@@ -39,6 +39,6 @@ test.each([
   [withParts({ contracts: [{ ...contract, energy_factor: '3.4' }] }), 'energy_factor: 3.4 is no whole number'],
   [withParts({ contracts: [{ ...contract, owner_key: 'abcd' }] }), 'owner_key: is no private key'],
   [withParts({ contracts: [{ ...contract, owner_key: '00'.repeat(32) }] }), 'owner_key: is no private key'],
-])('%s is refused: %s', (source, message) => {
+])('rejects %s: %s', (source, message) => {
   expect(() => parseGenesis(source)).toThrow(message);
 });

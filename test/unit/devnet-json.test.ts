@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { integerOf, member, printJson, readJson } from '../../packages/devnet/src/json.js';
 import { mergeJson } from '../../packages/devnet/src/json-format.js';
 
-test('what any JSON says is read as JSON.parse reads it', () => {
+test('reads any JSON as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), (text) => {
       const node = readJson(text);
@@ -12,17 +12,17 @@ test('what any JSON says is read as JSON.parse reads it', () => {
   );
 });
 
-test('integers beyond 2^53 keep every digit both ways', () => {
+test('keeps every digit of integers beyond 2^53, in both directions', () => {
   const text = '{"amount":9223372036854775807}';
   expect(integerOf(member(readJson(text), 'amount'))).toBe(9223372036854775807n);
   expect(printJson({ amount: 9223372036854775807n, none: undefined })).toBe(text);
 });
 
-test.each(['', '{', '{"a"', '{"a":}', '[1,]', '{"a":1}x', '"abc', '01x', 'nul'])('%j is no JSON', (text) => {
+test.each(['', '{', '{"a"', '{"a":}', '[1,]', '{"a":1}x', '"abc', '01x', 'nul'])('rejects %j as JSON', (text) => {
   expect(() => readJson(text)).toThrow(/pos \d+/);
 });
 
-test('nesting has a bound', () => {
+test('bounds the nesting', () => {
   expect(() => readJson('['.repeat(100) + ']'.repeat(100))).toThrow('nested too deep');
 });
 
@@ -36,11 +36,11 @@ test.each([
   ['{"owner_address":"zz"}', '1:18: INVALID hex String'],
   ['{"owner_address":5}', '1:18: Expected string.'],
   ['{\n"lock":"true"}', '2:8: Expected "true" or "false".'],
-])('%j is refused with the text of the real node', (text, message) => {
+])('rejects %j with the text of the real node', (text, message) => {
   expect(() => mergeJson('DelegateResourceContract', readJson(text), text, false)).toThrow(message);
 });
 
-test('unknown members are ignored, hex may have 0x and an odd length', () => {
+test('ignores unknown members, and accepts hex with 0x or of odd length', () => {
   const text = `{"owner_address":"${ADDRESS}","what":[1],"resource":"ENERGY"}`;
   expect(mergeJson('DelegateResourceContract', readJson(text), text, false)).toEqual({
     owner_address: ADDRESS,

@@ -24,7 +24,7 @@ function recordedChain(): Store {
   return store;
 }
 
-test('stakes give the limits the real node gave', () => {
+test('computes the limits of the real node from stakes', () => {
   const store = recordedChain();
   expect(limitOfStake(store, 'ENERGY', 5_000_000_000n)).toBe(44_998n);
   expect(limitOfStake(store, 'ENERGY', 500_000_000_000n)).toBe(4_499_887n);
@@ -32,18 +32,18 @@ test('stakes give the limits the real node gave', () => {
   expect(limitOfStake(new Store(), 'ENERGY', 1n)).toBe(0n);
 });
 
-test('free bandwidth used is 345, and 344 three blocks later, as recorded', () => {
+test('345 bytes of used free bandwidth are 344 three blocks later, as recorded', () => {
   const used = increaseFree(0n, 345n, NOW, NOW);
   expect(used).toBe(345n);
   expect(increaseFree(used, 0n, NOW, NOW + 3n)).toBe(344n);
 });
 
-test('27 841 energy used is 27 838 three blocks later, as recorded', () => {
+test('27 841 used energy is 27 838 three blocks later, as recorded', () => {
   const used = spend(NEVER, 27_841n, NOW);
   expect(recovered(used, NOW + 3n)).toBe(27_838n);
 });
 
-test('energy in use lowers what can be delegated, as recorded', () => {
+test('used energy lowers the amount that can be delegated, as recorded', () => {
   const pool = {
     ...newAccount('41' + '00'.repeat(20), 'genesis', 0n),
     frozen: { BANDWIDTH: 0n, ENERGY: 499_800_000_000n, TRON_POWER: 0n },
@@ -59,7 +59,7 @@ const usage = fc.record({
 });
 const later = fc.bigInt({ min: 0n, max: 40_000n });
 
-test('usage only shrinks with time, and is gone when its window is over', () => {
+test('usage only shrinks with time, and is gone after its window', () => {
   fc.assert(
     fc.property(usage, later, later, (u, a, b) => {
       const [near, far] = a < b ? [a, b] : [b, a];
@@ -69,7 +69,7 @@ test('usage only shrinks with time, and is gone when its window is over', () => 
   );
 });
 
-test('using more adds what was used, within a unit, and never widens a window past a day', () => {
+test('further use adds up to within one unit, and never widens a window beyond a day', () => {
   fc.assert(
     fc.property(usage, fc.bigInt({ min: 1n, max: 100_000_000n }), later, (u, more, delay) => {
       const before = recovered(u, NOW + delay);
@@ -81,7 +81,7 @@ test('using more adds what was used, within a unit, and never widens a window pa
   );
 });
 
-test('what a reclaim hands back is added whole, over a window between the two', () => {
+test('adds all usage that a reclaim returns, over a window between the two', () => {
   fc.assert(
     fc.property(usage, usage, (owner, receiver) => {
       const own = increase(owner, 0n, NOW);

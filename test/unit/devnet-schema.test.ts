@@ -47,7 +47,7 @@ function clientJson(type: string, body: Message): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-test.each(Object.entries(BODIES))('%s has the bytes and the id tronweb gives it', (type, body) => {
+test.each(Object.entries(BODIES))('encodes %s to the bytes and the id of tronweb', (type, body) => {
   const tx = buildTx(type, body, 2, { ...STAMP, data: 'cafe', fee_limit: 100_000_000n });
   const value = clientJson(type, body);
   const raw_data = {
@@ -94,7 +94,7 @@ function messageOf(type: string, depth: number): fc.Arbitrary<Message> {
 }
 
 test.each(['AccountPermissionUpdateContract', 'CreateSmartContract', 'DelegateResourceContract', 'BlockHeader', 'raw'])(
-  'every %s survives the wire and the JSON',
+  'every %s survives the wire format and JSON',
   (type) => {
     fc.assert(
       fc.property(messageOf(type, 3), (message) => {
@@ -110,7 +110,7 @@ test.each(['AccountPermissionUpdateContract', 'CreateSmartContract', 'DelegateRe
   },
 );
 
-test('truncated bytes are refused, never read as something else', () => {
+test('rejects truncated bytes instead of misreading them', () => {
   const bytes = encode('TransferContract', BODIES['TransferContract'] ?? {});
   expect(() => decode('TransferContract', bytes.subarray(0, bytes.length - 30))).toThrow(/truncated/);
   expect(() => decode('TransferContract', Buffer.from('00', 'hex'))).toThrow(/invalid tag/);

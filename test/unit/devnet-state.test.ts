@@ -10,7 +10,7 @@ function snapshot(read: (key: string) => unknown): unknown[] {
   return KEYS.map(read);
 }
 
-test('every past state reads as it was, and taking blocks back restores it', () => {
+test('every past state stays readable, and undoing blocks restores it', () => {
   fc.assert(
     fc.property(history, (blocks) => {
       const store = new Store();
@@ -35,7 +35,7 @@ test('every past state reads as it was, and taking blocks back restores it', () 
   );
 });
 
-test('a forced value holds in every state, and survives taking blocks back', () => {
+test('a forced value holds in every state, also after blocks are undone', () => {
   const store = new Store();
   store.open(1);
   store.put('a', 1);
@@ -47,7 +47,7 @@ test('a forced value holds in every state, and survives taking blocks back', () 
   expect(store.get('a')).toBe(9);
 });
 
-test('the journal keeps no more layers than it may', () => {
+test('the journal keeps a bounded number of layers', () => {
   const store = new Store();
   for (let block = 1; block <= 500; block++) {
     store.open(block);

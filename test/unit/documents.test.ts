@@ -52,7 +52,7 @@ const FLOW =
   /^ *(?:flowchart LR|(?:\w+(?:\[\(?[\w ]+\)?\]|\(\(?[\w ]+\)?\))?(?: (?:-->|-\.->)(?:\|[\w ,-]+\|)? |$)){2})$/;
 const isDrawn = (line: string): boolean => SEQUENCE.test(line) || FLOW.test(line);
 
-it('every line of a drawing is one that mermaid reads', () => {
+it('mermaid can read every line of a diagram', () => {
   const drawn = pages.flatMap(({ text }) => [...text.matchAll(/```mermaid\n([^]*?)\n```/g)].map((match) => match[1]!));
   expect(drawn.length).toBeGreaterThan(0);
   expect(drawn.flatMap((text) => text.split('\n')).filter((line) => line !== '' && !isDrawn(line))).toEqual([]);
@@ -77,7 +77,7 @@ it('every file that a page or a comment names, with any part of its folder, exis
   expect(unknown(sayings, named, isKnown)).toEqual([]);
 });
 
-it('every module of src, and every file directly in it, stands in docs/architecture.md', () => {
+it('docs/architecture.md lists every module of src and every file directly in it', () => {
   const named = new Set(codeIn(read('docs/architecture.md')).flatMap((code) => code.split(', ')));
   const own = [...paths].filter((path) => /^src\/[^/]+\/?$/.test(path));
   const isNamed = (path: string): boolean =>
@@ -86,13 +86,13 @@ it('every module of src, and every file directly in it, stands in docs/architect
   expect(own.filter((path) => !isNamed(path))).toEqual([]);
 });
 
-it('every term of the glossary names where it is in the code', () => {
+it('every term of the glossary names its place in the code', () => {
   const rows = [...read('docs/glossary.md').matchAll(/^\| (?!term \||---)(.*) \|$/gm)].map((match) => match[1]!);
   expect(rows.length).toBeGreaterThan(80);
   expect(rows.filter((row) => !/ \| (?:`src\/[^|]*`|\[architecture\.md\]\(architecture\.md\))$/.test(row))).toEqual([]);
 });
 
-it('every npm script that is named exists', () => {
+it('every npm script that a page names exists', () => {
   const manifests = [...paths].filter((path) => path.endsWith('package.json'));
   const scripts = new Set(
     manifests.flatMap((path) => Object.keys((JSON.parse(read(path)) as { scripts?: object }).scripts ?? {})),
@@ -110,12 +110,12 @@ const words = new Set(
 );
 const isWord = (name: string): boolean => words.has(name) || words.has(name.replace(/_FILE$/, '')) || FOREIGN.has(name);
 
-it('every variable, error code and constant that a page or a comment names stands in the code', () => {
+it('every variable, error code and constant that a page or a comment names exists in the code', () => {
   const named = /(?<![\w.-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?![\w…*-])/g;
   expect(unknown(sayings, named, isWord)).toEqual([]);
 });
 
-it('every column, metric, class and function that a page names stands in the code', () => {
+it('every column, metric, class and function that a page names exists in the code', () => {
   const named = /(?<![\w.-])([a-z]\w*_\w+|(?!T\w{33}\b)[A-Za-z]+[a-z][A-Z]\w*)(?![\w…*-])/g;
   const own = pages
     .filter(({ path }) => !path.startsWith('test/tron-node/'))
@@ -139,7 +139,7 @@ it('every route that a page or a comment names is in openapi.json', () => {
   expect(unknown([...sayings, ...pages], named, isKnown)).toEqual([]);
 });
 
-it('every section that is cited is one of docs/interface.md, and is cited with its name', () => {
+it('every cited section exists in docs/interface.md and is cited with its name', () => {
   const sections = new Set([...read('docs/interface.md').matchAll(/^## (\d+)\. /gm)].map((match) => match[1]!));
   expect(unknown(everything, /§ ?(\d+)/g, (number) => sections.has(number))).toEqual([]);
   const others = everything.filter(({ path }) => path !== 'docs/interface.md');
@@ -163,12 +163,12 @@ it('docs/interface.md has each section once, with its title and a link to the pa
   }
 });
 
-it('nothing cites a document by a number that is not a section of docs/interface.md', () => {
+it('cites no document by a number that is not a section of docs/interface.md', () => {
   const own = everything.filter(({ path }) => !/^src\/store\/(?:migrations|sql)\//.test(path));
   expect(unknown(own, /\b((?:Contract|Spec) \d+)/g, () => false)).toEqual([]);
 });
 
-it('the table of bench/README.md is made of the figures in bench/latest.json', () => {
+it('the table of bench/README.md shows the figures of bench/latest.json', () => {
   expect(tableIn(read('bench/README.md'))).toBe(tableOf(readFigures()));
 });
 
@@ -189,7 +189,7 @@ const typed = [
 const commandOf = (line: string): string => /^[a-z-]+(?: [a-z][a-z-]*(?= |$))?/.exec(line)![0];
 
 it.each([...new Set(typed.map(commandOf))])(
-  'cli %s exists and explains itself, with every option that is named',
+  'cli %s exists and explains itself, with every option that a page names',
   async (command) => {
     const help = await helpOf(command);
     expect(help.split('\n')[0]).toContain(`npm run cli -- ${command}`);

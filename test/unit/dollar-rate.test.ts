@@ -4,7 +4,7 @@ const stateOf = (...names: string[]) => lookAtDollarRate(names).map(({ state }) 
 
 describe('the exchanges that give USDT a rate', () => {
   it.each([[['bybit', 'kucoin', 'gate']], [['binance']], [['okx', 'bybit', 'kucoin']], [['okx', 'okx']]])(
-    'are too few in %j, which the doctor says with the remedy',
+    'are too few in %j: the doctor says so, with the remedy',
     (names) => {
       const [finding] = lookAtDollarRate(names);
       expect(finding).toMatchObject({
@@ -14,12 +14,12 @@ describe('the exchanges that give USDT a rate', () => {
     },
   );
 
-  it('are enough where two trade it against dollars', () => {
+  it('are enough if two of them trade it against dollars', () => {
     expect(stateOf('binance', 'kraken', 'okx')).toEqual(['ok']);
     expect(stateOf('coinbase', 'kraken', 'okx')).toEqual(['ok']);
   });
 
-  it('are not asked for where the rate is set by hand', () => {
+  it('are not required if the rate is set manually', () => {
     expect(stateOf('static')).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ const order = (legs: readonly ClaimedLeg[], given: Partial<ClaimedOrder> = {}) =
     ...given,
   }) as ClaimedOrder;
 
-it('the index finds exactly those that are short', () => {
+it('the index finds exactly the short rentals', () => {
   const standing = (amountSun * 1_000_000n) / SOLD;
   for (const percent of [100n, 101n]) {
     expect(standing < shortBelowE6(grown(percent))).toBe(false);
@@ -46,7 +46,7 @@ it('the index finds exactly those that are short', () => {
   }
 });
 
-it('what is added brings it beyond what was sold, by more each time', () => {
+it('a top-up brings it beyond the sold energy, by more each time', () => {
   const ratio = grown(200n);
   const standing = energyOfSun(amountSun, ratio);
   expect(topUpFor(order([leg()]), ratio, 0)).toEqual({ energy: 51_000n - standing, cause: 'stake' });
@@ -64,7 +64,7 @@ it.each<[string, ClaimedOrder]>([
     'was topped up as often as any is',
     order([leg(), ...Array.from({ length: TOP_UP_LEGS_MAX }, () => leg({ isTopUp: true, status: 'released' }))]),
   ],
-])('nothing is added to one that %s', (_what, given) => {
+])('adds nothing to a rental that %s', (_what, given) => {
   expect(topUpFor(given, grown(300n), 0)).toBeUndefined();
 });
 
@@ -85,7 +85,7 @@ const running = (id: bigint, endsAtMs: number, standingSun = amountSun) => ({
   canBeToppedUp: true,
 });
 
-it('what a reclaim cost is added with a little more, beyond what was delegated above the sold', () => {
+it('adds the energy that a reclaim cost, with headroom, beyond the delegated surplus', () => {
   const given = order([leg()], { usage: ended([running(1n, 10_000_000)]) });
   const lost = 20_001n;
   const beyond = energyOfSun(amountSun, RATIO) - SOLD;
@@ -96,7 +96,7 @@ it('what a reclaim cost is added with a little more, beyond what was delegated a
   expect(isMadeUpFor(order(topped, { usage: given.usage }), RATIO, 0)).toBe(true);
 });
 
-it('the rental that ends last makes up for it, and no other one, unless that one can get no more', () => {
+it('the rental that ends last is topped up, and another one only if that one can get no more', () => {
   const usage = ended([running(1n, 10_000_000), running(2n, 20_000_000)]);
   expect(topUpFor(order([leg()], { usage }), RATIO, 0)).toBeUndefined();
   expect(isMadeUpFor(order([leg()], { usage }), RATIO, 0)).toBe(false);
@@ -105,7 +105,7 @@ it('the rental that ends last makes up for it, and no other one, unless that one
   expect(topUpFor(order([leg()], { usage: past }), RATIO, 0)?.cause).toBe('usage');
 });
 
-it('what another running rental has beyond the sold counts, and what has recovered is owed no more', () => {
+it('counts the surplus of another running rental, and owes no recovered usage', () => {
   const rich = sunForEnergy(energy(90_000), RATIO, 0);
   const covered = ended([running(1n, 10_000_000), running(2n, 5_000_000, rich)]);
   expect(topUpFor(order([leg()], { usage: covered }), RATIO, 0)).toBeUndefined();

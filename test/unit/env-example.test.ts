@@ -56,7 +56,7 @@ function environment(some: readonly Line[]): Record<string, string> {
   return { ...Object.fromEntries(some.map(({ name, value }) => [name, value])), MASTER_KEY };
 }
 
-it('names every variable that is read, once, and no other; the files of secrets by its first lines', () => {
+it('names every setting once and no other, and the secret files in its first lines', () => {
   const files = [...SECRET_SETTINGS].map((name) => `${name}_FILE`);
   const names = [...variables.map(({ name }) => name), ...files];
   expect(names.sort()).toEqual(
@@ -64,16 +64,16 @@ it('names every variable that is read, once, and no other; the files of secrets 
   );
 });
 
-it('says what each is for on the line above', () => {
+it('explains each setting on the line above', () => {
   for (const { comment } of variables) expect(comment).toMatch(/^# [A-Za-z0-9].{9,}/);
 });
 
-it('marks what is secret, and nothing else', () => {
+it('marks exactly the secrets', () => {
   const marked = variables.filter(({ comment }) => comment.startsWith('# Secret. ')).map(({ name }) => name);
   expect(marked.sort()).toEqual([...SECRET_SETTINGS].sort());
 });
 
-it('leaves uncommented exactly what must be set', () => {
+it('leaves exactly the required settings uncommented', () => {
   for (const { name } of variables.filter(({ isRequired }) => isRequired)) {
     const without = environment(variables.filter((variable) => variable.isRequired && variable.name !== name));
     if (name === 'MASTER_KEY') delete without['MASTER_KEY'];
@@ -81,7 +81,7 @@ it('leaves uncommented exactly what must be set', () => {
   }
 });
 
-it('shows the defaults as they are', () => {
+it('shows the actual defaults', () => {
   const required = variables.filter(({ isRequired }) => isRequired);
   expect(readConfig(environment(variables))).toEqual(readConfig(environment(required)));
 });

@@ -34,7 +34,7 @@ class Stage {
 }
 
 describe('a fair queue', () => {
-  test('runs so much of a project and of all, and lets the waiting projects take turns', async () => {
+  test('limits each project and the total, and lets waiting projects take turns', async () => {
     const stage = new Stage();
     const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map(async (name) => stage.ask(name[0]!, name));
     await new Promise(setImmediate);
@@ -46,7 +46,7 @@ describe('a fair queue', () => {
     expect(await Promise.all(asked)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1']);
   });
 
-  test('holds so many of a project and leaves the other places to others', async () => {
+  test('limits the waiting work of a project, and leaves the other places to others', async () => {
     const stage = new Stage({ waitingMax: 3, waitingPerProject: 2 });
     const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1'].map(async (name) => stage.ask(name[0]!, name));
     await new Promise(setImmediate);
@@ -58,7 +58,7 @@ describe('a fair queue', () => {
     ]);
   });
 
-  test('refuses who waited too long, with Retry-After, and serves the next', async () => {
+  test('rejects work that waited too long, with Retry-After, and serves the next', async () => {
     const stage = new Stage({ total: 1, waitMs: 1 });
     const first = stage.ask('a', 'a1');
     const late = stage.queue.run('b', () => Promise.resolve()).catch((error: unknown) => error);
@@ -69,7 +69,7 @@ describe('a fair queue', () => {
     expect(await Promise.all([first, next])).toEqual(['a1', 'c1']);
   });
 
-  test('work that fails leaves its place', async () => {
+  test('failing work releases its place', async () => {
     const stage = new Stage({ total: 1 });
     const failing = stage.queue.run('a', () => Promise.reject(new Error('broken')));
     const next = stage.ask('b', 'b1');

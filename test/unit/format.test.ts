@@ -2,7 +2,7 @@ import { entry, table } from '../../src/operator/format.js';
 
 const address = 'TLNTMGvJLbhk9qLMMTaG3BjBJBuipWGSQP';
 
-it('a table that fits has its numbers to the right', () => {
+it('aligns numbers to the right in a table that fits', () => {
   expect(
     table(
       ['name', 'credits'],
@@ -15,7 +15,7 @@ it('a table that fits has its numbers to the right', () => {
   expect(table(['name'], [], 'Nobody.')).toBe('Nobody.');
 });
 
-it('rows that are too wide for 80 columns become entries, each with all of its values', () => {
+it('turns rows wider than 80 columns into entries with all their values', () => {
   const reason = 'deliveries failed three times in a row and nobody has checked the key since then';
   const shown = table(
     ['address', 'staked', 'held by', 'reason'],
@@ -31,7 +31,7 @@ it('rows that are too wide for 80 columns become entries, each with all of its v
   expect(shown).toMatch(/staked {2,}12\n/);
 });
 
-it('no value begins a line of its own, and none is longer than 80 columns', () => {
+it('starts no line with a value alone, and exceeds no line of 80 columns', () => {
   const shown = entry(['act'], [['reason', `one\ntwo ${'x'.repeat(200)}`]]);
   expect(
     shown
@@ -42,7 +42,7 @@ it('no value begins a line of its own, and none is longer than 80 columns', () =
   expect(Math.max(...shown.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 
-it('an id stands whole, so that it can be copied', () => {
+it('keeps an id in one piece, so that it can be copied', () => {
   const txid = 'ab'.repeat(32);
   expect(entry(['transaction'], [['a long name of it', txid]]).split('\n')).toContain(`        ${txid}`);
 });

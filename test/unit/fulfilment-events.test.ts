@@ -20,14 +20,14 @@ function openProgress() {
   return { progress, lines, sample };
 }
 
-test('a proof of death is logged with its transaction and counted', async () => {
+test('logs and counts a proof of death with its transaction', async () => {
   const { progress, lines, sample } = openProgress();
   progress.transactions('dead', [{ order, txid: 'aa', purpose: 'delegate', attempt: 2 }]);
   expect(lines).toMatchObject([{ ...identity, msg: 'transaction dead', txid: 'aa', purpose: 'delegate', attempt: 2 }]);
   expect(await sample('chain_transactions_total', { to: 'dead', purpose: 'delegate' })).toBe(1);
 });
 
-test('an answer that no node should give does not become a label', async () => {
+test('makes no label of an answer that no node should give', async () => {
   const { progress, sample } = openProgress();
   const answer = (code: string) => ({ txId: 1n, node: 'n', answer: code, message: undefined, isSent: true });
   progress.answered([answer('SERVER_BUSY'), answer('x'.repeat(60)), answer('<html>')]);
@@ -35,7 +35,7 @@ test('an answer that no node should give does not become a label', async () => {
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'ANOTHER' })).toBe(2);
 });
 
-test('a rental reclaimed before its end is an error and is counted', async () => {
+test('logs an early reclaim as an error, and counts it', async () => {
   const { progress, lines, sample } = openProgress();
   progress.reclaimed(order, 3);
   expect(await sample('early_reclaims_total')).toBe(0);
@@ -47,7 +47,7 @@ test('a rental reclaimed before its end is an error and is counted', async () =>
   ]);
 });
 
-test('writes that came too late and signatures that failed are logged without the order’s secrets', async () => {
+test('logs late writes and failed signatures without the order’s secrets', async () => {
   const { progress, lines, sample } = openProgress();
   progress.fenceLost('send', 0);
   progress.fenceLost('send', 2);
@@ -60,7 +60,7 @@ test('writes that came too late and signatures that failed are logged without th
   ]);
 });
 
-test('an unresolved order is a warning; times to an end are measured', async () => {
+test('logs an unresolved order as a warning, and measures times to an end', async () => {
   const { progress, lines, sample } = openProgress();
   progress.orders('unresolved', [{ order, kind: 'rental' }]);
   progress.orders('refunded', [{ order, kind: 'rental', ageSec: 100 }]);

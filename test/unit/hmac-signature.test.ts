@@ -105,7 +105,7 @@ it.each(['PoSt', 'post'])('signs the method %s in upper case', (method) => {
   );
 });
 
-it('every part is under the signature: a change of any of them changes it', () => {
+it('the signature covers every part: changing any of them changes it', () => {
   const base = stringToSign(headers({}), parts({ body: '{}' }));
   const others = [
     stringToSign({ ...headers({}), timestamp: '1789430401' }, parts({ body: '{}' })),
@@ -131,7 +131,7 @@ const raw = (pairs: readonly (readonly [string, string])[]): string[] => pairs.f
 const withHeader = (name: string, value: string): string[] =>
   raw([...GOOD.filter(([each]) => each !== name), [name, value]]);
 
-it('reads the headers, the hex of a signature in either case, and spaces and tabs around any of them', () => {
+it('reads the headers, with hex of either case and with spaces and tabs around them', () => {
   const spaced = raw(GOOD.map(([name, value]) => [name.toUpperCase(), ` \t${value}\t `]));
   expect(readHmacHeaders(spaced)).toEqual({
     merchant: MERCHANT,
@@ -177,7 +177,7 @@ it.each<readonly [string, readonly string[]]>([
   expect(() => readHmacHeaders(rawHeaders)).toThrow(expect.objectContaining({ code: 'BAD_AUTH_HEADERS' }));
 });
 
-it('one header of the HMAC makes a request one, whatever else is there', () => {
+it('one header of the HMAC scheme makes a request use it, whatever else the request has', () => {
   expect(claimsHmac(['Merchant', MERCHANT, 'Signature', 'a'])).toBe(false);
   for (const name of ['X-CC-Timestamp', 'x-cc-nonce', 'X-Cc-Signature']) {
     expect(claimsHmac(['Merchant', MERCHANT, 'Signature', 'a', name, ''])).toBe(true);
@@ -185,7 +185,7 @@ it('one header of the HMAC makes a request one, whatever else is there', () => {
 });
 
 it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;a="b c";'])(
-  'takes a body of the type %s',
+  'accepts a body of the type %s',
   (type) => {
     expect(() => requireJsonType(['Content-Type', type])).not.toThrow();
   },
@@ -212,7 +212,7 @@ it.each(['/v1/orders/a%0Ab', '/v1/orders/a%0Db', '/v1/orders/%FF'])(
   },
 );
 
-it('takes the spaces around a header away, however many stand within it', () => {
+it('removes the spaces around a header, and keeps those within it', () => {
   const named = (merchant: string, type: string): string[] => [
     ...[
       'Merchant',

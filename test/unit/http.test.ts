@@ -58,7 +58,7 @@ async function faultsOf(body: string): Promise<readonly FieldFault[]> {
 }
 
 describe('a request body', () => {
-  test('comes as its class, with undefined for what is null and nothing for what is absent', async () => {
+  test('becomes its class, with undefined for null and nothing for absent members', async () => {
     const body = await read('{"name":"a","count":9007199254740991,"is_on":false}');
     expect(body).toBeInstanceOf(ExampleRequest);
     expect(body).toEqual({ name: 'a', count: Number.MAX_SAFE_INTEGER, is_on: false });
@@ -89,7 +89,7 @@ describe('a request body', () => {
     expect(await faultsOf(body)).toEqual([{ field, msg }]);
   });
 
-  test('is judged by the limits of the application that received it, of several in one process', async () => {
+  test('is checked against the limits of the application that received it', async () => {
     const bounds = { type: 'body', metatype: BoundedRequest } as const;
     const small = new RequestPipe({ ...LIMITS, sales: { ...LIMITS.sales, energyMax: 1000 } });
     expect(await pipe.transform({ energy: 1001 }, bounds)).toEqual({ energy: 1001 });
@@ -99,7 +99,7 @@ describe('a request body', () => {
     expect(await pipe.transform({ energy: 1001 }, bounds)).toEqual({ energy: 1001 });
   });
 
-  test('describes its members to OpenAPI, in their order', () => {
+  test('describes its members to OpenAPI, in order', () => {
     expect([...membersOf(ExampleRequest, LIMITS)]).toEqual([
       [
         'name',
@@ -147,7 +147,7 @@ describe('Prefer', () => {
 });
 
 describe('an address list', () => {
-  test('holds addresses and ranges of both families', () => {
+  test('contains addresses and ranges of both families', () => {
     const list = new AddressList(['10.0.0.0/8', '192.168.1.7', '2001:db8::/32', '::1']);
     for (const inside of ['10.255.0.1', '192.168.1.7', '2001:db8:ffff::1', '::1']) expect(list.has(inside)).toBe(true);
     for (const outside of ['11.0.0.1', '192.168.1.8', '2001:db9::1', '::2', '', 'x', '10.0.0']) {
@@ -167,7 +167,7 @@ describe('an address list', () => {
 describe('the trusted proxies', () => {
   const configFor = (proxies: string) => readConfig(settings('postgres://127.0.0.1/x', { TRUSTED_PROXIES: proxies }));
 
-  test('are checked with the other settings, and a fault names the setting, never its value', () => {
+  test('are validated with the other settings, and an error names the setting, never its value', () => {
     expect(configFor('127.0.0.1, 10.0.0.0/8,2001:db8::/32').http.trustedProxies).toHaveLength(3);
     for (const wrong of ['proxy.example', '10.0.0.0/33', '10.0.0.0/', '127.0.0.1,10.0.0.0/8/8']) {
       expect(() => configFor(wrong)).toThrow(/^(?!.*(proxy\.example|10\.0)).*TRUSTED_PROXIES must hold IP addresses/);
@@ -176,7 +176,7 @@ describe('the trusted proxies', () => {
 });
 
 describe('bad signatures', () => {
-  test('are counted per IPv4 address and per IPv6 network of a host', () => {
+  test('are counted per IPv4 address and per IPv6 network', () => {
     const bad = new BadSignatures(2);
     expect([bad.count('10.0.0.1'), bad.count('10.0.0.1')]).toEqual([0, 0]);
     expect(bad.count('10.0.0.1')).toBeGreaterThan(0);
@@ -215,7 +215,7 @@ describe('the route table', () => {
     table.add(each);
   }
 
-  test('finds a path whole, and its methods', () => {
+  test('finds a whole path and its methods', () => {
     expect([...(table.find('/a')?.keys() ?? [])]).toEqual(['GET', 'POST']);
     expect([...(table.find('/a/x%2Fy')?.keys() ?? [])]).toEqual(['GET', 'DELETE']);
     expect(table.list()).toHaveLength(4);
@@ -230,7 +230,7 @@ describe('the route table', () => {
 });
 
 describe('the log', () => {
-  test('holds no secret of an error, a field or a connection string', () => {
+  test('contains no secret of an error, a field or a connection string', () => {
     const lines: string[] = [];
     const log = createLogger({ logLevel: 'info' }, { write: (line) => lines.push(line) });
     const inner = Object.assign(new Error('connect redis://:hunter2@cache failed'), { code: 'ECONNREFUSED' });
@@ -266,7 +266,7 @@ describe('the log of refused requests', () => {
     return { lines, metrics, refusals: new RefusalLog(createLogger({ logLevel: 'info' }, { write }), metrics, 10) };
   };
 
-  test('holds a flood back and counts it by code', async () => {
+  test('suppresses a flood, and counts it by code', async () => {
     const { lines, metrics, refusals } = open();
     const codeOf = (index: number) => (index % 4 === 0 ? 'NOT_FOUND' : 'INVALID_SIGNATURE');
     const flood = Array.from({ length: 10_000 }, (_, index) => refusals.admits(contextOf({}, codeOf(index)), 401));
@@ -290,7 +290,7 @@ describe('the log of refused requests', () => {
     ['a purchase of unknown outcome', isPurchase, 503],
     ['a purchase that failed', isPurchase, 500],
     ['a purchase whose caller went away', isPurchase, 499],
-  ])('never holds back %s, whatever else is refused', (_, extra, status) => {
+  ])('never suppresses %s, whatever else is refused', (_, extra, status) => {
     const { refusals } = open();
     for (let index = 0; index < 5000; index += 1) refusals.admits(contextOf({}, 'INVALID_SIGNATURE'), 401);
     for (let index = 0; index < 5000; index += 1) expect(refusals.admits(contextOf(extra), status)).toBe(true);
@@ -299,7 +299,7 @@ describe('the log of refused requests', () => {
   test.each([
     ['projects that proved who they are', contextOf(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
     ['faults of ours', contextOf({}, 'INTERNAL_ERROR'), 500],
-  ])('unknown callers take no line from %s, which are bounded too', (_, known, status) => {
+  ])('unknown callers take no line from %s, and are bounded too', (_, known, status) => {
     const { refusals } = open();
     for (let index = 0; index < 5000; index += 1) refusals.admits(contextOf({}, 'INVALID_SIGNATURE'), 401);
     const admitted = Array.from({ length: 50_000 }, () => refusals.admits(known, status));
@@ -315,7 +315,7 @@ describe('connections', () => {
     [64, 48],
     [2, 1],
     [1_048_576, 1_048_448],
-  ])('of %d descriptors %d may be callers’', (descriptors, connections) => {
+  ])('of %d descriptors, callers may use %d', (descriptors, connections) => {
     expect(connectionsFor(descriptors)).toBe(connections);
   });
 
@@ -331,13 +331,13 @@ describe('connections', () => {
     expect(connectionLimits(configured, descriptors)).toEqual(expected);
   });
 
-  test('a system that names no limit of descriptors sets none', () => {
+  test('a system without a limit of descriptors sets none', () => {
     expect(descriptorLimit('/nowhere')).toBeUndefined();
   });
 });
 
 describe('the admin port', () => {
-  test('works out the metrics once a second at most for who asks in many loops, never from before he asked', async () => {
+  test('collects the metrics at most once a second for many pollers, and never from before a request', async () => {
     const metrics = new Metrics();
     let reads = 0;
     let asked = 0;
@@ -375,7 +375,7 @@ describe('the admin port', () => {
     }
   });
 
-  test('asks whether it is ready ten times a second at most, and logs one line of what is not', async () => {
+  test('checks readiness at most ten times a second, and logs the problems in one line', async () => {
     const lines: string[] = [];
     let checks = 0;
     const failing = { database: () => Promise.reject(new Error(`away ${(checks += 1).toString()}`)) };
@@ -397,7 +397,7 @@ describe('the admin port', () => {
     }
   });
 
-  test('distinguishes life from readiness and serves the metrics', async () => {
+  test('distinguishes liveness from readiness, and serves the metrics', async () => {
     const parts = { good: () => Promise.resolve(), bad: () => Promise.resolve() };
     const metrics = new Metrics();
     metrics.answered({ method: 'GET', route: '/v1/balance', status: 200, error: '' }, 0.01);

@@ -7,7 +7,7 @@ import type { Config } from '../../src/config/config.js';
 const FEW = { database: { poolMax: 8 } } as unknown as Config;
 const HELD_MS = 30;
 
-it('an answer is given at once, and the place of its list is free again only after a rest', async () => {
+it('answers immediately, and frees the place of a list only after a rest', async () => {
   const queue = new ListQueue(FEW);
   let isBegun = false;
   const first = queue.run('project', async () => wait(HELD_MS, 'first'));
@@ -23,7 +23,7 @@ it('an answer is given at once, and the place of its list is free again only aft
   expect(await second).toBe('second');
 });
 
-it('others are not held up by a rest, and a list that fails ends with its own error', async () => {
+it('a rest delays no other project, and a failing list ends with its own error', async () => {
   const queue = new ListQueue(FEW);
   await queue.run('project', async () => wait(HELD_MS));
   const other = await queue.run('another', () => Promise.resolve('at once'));

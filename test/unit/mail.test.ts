@@ -29,7 +29,7 @@ describe('SMTP_URL', () => {
     expect(mail).toMatchObject({ from: 'Energy@shop.example', server: { host, port, isSecure, isLocal } });
   });
 
-  it('keeps what user and password stand for', () => {
+  it('decodes user and password', () => {
     const { mail } = read({ SMTP_URL: 'smtps://u%40x:p%2Fw@mail.example.com', MAIL_FROM: 'a@b.example' });
     expect([mail?.server.user, mail?.server.password]).toEqual(['u@x', 'p/w']);
   });
@@ -41,7 +41,7 @@ describe('SMTP_URL', () => {
     ['smtp://mail.example.com?tls=no', 'a@b.example', 'SMTP_URL'],
     ['smtps://mail.example.com', 'Shop <a@b.example>', 'MAIL_FROM'],
     ['smtps://mail.example.com', 'a@b.example\r\nBcc: c@d.example', 'MAIL_FROM'],
-  ])('%j from %j is refused by the name of what is wrong, never by its value', (url, from, name) => {
+  ])('rejects %j from %j by the name of the mistake, never by its value', (url, from, name) => {
     const { mail, faults } = read({ SMTP_URL: url, MAIL_FROM: from });
     expect([mail === undefined || name === 'MAIL_FROM', faults.length]).toEqual([true, 1]);
     expect(faults[0]).toContain(name);
@@ -60,7 +60,7 @@ describe('SMTP_URL', () => {
     }
   });
 
-  it('wants both, or neither', () => {
+  it('requires both or neither', () => {
     expect(read({})).toEqual({ mail: undefined, faults: [] });
     expect(read({ SMTP_URL: 'smtp://localhost' }).faults).toEqual([
       'MAIL_FROM is required beside SMTP_URL: whom mails are from',
@@ -70,7 +70,7 @@ describe('SMTP_URL', () => {
 });
 
 describe('a mail', () => {
-  it('has a line for every event that a kind is made of, and for no other', () => {
+  it('has a line for every event of its kinds, and for no other', () => {
     const noted: readonly string[] = Object.values(EVENTS_OF).flat();
     for (const type of EVENT_TYPES) {
       const line = lineOf(JSON.stringify({ type, timestamp: '2026-11-25T07:30:00.000Z', data: {} }), 'P');
@@ -89,7 +89,7 @@ describe('a mail', () => {
     });
   });
 
-  it('keeps what people named on one line, and short', () => {
+  it('keeps names that people chose short and on one line', () => {
     expect(named('a\r\nBcc: b\u2028c\u0000\td')).toBe('a Bcc: b c d');
     expect(named('x'.repeat(200), 10)).toBe('xxxxxxxxx…');
     const { subject, text } = mailText({
@@ -107,7 +107,7 @@ describe('a mail', () => {
     expect(text).toMatch(/^\[TEST\] Shop Shop[^\n]*:\n/);
   });
 
-  it('to an operator has what is new of the severities they chose, whatever its figures are by now', () => {
+  it('to an operator contains the new lines of the chosen severities, whatever their present figures', () => {
     const item = (says: string, severity: InboxItem['severity'] = 'fault'): InboxItem => ({ severity, says });
     const inbox = [item('Orders are due for 65 s'), item('Nothing is sold'), item('A notice', 'notice')];
     const first = digestOf(inbox, { kinds: ['fault'], noted: [] });

@@ -6,7 +6,7 @@ import { blocksOf, steady } from '../page-blocks.js';
 
 const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8');
 
-test('the page of errors has every code of the interface once, with its status and what to do', () => {
+test('the page of errors has every code once, with status and remedy', () => {
   const rows = [...pageOf('errors').matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)];
   const shown = rows.map(([, code, status]) => [code!, Number(status)] as const);
   expect([...shown].sort()).toEqual(Object.entries(HTTP_STATUS).sort());
@@ -16,7 +16,7 @@ test('the page of errors has every code of the interface once, with its status a
   }
 });
 
-test('every page that a merchant reads first names what to read before it, and none comes after itself', () => {
+test('every guide names the guides to read before it, and none names a later one', () => {
   for (const [index, name] of GUIDES.entries()) {
     const text = pageOf(name);
     for (const [, before] of text.matchAll(/Before\s(?:this\spage|it):\s\[[^\]]+\]\(([\w-]+)\.md\)/g)) {
@@ -27,7 +27,7 @@ test('every page that a merchant reads first names what to read before it, and n
   for (const name of built) expect(pageOf(name)).toMatch(/Before\s(?:this\spage|it):\s\[your\sfirst\sorder\]/);
 });
 
-test('a block in a page of docs/ that is for merchants is run by the walk of that page', () => {
+test('the walk of a merchants’ page runs every block in it', () => {
   const walked = ['merchant-pages', 'rehearse']
     .map((name) => readFileSync(`test/long/${name}.test.ts`, 'utf8'))
     .join('');
@@ -38,7 +38,7 @@ test('a block in a page of docs/ that is for merchants is run by the walk of tha
   expect(runnable.filter((file) => !walked.includes(`'docs/${file}'`))).toEqual([]);
 });
 
-test('blocks are found with their kind, their file and their line', () => {
+test('finds blocks with kind, file and line', () => {
   expect(blocksOf('a.md', 'A\n\n```js\n// b.mjs\nc\n```\n\n```sh\nd\n```\n')).toEqual([
     { kind: 'js', file: 'b.mjs', text: '// b.mjs\nc\n', where: 'a.md:3' },
     { kind: 'sh', file: undefined, text: 'd\n', where: 'a.md:8' },
@@ -46,7 +46,7 @@ test('blocks are found with their kind, their file and their line', () => {
   expect(() => blocksOf('a.md', '```js\n')).toThrow('a.md:1 is a block without an end');
 });
 
-test('two outputs are alike when they differ in numbers, times, ids and addresses alone', () => {
+test('outputs are alike if only numbers, times, ids and addresses differ', () => {
   const shown = 'Order 1: 131263 for TJRabPrwbZy45sbavfcjinPJC18kjpRTv8 until 2026-11-20T13:57:00.000Z.';
   const came = 'Order 72: 131000 for TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF until 2027-01-02T03:04:05.678Z.';
   expect(steady(shown)).toBe(steady(came));

@@ -19,23 +19,23 @@ describe('a name', () => {
     'x\u0085',
     '\u009b31m',
     'a\ufeffb',
-  ])('%j is refused, with why', (name) => {
+  ])('rejects %j with a reason', (name) => {
     expect(nameFault(name)).toMatch(/control characters/);
     expect(projectNameOf(`shop ${name} end`)).toBeUndefined();
   });
 
-  it.each(['Żabka & Söhne', '店 一号', 'می‌خواهم', '👩‍👩‍👧 toys', "O'Neil; =1", 'שלום'])('%j is taken', (name) => {
+  it.each(['Żabka & Söhne', '店 一号', 'می‌خواهم', '👩‍👩‍👧 toys', "O'Neil; =1", 'שלום'])('accepts %j', (name) => {
     expect([nameFault(name), projectNameOf(name)]).toEqual([undefined, name]);
   });
 
-  it('as an e-mail holds none of them', () => {
+  it('contains none of these characters in an e-mail', () => {
     expect(
       ['a@b.example', 'a\u202eb@c.example', 'a\u0007@c.example'].map((email) => EMAIL_ADDRESS.test(email)),
     ).toEqual([...[true, false, false]]);
   });
 });
 
-it('a terminal is shown what cannot move its cursor, and JSON stays the same document', () => {
+it('a terminal gets nothing that moves its cursor, and JSON stays the same document', () => {
   const name = 'a\u001b[2J\u202eb\u009bc';
   expect(forTerminal(`one ${name}\ntwo`)).toBe('one a\ufffd[2J\ufffdb\ufffdc\ntwo');
   const json = jsonForTerminal(JSON.stringify({ name }, undefined, 2));
@@ -43,7 +43,7 @@ it('a terminal is shown what cannot move its cursor, and JSON stays the same doc
   expect(JSON.parse(json)).toEqual({ name });
 });
 
-it('an order’s key is one word of the shell, whatever it holds', () => {
+it('an order’s key is one shell word, whatever it contains', () => {
   for (const key of ["it's (a) key", "x'; touch /tmp/never; '", '$(id)', 'plain-key', 'a!b*c']) {
     const path = `/v1/orders/${encodeURIComponent(key)}/extensions`;
     const script = curlOfRequest({ path, body: { note: "it's" }, isOrder: true });
@@ -56,7 +56,7 @@ it('an order’s key is one word of the shell, whatever it holds', () => {
   }
 });
 
-it('a refusal under a flood is one short line of the log, and a fault of ours has its stack', () => {
+it('logs a refusal under a flood as one short line, and a fault of ours with its stack', () => {
   const lines: string[] = [];
   const log = openLog('warn', (line) => lines.push(line));
   logCause(log, 'req_1', 'SERVICE_UNAVAILABLE', new ApiError('SERVICE_UNAVAILABLE', 'no connection within 2 s.'));
@@ -81,7 +81,7 @@ describe('the admin port', () => {
     (host) => expect(isAdminHost(host, '127.0.0.1')).toBe(false),
   );
 
-  it('answers to the name that it listens on, and to a program that names no host', () => {
+  it('answers to its own name, and to a program that names no host', () => {
     expect([isAdminHost('metrics.example.com', 'metrics.example.com'), isAdminHost(undefined, '127.0.0.1')]).toEqual([
       ...[true, true],
     ]);

@@ -27,7 +27,7 @@ async function installed(...options: readonly string[]): Promise<ReadonlySet<str
   return new Set(paths.map((path) => path.replace(/^.*\/node_modules\//, '')));
 }
 
-test('an install for production has every package of the service and none that only packages/ need', async () => {
+test('a production install has every package of the service, and none that only packages/ need', async () => {
   const own = manifests
     .flatMap(({ dependencies }) => Object.keys(dependencies))
     .filter((name) => !(name in root.dependencies));
@@ -45,7 +45,7 @@ test('an install for production has every package of the service and none that o
   );
 });
 
-test('the image of the service is installed so', async () => {
+test('the image of the service is installed that way', async () => {
   expect(await readFile('docker/Dockerfile', 'utf8')).toMatch(/^RUN npm ci --omit=dev --workspaces=false /m);
 });
 

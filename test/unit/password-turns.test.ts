@@ -37,7 +37,7 @@ it('a known browser waits for one password at most, however many unknown ones wa
   expect(order.slice(2)).toEqual(['person']);
 });
 
-it('a full queue of unknown browsers turns no known one away', async () => {
+it('a full queue of unknown browsers rejects no known one', async () => {
   const { ask } = stage();
   const unknown = many(40, (index) => ask('unknown', `network ${index.toString()}`));
   expect(await unknown[39]).toBe('SERVICE_UNAVAILABLE');
@@ -55,14 +55,14 @@ it('unknown browsers get every fourth turn while known ones keep coming', async 
   expect(turns).toEqual([false, false, false, true, false, false, false, true]);
 });
 
-it('one network has a few places in a queue, and the others are left to the rest', async () => {
+it('limits the places of one network, and leaves the others to the rest', async () => {
   const { ask } = stage();
   const one = many(8, () => ask('unknown', 'one'));
   expect(await one[7]).toBe('SERVICE_UNAVAILABLE');
   expect(await Promise.race([ask('unknown', 'other'), settled().then(() => 'waits')])).toBe('waits');
 });
 
-it('a caller who hung up leaves the line and makes room', async () => {
+it('a caller who disconnects leaves the queue', async () => {
   const { order, ask, end } = stage();
   const gone = new AbortController();
   void many(2, () => ask('unknown', 'working'));

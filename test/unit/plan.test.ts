@@ -182,14 +182,14 @@ describe('a delivery', () => {
 });
 
 describe('energy', () => {
-  it('short of what was sold is topped up once all of it is on chain', () => {
+  it('below the sold amount is topped up once all of it is on chain', () => {
     const short = leg('active', [{ status: 'included' }], { energy: energy(49_999) });
     expect(plan(order('placed', [short]))).toEqual(['topUp']);
     expect(plan(order('placed', [short, leg('reserved')]))).toEqual(['build delegate#1']);
     expect(plan(order('placed', [short, leg('placed', [{ status: 'sending' }])]))).toEqual(['find delegate']);
   });
 
-  it('of a released leg does not count, of several legs it adds up', () => {
+  it('adds up over the legs, without released ones', () => {
     const half = () => leg('active', [{ status: 'included' }], { energy: energy(25_000) });
     expect(plan(order('placed', [half(), leg('released')]))).toEqual(['topUp']);
     expect(plan(order('placed', [half(), half()]))).toEqual([]);
@@ -323,7 +323,7 @@ describe('the end of a rental', () => {
     expect(plan(running(legs), ENDS_AT_MS)).toEqual(wanted);
   });
 
-  it('goes on when a fork turned the chain’s clock back', () => {
+  it('continues after a fork turned the chain’s clock back', () => {
     const begun = running([leg('reclaiming', [solid, reclaim('sending')]), leg('active', [solid])]);
     expect(plan(begun, BEFORE)).toEqual(['build reclaim#1', 'find reclaim']);
   });

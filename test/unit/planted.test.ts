@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { compiled, patchedSources, PLANTED } from '../chaos/planted.js';
 
-it('there are enough planted bugs, and none twice', () => {
+it('has enough planted bugs, none of them twice', () => {
   expect(PLANTED.length).toBeGreaterThanOrEqual(25);
   expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
 });
 
 it.each(PLANTED.map((bug) => [bug.name, bug] as const))(
-  'the planted bug fits the source exactly once and is TypeScript: %s',
+  'the planted bug matches the source exactly once and is valid TypeScript: %s',
   async (_, bug) => {
     const sources = await patchedSources(bug);
     expect(sources.size).toBeGreaterThan(0);
@@ -17,7 +17,7 @@ it.each(PLANTED.map((bug) => [bug.name, bug] as const))(
 );
 
 const IN_TESTS = PLANTED.flatMap(({ name, test }) => (test === undefined ? [] : [[name, test] as const]));
-it.each(IN_TESTS)('there is the test that must catch the planted bug: %s', async (_, { file, title }) => {
+it.each(IN_TESTS)('the test that must catch the planted bug exists: %s', async (_, { file, title }) => {
   const text = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');
   // Jest replaces placeholders in titles, so a title with one would select no test.
   expect(title).not.toMatch(/%[sdifjop#]/);

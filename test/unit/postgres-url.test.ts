@@ -10,12 +10,12 @@ test.each([
   ['postgres://u@[::1]:5432,[::2]/db', ['postgres://u@[::1]:5432/db', 'postgres://u@[::2]/db']],
   ['postgres://u:p@one/db', ['postgres://u:p@one/db']],
   ['postgres:///db?host=/run/postgresql', ['postgres:///db?host=/run/postgresql']],
-])('%s leads to each of its hosts, with all the rest of the URL', (url, urls) => {
+])('%s leads to each of its hosts, with the rest of the URL', (url, urls) => {
   const hosts = postgresHosts(url);
   expect(typeof hosts === 'string' ? hosts : hosts.map((host) => host.url)).toEqual(urls);
 });
 
-test('what a URL says of TLS and of the session holds for each of its hosts', () => {
+test('a URL’s settings of TLS and session apply to each of its hosts', () => {
   const query = '?sslmode=verify-full&sslrootcert=/etc/ca.pem&target_session_attrs=read-write';
   expect(postgresHosts(`postgres://u:p@h1,h2:5433/db${query}`)).toEqual([
     { name: 'h1:5432', url: `postgres://u:p@h1/db${query}` },
@@ -23,7 +23,7 @@ test('what a URL says of TLS and of the session holds for each of its hosts', ()
   ]);
 });
 
-test('the name of a host holds neither user nor password', () => {
+test('the name of a host contains neither user nor password', () => {
   expect(postgresHosts('postgres://u:secret@h1:5432,[::1]:7/db')).toMatchObject([
     { name: 'h1:5432' },
     { name: '[::1]:7' },
@@ -45,7 +45,7 @@ test.each([
   ],
   ['postgres:///db?host=h1,h2&password=secret', 'must name several hosts before its path'],
   ['postgres://u:secret@h1,h2/db?target_session_attrs=standby', 'must leave target_session_attrs out'],
-])('%s is refused, with what it wants and nothing that it holds', (url, says) => {
+])('rejects %s with the expected form and none of its content', (url, says) => {
   expect(postgresHosts(url)).toContain(says);
   expect(postgresHosts(url)).not.toContain('secret');
 });

@@ -57,24 +57,24 @@ describe('the price table', () => {
     [3600, 3600],
     [3601, 86_400],
     [86_400, 86_400],
-  ])('%d s falls into the shortest row that covers it (%d s), in whatever order the rows come', (duration, row) => {
+  ])('%d s uses the shortest row that covers it (%d s), in any order of the rows', (duration, row) => {
     expect(rowFor(ROWS, duration)?.durationMaxSec).toBe(row);
     expect(rowFor([...ROWS].reverse(), duration)?.durationMaxSec).toBe(row);
   });
 
-  test('beyond the longest row nothing is on sale', () => {
+  test('sells nothing beyond the longest row', () => {
     expect(rowFor(ROWS, 86_401)).toBeUndefined();
     expect(longestDurationSec(ROWS)).toBe(86_400);
     expect(longestDurationSec([])).toBe(0);
   });
 
-  test('a price is worth it strictly below burn', () => {
+  test('a price is worthwhile only strictly below burning', () => {
     expect(isWorthRenting(sun(99), sun(100))).toBe(true);
     expect(isWorthRenting(sun(100), sun(100))).toBe(false);
     expect(isWorthRenting(sun(101), sun(100))).toBe(false);
   });
 
-  test('a row that can never be sold is named to the operator', () => {
+  test('warns the operator of a row that can never be sold', () => {
     expect(warningFor({ durationMaxSec: 600, sunPerEnergy: 99n }, 100n)).toBeUndefined();
     expect(warningFor({ durationMaxSec: 600, sunPerEnergy: 100n }, 100n)).toMatch(
       /600 s at 100 sun.*NOT_WORTH_RENTING/,
@@ -85,14 +85,14 @@ describe('the price table', () => {
 describe('the price floor', () => {
   const row = { durationMaxSec: 3600, sunPerEnergy: 45n };
 
-  test('is what a delegation and its reclaim burn, and a tenth more by default', () => {
+  test('is the burn of a delegation and its reclaim, plus a tenth by default', () => {
     expect(priceFloor(1000n, 11_000)).toBe(620_400n);
     // Rounded up: 2 × 282 × 1 × 1 / 10 000.
     expect(priceFloor(1n, 1)).toBe(1n);
     expect(priceFloor(1000n, 0)).toBe(0n);
   });
 
-  test('holds for the price of any amount, however small', () => {
+  test('applies to any amount, however small', () => {
     const floor = priceFloor(1000n, 11_000);
     expect(rentalPrice(energy(1), row, floor)).toBe(floor);
     expect(rentalPrice(energy(13_786), row, floor)).toBe(floor);
@@ -117,7 +117,7 @@ describe('the price floor', () => {
     );
   });
 
-  test('an order is spread over as many wallets as its price pays for, one at least and twenty at most', () => {
+  test('an order uses as many wallets as its price pays for, from one to twenty', () => {
     expect(
       [1n, 620_399n, 620_400n, 1_240_799n, 1_240_800n].map((price) => legsAffordable(sun(price), sun(620_400))),
     ).toEqual([1n, 1n, 1n, 1n, 2n]);
@@ -143,7 +143,7 @@ describe('the arithmetic of a quote', () => {
     );
   });
 
-  test('dollars are half up to the sixth digit', () => {
+  test('rounds dollars half up to the sixth digit', () => {
     fc.assert(
       fc.property(amounts, rates, (amount, rate) => {
         const micros = usdMicros(sun(amount), rateE8(rate));
@@ -154,7 +154,7 @@ describe('the arithmetic of a quote', () => {
     );
   });
 
-  test('sun shown as TRX lose nothing', () => {
+  test('shows sun as TRX without loss', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amount) => {
         const shown = trxOf(amount);
@@ -187,7 +187,7 @@ describe('the arithmetic of a quote', () => {
     );
   });
 
-  test('a rate reads exactly or not at all', () => {
+  test('parses a rate exactly or not at all', () => {
     expect(parseRate('0.3')).toBe(30_000_000n);
     expect(parseRate('0.12345678')).toBe(12_345_678n);
     for (const text of ['', '0', '0.0', '-1', '1e3', '.5', '0.123456789', 'NaN', '1,5']) {
@@ -212,13 +212,13 @@ describe('sizing', () => {
     expect(recipientOf(look)).toEqual({ state, needsActivation });
   });
 
-  test('warm is sized by the warm figure, everything else by the cold one', () => {
+  test('uses the warm figure for a warm receiver, and the cold one for all others', () => {
     expect(energyFor('warm', figures)).toBe(64_285n);
     expect(energyFor('cold', figures)).toBe(130_285n);
     expect(energyFor('unknown', figures)).toBe(130_285n);
   });
 
-  test('words are encoded as the ABI does', () => {
+  test('encodes words as the ABI does', () => {
     expect(addressWord('41681e3bac3840f7840162717c978567c84b38e93c')).toBe(
       '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c',
     );
@@ -281,7 +281,7 @@ describe('sizing', () => {
 describe('a quote token', () => {
   const sealer = new Sealer({ current: sealKey(master, 'quote') });
 
-  test('opens to exactly what was sealed, and is a ref of the interface', () => {
+  test('opens to exactly the sealed content, and is a valid ref', () => {
     const int64 = fc.bigInt({ min: 1n, max: 2n ** 53n - 1n });
     fc.assert(
       fc.property(int64, int64, int64, int64, fc.nat(2 ** 31 - 1), fc.nat(), (a, b, c, d, duration, later) => {
@@ -300,7 +300,7 @@ describe('a quote token', () => {
     );
   });
 
-  test('has an id that lies behind the ids of earlier milliseconds, and is never the same', () => {
+  test('has a unique id that sorts after the ids of earlier milliseconds', () => {
     const ids = [0, 1, 1_795_000_000_000, 2 ** 48 - 1].map((nowMs) => newQuoteId(nowMs));
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect([...ids].sort()).toEqual(ids);
@@ -325,7 +325,7 @@ describe('a quote token', () => {
     ).toEqual(expect.objectContaining({ durationSec: 3600 }));
   });
 
-  test('any changed character makes it unknown, the unused bits of the last one included', () => {
+  test('is unknown after a change of any character, even of unused bits of the last one', () => {
     const ref = sealQuote(sealer, project, someQuote());
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let at = 0; at < ref.length; at += 1) {
@@ -347,13 +347,13 @@ describe('a quote token', () => {
     expect(openQuote(sealer, project, ref)).toBeUndefined();
   });
 
-  test('padding and the other base64 alphabet are not accepted for the same bytes', () => {
+  test('rejects padding and the other base64 alphabet for the same bytes', () => {
     const ref = sealQuote(sealer, project, someQuote());
     expect(openQuote(sealer, project, `${ref}=`)).toBeUndefined();
     expect(openQuote(sealer, project, ` ${ref}`)).toBeUndefined();
   });
 
-  test('something else sealed for the same purpose and project is no quote', () => {
+  test('rejects other content sealed for the same purpose and project', () => {
     const other = sealer.seal(Buffer.from('not a quote'), `quote/${project}`).toString('base64url');
     expect(openQuote(sealer, project, other)).toBeUndefined();
   });

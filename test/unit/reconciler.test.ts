@@ -1,6 +1,6 @@
 import { restSec } from '../../src/reconciliation/reconciler.js';
 
-it('the rest between passes is a part of the time that they take, and bounded', () => {
+it('the rest between passes is proportional to their duration, and bounded', () => {
   expect(restSec(60, 1)).toBe(60);
   expect(restSec(60, 12)).toBe(120);
   expect(restSec(60, 3600)).toBe(300);

@@ -29,36 +29,36 @@ const need = (limit: bigint, rentals: readonly StandingRental[], more: Partial<N
   ...more,
 });
 
-it('a rental that ends within a minute is counted on no more', () => {
+it('does not count a rental that ends within a minute', () => {
   const ending = rental({ isOwn: false, endsAtMs: CLOCK_MS + 60_000 });
   expect(planRefill(need(ENERGY, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
   const later = rental({ isOwn: false, endsAtMs: CLOCK_MS + 60_001 });
   expect(planRefill(need(ENERGY, [later]))).toMatchObject({ refill: undefined, changeAtMs: CLOCK_MS + 1 });
 });
 
-it('one that was reclaimed already is not missed a second time', () => {
+it('does not subtract an already reclaimed rental a second time', () => {
   const gone = rental({ endsAtMs: CLOCK_MS - 3000, isReclaimed: true, extendable: 'no' });
   expect(planRefill(need(ENERGY, [gone, rental({ orderId: 2n })])).refill).toBeUndefined();
 });
 
-it('what is on its way is bought no second time', () => {
+it('does not buy pending energy a second time', () => {
   const coming = rental({ standing: 0n as Energy, coming: ENERGY, endsAtMs: undefined, extendable: 'later' });
   expect(planRefill(need(0n, [coming]))).toMatchObject({ usable: ENERGY, refill: undefined });
 });
 
-it('its own that ends is extended where it is whole, and replaced where it is short', () => {
+it('extends its own rental that ends if it is whole, and replaces it if it is short', () => {
   const ending = rental({ endsAtMs: CLOCK_MS + 30_000 });
   expect(planRefill(need(ENERGY, [ending])).refill).toMatchObject({ kind: 'extension', rental: ending });
   const short = { ...ending, extendable: 'no' as const };
   expect(planRefill(need(ENERGY, [short])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
-it('one of more than is kept by now is replaced, and not paid for as a whole again', () => {
+it('replaces a rental of more than is now kept, instead of paying for all of it again', () => {
   const ending = rental({ energy: 130_001n as Energy, standing: 130_001n as Energy, endsAtMs: CLOCK_MS + 30_000 });
   expect(planRefill(need(130_001n, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
-it('what takes its share of the use with it when it ends leaves the rest of it', () => {
+it('an ending rental takes its share of the usage, and the rest remains', () => {
   const ending = rental({
     isOwn: false,
     energy: 65_000n as Energy,
@@ -69,7 +69,7 @@ it('what takes its share of the use with it when it ends leaves the rest of it',
   expect(planRefill(need(ENERGY, [ending], { reading })).refill).toEqual({ kind: 'order', energy: 75_000n });
 });
 
-it('waits to extend a rental until it is settled, unless the address is short of energy before that', () => {
+it('waits to extend a rental until it is settled, unless the address runs short before', () => {
   const unsettled = rental({ extendable: 'later', endsAtMs: CLOCK_MS + 30_000 });
   expect(planRefill(need(ENERGY, [unsettled])).refill).toEqual({ kind: 'wait' });
   const reading = { limit: ENERGY as bigint, used: 27_000n };
@@ -78,7 +78,7 @@ it('waits to extend a rental until it is settled, unless the address is short of
   expect(planRefill(need(ENERGY, [soon])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
-it('plans ahead by half of the duration where that is less than a minute', () => {
+it('plans ahead by half of the duration if that is less than a minute', () => {
   const short = { ...terms, durationSec: 60 };
   const ending = (inMs: number) =>
     need(ENERGY, [rental({ isOwn: false, endsAtMs: CLOCK_MS + inMs })], { terms: short });
@@ -86,7 +86,7 @@ it('plans ahead by half of the duration where that is less than a minute', () =>
   expect(planRefill(ending(30_000)).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
-it('buys nothing once it is unused for long enough, or its time is over', () => {
+it('buys nothing after the idle time, or after its end', () => {
   const unused = need(0n, [], { usedAtMs: CLOCK_MS - terms.idleAfterSec * 1000 });
   expect(planRefill(unused)).toMatchObject({ refill: undefined, asleep: true });
   expect(planRefill({ ...unused, usedAtMs: unused.usedAtMs + 1 }).refill).toEqual({ kind: 'order', energy: ENERGY });
@@ -94,7 +94,7 @@ it('buys nothing once it is unused for long enough, or its time is over', () => 
   expect(planRefill(over)).toMatchObject({ refill: undefined, asleep: false });
 });
 
-it('does not count on what is still on its way for a rental that ends within a minute', () => {
+it('does not count pending energy for a rental that ends within a minute', () => {
   const ending = rental({ isOwn: false, standing: 0n as Energy, coming: ENERGY, endsAtMs: CLOCK_MS + 60_000 });
   expect(planRefill(need(0n, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });

@@ -5,13 +5,13 @@ import { energy, rateE8, type Energy } from '../../src/domain/units.js';
 import { creditsOfWorth, judge, JUMP_PERCENT, PEG_MIN, valuedAt } from '../../src/deposits/judgement.js';
 import { energyOfSun, sunForEnergy } from '../../src/pool/energy-ratio.js';
 
-it('credits of a deposit are rounded down', () => {
+it('rounds the credits of a deposit down', () => {
   expect(creditsOfWorth(9_999_999n)).toBe(0n);
   expect(creditsOfWorth(10_000_000n)).toBe(1n);
   expect(creditsOfWorth(19_999_999n)).toBe(1n);
 });
 
-it('the energy of a simulation with its margin is rounded up', () => {
+it('rounds the energy of a simulation with its margin up', () => {
   expect([1n, 10n, 65_001n].map((used) => withMargin(used as Energy))).toEqual([2n, 11n, 71_502n]);
 });
 
@@ -24,7 +24,7 @@ it('a dollar token has its peg at 0.99, and is never worth more than a dollar', 
   expect(valuedAt('TRX', rateE8(100_000_001))).toBe(100_000_001n);
 });
 
-it('a rate of TRX is doubted beyond a tenth of its median, above and below', () => {
+it('doubts a TRX rate beyond a tenth of its median, above and below', () => {
   const median = 30_000_000n;
   const tenth = (median * JUMP_PERCENT) / 100n;
   const at = (rate: bigint) =>
@@ -34,7 +34,7 @@ it('a rate of TRX is doubted beyond a tenth of its median, above and below', () 
   ]);
 });
 
-it('what is delegated gives at least the energy that is sold, whatever the network’s ratio', () => {
+it('delegates at least the sold energy, at any ratio of the network', () => {
   const whole = fc.bigInt({ min: 1n, max: 50_000_000_000n });
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 100_000_000n }), whole, whole, (sold, limit, weight) => {

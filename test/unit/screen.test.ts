@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-it('no line of the demo is longer than 80 columns, and nothing of it is lost', () => {
+it('keeps the lines of the demo within 80 columns, without loss', () => {
   const screen = new Screen();
   const words = 'the pool has staked and its hot keys may delegate and undelegate and nothing else in the world';
   screen.setChainTime(0);

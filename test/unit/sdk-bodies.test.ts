@@ -39,7 +39,7 @@ it.each<[string, unknown, string]>([
   ['a hole in a list', sparse, 'energy[0]'],
   ['an object that says NaN', { toJSON: () => NaN }, 'energy'],
   ['an object in itself', cycle, 'energy.self'],
-])('%s is refused by its name, and nothing is sent', async (_what, value, name) => {
+])('rejects %s by name, and sends nothing', async (_what, value, name) => {
   const quotes = service.client().quotes as unknown as Loose;
   const thrown: unknown = await quotes['create']!({ receive_address: ADDRESS, energy: value }).catch(
     (error: unknown) => error,
@@ -78,18 +78,18 @@ const CALLS: readonly (readonly [string, string, (client: EnergyClient, value: n
   ['any request', 'energy', (to, it) => to.request({ method: 'POST', path: '/v1/quotes', body: { energy: it } })],
 ];
 
-it.each(CALLS)('NaN is refused before anything is sent: %s', async (_what, name, call) => {
+it.each(CALLS)('rejects NaN before anything is sent: %s', async (_what, name, call) => {
   const thrown: unknown = await call(service.client(), NaN as never).catch((error: unknown) => error);
   expect(thrown).toBeInstanceOf(TypeError);
   expect((thrown as TypeError).message).toContain(`${name} is NaN`);
   expect(service.asked).toEqual([]);
 });
 
-it.each(['timeoutMs', 'attemptTimeoutMs', 'retries'])('a client is not made with %s NaN', (name) => {
+it.each(['timeoutMs', 'attemptTimeoutMs', 'retries'])('makes no client with %s NaN', (name) => {
   expect(() => service.client({ [name]: NaN })).toThrow(name);
 });
 
-it('leaves undefined members out, and sorts keys', async () => {
+it('leaves out undefined members, and sorts keys', async () => {
   const quotes = service.client().quotes as unknown as Loose;
   await quotes['create']!({ receive_address: ADDRESS, energy: 65_000, duration_sec: undefined });
   expect(service.asked.map(({ text }) => text)).toEqual([`{"energy":65000,"receive_address":"${ADDRESS}"}`]);

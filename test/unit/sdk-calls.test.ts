@@ -41,7 +41,7 @@ const thrownBy = async (call: Promise<unknown>): Promise<unknown> => {
 const headersOf = (name: string): string[] => service.asked.map(({ headers }) => headers[name]!);
 
 describe('a purchase', () => {
-  it('keeps the key that it had before its first attempt, and signs each attempt anew', async () => {
+  it('keeps the key from before its first attempt, and signs each attempt again', async () => {
     service.answer('lost', refusal(503, 'SERVICE_UNAVAILABLE', { key: 'x' }), { status: 502, text: '<html>' }, order());
     const bought = await service.client().orders.create(REQUEST);
     expect(service.asked).toHaveLength(4);
@@ -52,7 +52,7 @@ describe('a purchase', () => {
     expect(new Set(service.asked.map(({ text }) => text)).size).toBe(1);
   });
 
-  it('is not known to have failed when its answers are lost; the error has the key', async () => {
+  it('has an unknown outcome if its answers are lost, and the error has the key', async () => {
     service.answer('lost');
     const thrown = await thrownBy(service.client({ retries: 2 }).orders.create(REQUEST, { idempotencyKey: 'mine' }));
     expect(thrown).toBeInstanceOf(UnknownOutcomeError);
@@ -72,7 +72,7 @@ describe('a purchase', () => {
     ['the answer was of another order', { status: 202, body: { id: 8, key: 'theirs', status: 'reserved' } }],
     ['there was no answer', 'silent'],
   ];
-  it.each(OPEN)('is repeated, and of unknown outcome in the end, when %s', async (_, reply) => {
+  it.each(OPEN)('is repeated, with an unknown outcome in the end, if %s', async (_, reply) => {
     service.answer(reply);
     const client = service.client({ retries: 1, attemptTimeoutMs: 200 });
     const thrown = await thrownBy(client.orders.create(REQUEST, { idempotencyKey: 'mine' }));
@@ -80,7 +80,7 @@ describe('a purchase', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it('that is refused is refused: nothing was bought', async () => {
+  it('that is refused bought nothing', async () => {
     service.answer(refusal(402, 'INSUFFICIENT_CREDITS'));
     const thrown = await thrownBy(service.client().orders.create(REQUEST));
     expect(thrown).toBeInstanceOf(ApiError);
@@ -88,13 +88,13 @@ describe('a purchase', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('that is refused after a lost answer may have been bought by the attempt before', async () => {
+  it('that is refused after a lost answer may have been bought by the earlier attempt', async () => {
     service.answer('lost', refusal(409, 'QUOTE_EXPIRED'));
     const thrown = await thrownBy(service.client().orders.create({ quote_ref: 'aq' }, { idempotencyKey: 'mine' }));
     expect(thrown).toMatchObject({ name: 'UnknownOutcomeError', key: 'mine', cause: { code: 'QUOTE_EXPIRED' } });
   });
 
-  it('is not of unknown outcome when no attempt reached anybody, or each was refused', async () => {
+  it('has a known outcome if no attempt reached the service, or each was refused', async () => {
     service.answer(refusal(503, 'CAPACITY_UNAVAILABLE'));
     const refused = await thrownBy(service.client({ retries: 1 }).orders.create(REQUEST));
     expect(refused).toMatchObject({ name: 'ApiError', code: 'CAPACITY_UNAVAILABLE' });
@@ -104,7 +104,7 @@ describe('a purchase', () => {
     expect(unsent).toBeInstanceOf(NetworkError);
   });
 
-  it('wants a key that can be one, and none that was forgotten', async () => {
+  it('requires a valid key, and rejects a forgotten one', async () => {
     service.answer(order());
     const { orders } = service.client();
     const wrong = ['', ' a', 'a ', 'a\nb', 'é', 'x'.repeat(256), 'auto_1', 'ext_1', 'nonce_1', '.', '..', undefined];
@@ -119,7 +119,7 @@ describe('a purchase', () => {
     }
   });
 
-  it('of an extension or an activation is one too', async () => {
+  it('may also be an extension or an activation', async () => {
     service.answer('lost', order({ key: 'rental' }));
     await service.client().orders.extend('rental', { duration_sec: 600 }, { idempotencyKey: 'longer' });
     expect(service.asked.map(({ target }) => target)).toEqual(Array(2).fill('/v1/orders/rental/extensions'));
@@ -138,7 +138,7 @@ describe('a change without a key', () => {
     ['a copy of it came before', refusal(401, 'SIGNATURE_REPLAYED')],
     ['a proxy answered', { status: 502, text: '' }],
   ];
-  it.each(OPEN)('is made once and of unknown outcome when %s', async (_, reply) => {
+  it.each(OPEN)('is made once, with an unknown outcome, if %s', async (_, reply) => {
     service.answer(reply, WEBHOOK);
     const { autoDelegations, webhooks } = service.client();
     const changes = [
@@ -157,14 +157,14 @@ describe('a change without a key', () => {
     }
   });
 
-  it('is repeated where it was surely not taken', async () => {
+  it('is repeated if it certainly was not executed', async () => {
     const busy = refusal(429, 'RATE_LIMITED', {}, { 'Retry-After': '0' });
     service.answer(busy, refusal(503, 'AUTH_UNAVAILABLE'), WEBHOOK);
     expect((await service.client().webhooks.create({ url: 'https://a.example.com' })).secret).toBe('whsec_AA==');
     expect(service.asked).toHaveLength(3);
   });
 
-  it('is repeated when the same again makes no difference', async () => {
+  it('is repeated if a repetition makes no difference', async () => {
     service.answer('lost', WEBHOOK);
     const { autoDelegations, webhooks } = service.client();
     await webhooks.update('w', { enabled: true });
@@ -177,14 +177,14 @@ describe('a change without a key', () => {
 });
 
 describe('any call', () => {
-  it('waits no less than it is asked to', async () => {
+  it('waits at least as long as it is asked to', async () => {
     service.answer(refusal(429, 'RATE_LIMITED', {}, { 'Retry-After': '1' }), QUOTE);
     await service.client().quotes.create(REQUEST);
     const [first, second] = service.asked;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(990);
   });
 
-  it('does not wait where the deadline would come first', async () => {
+  it('does not wait if the deadline would come first', async () => {
     service.answer(refusal(503, 'CHAIN_UNAVAILABLE', {}, { 'Retry-After': '60' }));
     const thrown = await thrownBy(service.client({ timeoutMs: 30_000 }).quotes.create(REQUEST));
     expect(thrown).toMatchObject({ code: 'CHAIN_UNAVAILABLE', retryAfterSec: 60 });
@@ -203,7 +203,7 @@ describe('any call', () => {
     expect(thrown).toBeInstanceOf(UnknownOutcomeError);
   });
 
-  it('ends by its signal: with its reason where nothing was sent, else of unknown outcome', async () => {
+  it('ends by its signal: with its reason if nothing was sent, otherwise with an unknown outcome', async () => {
     service.answer('silent');
     const reason = new Error('enough');
     const { orders } = service.client();
@@ -219,7 +219,7 @@ describe('any call', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('is signed by the service’s clock once that was shown, at once and from then on', async () => {
+  it('is signed by the service’s clock once that is known, immediately and from then on', async () => {
     const serverTime = Math.floor(Date.now() / 1000) + 4000;
     const early = refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time: serverTime });
     service.answer(early, WEBHOOK, WEBHOOK);
@@ -233,7 +233,7 @@ describe('any call', () => {
     expect(service.asked).toHaveLength(2);
   });
 
-  it('that cannot be made is a fault of the caller, and nothing is sent', async () => {
+  it('that cannot be made is the caller’s error, and nothing is sent', async () => {
     service.answer(QUOTE);
     const client = service.client();
     const purchase = { method: 'POST', path: '/v1/orders', body: { energy: 65_000n }, idempotencyKey: 'a' } as const;
@@ -250,7 +250,7 @@ describe('any call', () => {
     for (const settings of wrong) expect(() => service.client(settings)).toThrow(/URL|Merchant ID|apiKey/);
   });
 
-  it('names every member at fault, and follows no redirect', async () => {
+  it('names every invalid member, and follows no redirect', async () => {
     const details = [{ field: 'energy', msg: 'must be an integer' }];
     service.answer(refusal(400, 'INVALID_REQUEST', { details }));
     expect(await thrownBy(service.client().quotes.create(REQUEST))).toMatchObject({ details, status: 400 });
@@ -259,7 +259,7 @@ describe('any call', () => {
     expect(service.asked).toHaveLength(1);
   });
 
-  it('sends nothing that is undefined, and its query as it was signed', async () => {
+  it('sends nothing undefined, and its query as it was signed', async () => {
     service.answer(QUOTE, { body: { items: [], last_position: 0 } });
     await service.client().quotes.create({ receive_address: 'T', energy: undefined });
     expect(service.asked[0]!.text).toBe('{"receive_address":"T"}');
@@ -268,7 +268,7 @@ describe('any call', () => {
     expect(new URL(service.asked[0]!.target, service.baseUrl).searchParams.get('from')).toBe(`2026-11-01'~ ä&`);
   });
 
-  it('reaches what has no method, as a read, a purchase or a change', async () => {
+  it('reaches routes without a method, as a read, a purchase or a change', async () => {
     const client = service.client();
     service.answer('lost', { body: { credits_balance: 1 }, headers: { 'X-Request-Id': 'r' } });
     const answer = await client.request<{ credits_balance: number }>({ method: 'GET', path: '/v1/balance?a=b%20c' });
@@ -290,7 +290,7 @@ describe('any call', () => {
 });
 
 describe('createAndWait', () => {
-  it('answers the order once it is delivered, or settled when that is wanted', async () => {
+  it('returns the order once it is delivered, or settled if requested', async () => {
     const steps = [
       order(),
       'lost' as const,
@@ -306,7 +306,7 @@ describe('createAndWait', () => {
     expect(settled.settled).toBe(true);
   });
 
-  it('names a refund, and an order that is still open when the time is up: both were bought', async () => {
+  it('reports a refund, and an order still open at the time limit: both were bought', async () => {
     service.answer(order({ status: 'refunded', settled: true, error: 'In words.' }, 200));
     const refunded = await thrownBy(service.client().orders.createAndWait(REQUEST));
     expect(refunded).toMatchObject({ name: 'NotDeliveredError', order: { status: 'refunded' } });
@@ -321,7 +321,7 @@ describe('createAndWait', () => {
     expect(unread).toBeInstanceOf(NotDeliveredError);
   });
 
-  it('is of unknown outcome when the purchase itself is', async () => {
+  it('has an unknown outcome if the purchase has one', async () => {
     service.answer('lost');
     const thrown = await thrownBy(service.client({ retries: 1 }).orders.createAndWait(REQUEST));
     expect(thrown).toBeInstanceOf(UnknownOutcomeError);

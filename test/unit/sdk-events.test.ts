@@ -38,7 +38,7 @@ async function take(stream: EventStream, count: number): Promise<number[]> {
   return positions;
 }
 
-it('a stream goes on after the last event that was taken, wherever it was cut', async () => {
+it('a stream continues after the last consumed event, wherever it was cut', async () => {
   const half = block(4).slice(0, 20);
   service.answer(
     streamed(`${block(2)}${block(3)}${half}`, 'breaks'),
@@ -61,7 +61,7 @@ it('a stream goes on after the last event that was taken, wherever it was cut', 
   expect(cuts).toHaveLength(6);
 });
 
-it('an event is taken when the next one is asked for: whoever left at it reads it again', async () => {
+it('an event is consumed when the next one is requested, so a reader that leaves reads it again', async () => {
   service.answer(streamed(`${block(1)}${block(2)}`, 'stands'));
   const stream = service.client().events.stream();
   expect(await take(stream, 2)).toEqual([1, 2]);
@@ -71,7 +71,7 @@ it('an event is taken when the next one is asked for: whoever left at it reads i
   expect(afters()).toEqual(['1']);
 });
 
-it('a stream throws what time does not heal', async () => {
+it('a stream throws errors that do not pass by waiting', async () => {
   const expired = refusal(410, 'EVENTS_EXPIRED', { oldest_position: 40 });
   for (const reply of [expired, refusal(403, 'KEY_SCOPE'), refusal(401, 'INVALID_SIGNATURE')]) {
     service.answer(streamed(block(1)), reply);
@@ -83,7 +83,7 @@ it('a stream throws what time does not heal', async () => {
   await expect(take(service.client().events.stream({ after: 3 }), 1)).rejects.toMatchObject({ oldestPosition: 40 });
 });
 
-it('a stream waits where it is asked to, and is signed by the service’s clock', async () => {
+it('a stream waits as asked, and is signed by the service’s clock', async () => {
   const server_time = Math.floor(Date.now() / 1000) - 4000;
   const busy = refusal(429, 'RATE_LIMITED', {}, { 'Retry-After': '1' });
   service.answer(busy, refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time }), streamed(block(1)));
@@ -98,7 +98,7 @@ it('a stream gives up after an outage, with its last error', async () => {
   await expect(take(stream, 1)).rejects.toMatchObject({ code: 'HTTP_503' });
 });
 
-it('a stream ends with its signal, without an error, and with its loop: the connection is closed', async () => {
+it('a stream ends with its signal, without an error, and its loop closes the connection', async () => {
   let closed = 0;
   const standing: Reply = (response) => {
     response.writeHead(200).write(block(1));
@@ -119,7 +119,7 @@ it('a stream ends with its signal, without an error, and with its loop: the conn
   expect(await take(aborted, 1)).toEqual([]);
 });
 
-it('a poll is held for as long as was asked, and a page has the position to go on after', async () => {
+it('a poll is held for the requested time, and a page has the position to continue after', async () => {
   service.answer({ body: { items: [], last_position: 7 } });
   expect(await service.client().events.poll({ after: 'latest', limit: 5 })).toEqual({ items: [], last_position: 7 });
   expect(service.asked[0]!.target).toBe('/v1/events?after=latest&limit=5&wait=30');
@@ -127,7 +127,7 @@ it('a poll is held for as long as was asked, and a page has the position to go o
   expect(service.asked[1]!.target).toBe('/v1/events?after=7');
 });
 
-it('an event is read from any pieces of its bytes, and a line without end is refused', () => {
+it('reads an event from any pieces of its bytes, and rejects a line without end', () => {
   const bytes = Buffer.from(`: alive\r\n\r\nid: 5\ndata: {"a":\ndata:"ü€𝄞"}\n\n:\nid: 6\n\n`);
   for (const size of [1, 2, 3, 7, 1000]) {
     const reader = new EventSourceReader();

@@ -26,7 +26,7 @@ it.each<[string, Reply]>([
   ['the service had a fault', refusal(500, 'INTERNAL_ERROR')],
   ['there are too many requests', refusal(429, 'RATE_LIMITED')],
   ['a proxy answers', { status: 502, text: 'Bad Gateway' }],
-])('goes on when its first reads fail: %s', async (_what, reply) => {
+])('continues after its first reads fail: %s', async (_what, reply) => {
   service.answer(reply, reply, reply, order({}), reply, order({ status: 'delivered' }));
   const delivered = await service.client({ retries: 0 }).orders.wait('mine', { timeoutMs: 60_000 });
   expect(delivered.status).toBe('delivered');
@@ -39,7 +39,7 @@ it.each<[string, Reply]>([
   ['the key may not read', refusal(403, 'KEY_SCOPE')],
   ['the signature is wrong', refusal(401, 'INVALID_SIGNATURE')],
   ['a proxy knows no such page', { status: 404, text: 'Not Found' }],
-])('never calls an order refused that it could not read: %s', async (_what, reply) => {
+])('never calls an order that it could not read refused: %s', async (_what, reply) => {
   service.answer(reply);
   const thrown = await thrownBy(service.client({ retries: 0 }).orders.wait('mine', { timeoutMs: 1500 }));
   expect(thrown).toBeInstanceOf(UnknownOutcomeError);
@@ -47,14 +47,14 @@ it.each<[string, Reply]>([
   expect(thrown).toMatchObject({ key: 'mine' });
 });
 
-it('says so when there is no such order, at the first answer', async () => {
+it('reports a missing order at the first answer', async () => {
   service.answer(refusal(404, 'NOT_FOUND'));
   const thrown = await thrownBy(service.client().orders.wait('mine'));
   expect(thrown).toMatchObject({ name: 'ApiError', code: 'NOT_FOUND' });
   expect(service.asked).toHaveLength(1);
 });
 
-it('ends with the reason of the caller’s signal, also while nothing can be read', async () => {
+it('ends with the reason of the caller’s signal, even while nothing can be read', async () => {
   service.answer('lost');
   const ends = new AbortController();
   const waiting = thrownBy(service.client({ retries: 0 }).orders.wait('mine', { signal: ends.signal }));

@@ -27,7 +27,7 @@ const reasonOf = (verify: () => unknown): string => {
   }
 };
 
-it('takes what is signed by its secret, from text or bytes, with headers in any form', () => {
+it('accepts text or bytes signed by its secret, with headers in any form', () => {
   const headers = headersOf(SECRET);
   const event = JSON.parse(BODY) as unknown;
   expect(verifyWebhook(BODY, headers, SECRET)).toEqual(event);
@@ -36,7 +36,7 @@ it('takes what is signed by its secret, from text or bytes, with headers in any 
   expect(verifyWebhook(new TextEncoder().encode(BODY), shouted, [SECRET])).toEqual(event);
 });
 
-it('takes either secret while one is being changed, on either side', () => {
+it('accepts either secret during a rotation, on either side', () => {
   expect(reasonOf(() => verifyWebhook(BODY, headersOf(SECRET), [NEXT, SECRET]))).toBe('verified');
   expect(reasonOf(() => verifyWebhook(BODY, headersOf(NEXT), [NEXT, SECRET]))).toBe('verified');
   const [first, second] = [headersOf(SECRET), headersOf(NEXT)];
@@ -48,7 +48,7 @@ it('takes either secret while one is being changed, on either side', () => {
   expect(reasonOf(() => verifyWebhook(BODY, both, OTHER))).toBe('signature');
 });
 
-it('refuses other bytes, another id, time, version or secret', () => {
+it('rejects other bytes, or another id, time, version or secret', () => {
   const headers = headersOf(SECRET);
   const with_ = (more: Record<string, string | string[] | undefined>) => ({ ...headers, ...more });
   const later = Math.floor(Date.now() / 1000 + 5).toString();
@@ -74,7 +74,7 @@ it('refuses other bytes, another id, time, version or secret', () => {
     expect([what, reasonOf(verify)]).toEqual([what, what.split(',')[0]]);
 });
 
-it('refuses what is older or newer than the tolerance', () => {
+it('rejects times outside the tolerance', () => {
   const at = (sec: number) => headersOf(SECRET, { atMs: Date.now() + sec * 1000 });
   const ofTolerance = (sec: number, toleranceSec?: number) =>
     reasonOf(() => verifyWebhook(BODY, at(sec), SECRET, { toleranceSec }));
@@ -88,7 +88,7 @@ it('refuses what is older or newer than the tolerance', () => {
   ]);
 });
 
-it('wants a secret that is one', () => {
+it('requires a valid secret', () => {
   for (const secret of ['', 'whsec_', 'AAAA', []]) {
     expect(reasonOf(() => verifyWebhook(BODY, headersOf(SECRET), secret))).toContain('TypeError');
   }

@@ -4,7 +4,7 @@ import { TYPES_OF_SDK, typesOf, type Document } from '../sdk-types.js';
 
 const jsonOf = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-it('the types of the SDK are those of openapi.json (UPDATE_OPENAPI=1 writes them)', () => {
+it('openapi.json determines the types of the SDK (UPDATE_OPENAPI=1 writes them)', () => {
   const types = typesOf(jsonOf('openapi.json') as Document);
   if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(TYPES_OF_SDK, types);
   expect(readFileSync(TYPES_OF_SDK, 'utf8')).toBe(types);

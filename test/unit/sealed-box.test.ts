@@ -7,7 +7,7 @@ const key = randomBytes(32);
 const opener = new BoxOpener(key);
 const sealed = new BoxSealer(opener.publicKey).seal(Buffer.from('secret'), 'id');
 
-it('opens what was sealed to its public half, in the form of a box and never twice alike', () => {
+it('opens boxes sealed to its public half, which are never alike', () => {
   expect(opener.open(sealed, 'id')?.toString()).toBe('secret');
   expect(isBox(sealed)).toBe(true);
   expect(new BoxSealer(opener.publicKey).seal(Buffer.from('secret'), 'id')).not.toEqual(sealed);
@@ -26,20 +26,20 @@ it('opens nothing that was altered at any byte, for another context or under ano
   }
 });
 
-it('refuses an ephemeral key of small order, with which everybody would share one secret', () => {
+it('rejects an ephemeral key of small order, which would share one secret with everyone', () => {
   const forged = Buffer.from(sealed);
   forged.fill(0, 5, 37);
   expect(opener.open(forged, 'id')).toBeUndefined();
 });
 
-it('always derives the same pair from a key, which the key itself is not', () => {
+it('always derives the same pair from a key, and not the key itself', () => {
   expect(new BoxOpener(key).publicKey).toEqual(opener.publicKey);
   expect(new BoxOpener(randomBytes(32)).publicKey).not.toEqual(opener.publicKey);
   expect(opener.publicKey).toHaveLength(32);
   expect(opener.publicKey).not.toEqual(key);
 });
 
-it('is opened by a sealer in both forms, also under the key before, and says which is to be sealed anew', () => {
+it('a sealer opens both forms, also under the previous key, and names what to reseal', () => {
   const [older, newer] = [randomBytes(32), randomBytes(32)].map((master) => sealKey(master, 'api-key'));
   const before = new Sealer({ current: older! });
   const after = new Sealer({ current: newer!, previous: older });

@@ -44,7 +44,7 @@ describe('a secret as a file', () => {
   // Read only by a console (mail.test.ts).
   const own = [...SECRET_SETTINGS].filter((name) => name !== 'SMTP_URL');
 
-  it.each(own)('%s can be given as one, its trailing newline left out', (name) => {
+  it.each(own)('%s can come from one, without its trailing newline', (name) => {
     const isKey = /^(MASTER_KEY|SEAL_KEY_)/.test(name);
     const value = isKey ? NEXT_KEY : `postgres://energy:secret@127.0.0.1/x`.replace(/^postgres/, scheme(name));
     // A process takes either derived keys or a master key.
@@ -57,7 +57,7 @@ describe('a secret as a file', () => {
 
   const scheme = (name: string): string => (name === 'REDIS_URL' ? 'redis' : 'postgres');
 
-  it('is refused beside its value, and neither is shown', () => {
+  it('is rejected beside its value, and neither is shown', () => {
     const path = file('both', NEXT_KEY);
     const error = faultOf(base({ MASTER_KEY_FILE: path }));
     expect(error).toContain('MASTER_KEY and MASTER_KEY_FILE are both set');
@@ -73,17 +73,17 @@ describe('a secret as a file', () => {
     ['is a folder', () => dir, /DATABASE_URL_FILE: .* is no ordinary file/],
     ['is far too large', () => file('large', 'x'.repeat(70_000)), /DATABASE_URL_FILE: .* is too large/],
     ['holds something else', () => file('else', 'sixteen'), /DATABASE_URL must hold URLs/],
-  ])('that %s is a fault of its setting', (_what, path, says) => {
+  ])('that %s is an error of its setting', (_what, path, says) => {
     expect(faultOf(base({ DATABASE_URL: '', DATABASE_URL_FILE: path() }))).toMatch(says);
   });
 
-  it('by a link is judged by what the link leads to', () => {
+  it('behind a link is judged by the link’s target', () => {
     const link = join(dir, 'link');
     symlinkSync(file('behind', MASTER_KEY, 0o604), link);
     expect(faultOf(base({ MASTER_KEY: '', MASTER_KEY_FILE: link }))).toContain('is open to others');
   });
 
-  it('only where containers and systemd mount secrets may be readable by others, never writable', () => {
+  it('may be readable by others only where containers and systemd mount secrets, and never writable', () => {
     expect(isOpenToOthers('/run/secrets/master_key', 0o100444)).toBe(false);
     expect(isOpenToOthers('/run/credentials/energy-api.service/master_key', 0o100440)).toBe(false);
     expect(isOpenToOthers('/run/secrets/master_key', 0o100666)).toBe(true);
@@ -103,7 +103,7 @@ describe('a secret as a file', () => {
 });
 
 describe('the keys of one process', () => {
-  it.each(ROLES)('those of the %s open what it needs and nothing else', (role) => {
+  it.each(ROLES)('those of the %s open exactly what it needs', (role) => {
     const [all, own] = [sealers(base(), 'cli'), sealers(derived(role), role)];
     expect([...own.held.keys()].sort()).toEqual([...PURPOSES_OF[role]].sort());
     for (const purpose of SEAL_PURPOSES) {
@@ -113,13 +113,13 @@ describe('the keys of one process', () => {
     }
   });
 
-  it('an API holds no key to the pool, a worker none to the projects', () => {
+  it('an API has no key of the pool, and a worker none of the projects', () => {
     expect(() => sealers(derived('api'), 'api').poolKey).toThrow('no key for the purpose pool-key');
     expect(() => sealers(derived('worker'), 'worker').apiKey).toThrow('no key for the purpose api-key');
     expect(() => sealers(derived('worker'), 'worker').quote).toThrow('no key for the purpose quote');
   });
 
-  it.each(ROLES)('through a rotation the %s opens both and seals under the newer', (role) => {
+  it.each(ROLES)('during a rotation the %s opens both and seals under the newer', (role) => {
     const before = sealers(derived(role), role);
     const meanwhile = sealers(derived(role, { MASTER_KEY: NEXT_KEY, MASTER_KEY_PREVIOUS: MASTER_KEY }), role);
     const after = sealers(derived(role, { MASTER_KEY: NEXT_KEY }), role);
@@ -133,41 +133,38 @@ describe('the keys of one process', () => {
     }
   });
 
-  it('a process does not start with the keys of another, and says what it wants', () => {
+  it('a process does not start with the keys of another one, and names its own', () => {
     expect(() => readConfig(derived('worker'), 'api')).toThrow(
       'MASTER_KEY is required, or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS in its place (`cli secrets derive --for api`)',
     );
     expect(() => readConfig(derived('api'), 'worker')).toThrow('or SEAL_KEY_POOL_KEYS in its place');
   });
 
-  it('a worker whose signer holds the keys needs none', () => {
+  it('a worker needs none if its signer holds the keys', () => {
     expect(() => readConfig(base({ MASTER_KEY: '', SIGNER_SOCKET: '/run/signer.sock' }), 'worker')).not.toThrow();
     expect(() => readConfig(base({ MASTER_KEY: '' }), 'worker')).toThrow('MASTER_KEY is required');
   });
 
-  it('MASTER_KEY beside a key derived from it is refused', () => {
+  it('rejects MASTER_KEY beside a key derived from it', () => {
     expect(() => readConfig({ ...derived('api'), MASTER_KEY }, 'api')).toThrow('a process takes one or the other');
   });
 
-  it.each(['MASTER_KEY', 'SEAL_KEY_API_KEYS'])(
-    '%s before the last rotation is nothing without its successor',
-    (name) => {
-      const env = { ...derived('worker'), [`${name}_PREVIOUS`]: NEXT_KEY };
-      expect(() => readConfig(env, 'worker')).toThrow(`${name}_PREVIOUS is set without ${name}`);
-    },
-  );
+  it.each(['MASTER_KEY', 'SEAL_KEY_API_KEYS'])('%s from before the last rotation requires its successor', (name) => {
+    const env = { ...derived('worker'), [`${name}_PREVIOUS`]: NEXT_KEY };
+    expect(() => readConfig(env, 'worker')).toThrow(`${name}_PREVIOUS is set without ${name}`);
+  });
 
-  it('without a MASTER_KEY, or with a wrong one, there is nothing to derive from', () => {
+  it('derives nothing without a MASTER_KEY, or from a wrong one', () => {
     expect(() => deriveSettings({}, 'api')).toThrow('MASTER_KEY is required');
     expect(() => deriveSettings({ MASTER_KEY: 'short' }, 'api')).toThrow('MASTER_KEY must be 32 bytes in base64');
   });
 
-  it('a console is given that of second factors alone', () => {
+  it('a console gets only that of second factors', () => {
     const names = deriveSettings({ MASTER_KEY }, 'console').map(({ name }) => name);
     expect(names).toEqual(['SEAL_KEY_SECOND_FACTORS']);
   });
 
-  it('the lines hold across versions: their values are fixed', () => {
+  it('derived values stay the same across versions', () => {
     const lines = deriveSettings({ MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, 'api');
     expect(lines).toEqual([
       { name: 'SEAL_KEY_API_KEYS', value: '9RQgq0Z/82wne8rQB1fIo2RoM+vFRjqp5rtVjop+09w=' },

@@ -25,7 +25,7 @@ function found(): Record<string, string[]> {
   return Object.fromEntries(all.filter(([, names]) => names.length > 0).map(([file, names]) => [file, [...names]]));
 }
 
-test('no state of a session is kept but by the connections that listen and by migrations, which go past a pooler', () => {
+test('only listening connections and migrations keep session state, and they bypass a pooler', () => {
   expect(found()).toEqual({
     'people/session-feed.ts': ['LISTEN'],
     'projects/project-feed.ts': ['LISTEN'],
@@ -46,7 +46,7 @@ test.each([
 });
 
 test.each(['SET LOCAL jit = off', `set_config('a', 'b', true)`, 'pg_advisory_xact_lock(1)', 'UPDATE a SET b = 1'])(
-  '%s is of its transaction alone',
+  '%s affects its transaction only',
   (text) => {
     expect(Object.values(STATE).some((state) => state.test(`'${text}'`))).toBe(false);
   },

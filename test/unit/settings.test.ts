@@ -37,18 +37,18 @@ it.each([
     'must be a positive decimal with at most eight fraction digits',
   ],
   ['MASTER_KEY', ['short', 'c2hvcnQ='], 'must be 32 bytes in base64 (make one: openssl rand -base64 32)'],
-])('%s is refused as %j, and why is said once', (name, values, message) => {
+])('rejects %s as %j, with one reason', (name, values, message) => {
   for (const value of values) expect(faultsOf({ [name]: value })).toEqual([`${name} ${message}`]);
 });
 
 it.each(['DATABASE_URL', 'REDIS_URL', 'TOKEN_CONTRACT', 'TRON_FULL_NODE_URLS', 'TRON_SOLIDITY_NODE_URLS'])(
-  '%s must be set: blank is not set',
+  'requires %s, and a blank counts as missing',
   (name) => {
     for (const value of ['', '  ']) expect(faultsOf({ [name]: value })).toContain(`${name} is required`);
   },
 );
 
-it('every variable at fault is named, in the order of the sections', () => {
+it('names every invalid variable, in the order of the sections', () => {
   expect(faultsOf({ ADMIN_PORT: 'x', POOL_SYNC_SEC: '0', LOG_LEVEL: '', KEEP_ALIVE_SEC: '0' })).toEqual([
     'ADMIN_PORT must be an integer from 0 to 65535',
     'KEEP_ALIVE_SEC must be an integer from 1 to 3600',
@@ -56,7 +56,7 @@ it('every variable at fault is named, in the order of the sections', () => {
   ]);
 });
 
-it('settings by node: one alone is the first node’s, an empty place is none, any other count is refused', () => {
+it('settings by node: a single one is the first node’s, an empty place is none, any other count is rejected', () => {
   const one = read({ ...NODES, TRON_API_KEYS: 'key', TRON_REQUESTS_PER_SEC: '5' }).chain;
   expect([one.apiKeys, one.requestsPerSec]).toEqual([
     ['key', undefined],
@@ -74,7 +74,7 @@ it('settings by node: one alone is the first node’s, an empty place is none, a
   ]);
 });
 
-it('texts are read as what they stand for', () => {
+it('parses texts to their meaning', () => {
   const config = read({
     ...NODES,
     RATE_SOURCE_URLS: 'okx=http://a/b/',

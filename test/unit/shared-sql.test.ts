@@ -32,7 +32,7 @@ it.each<[string, Transitions]>([
 });
 
 it.each(['orders_guard', 'leg_guard', 'chain_tx_guard', 'credit_entry_guard'])(
-  '%s names each rule that it judges by, and no other',
+  '%s names exactly the rules that it judges by',
   (name) => {
     const [, judged = ''] = /IF NOT \(([^]*?)\) THEN\n {4}RAISE/.exec(FUNCTIONS[name]!)!;
     const rules = [...FUNCTIONS[name]!.matchAll(/^ +(?:RAISE .* CASE\n +)?WHEN NOT (\([^]*?\)) THEN '[^']+'/gm)];
@@ -55,11 +55,11 @@ it.each<[string, readonly string[]]>([
   ['project_order_legs', [legsOf('o')]],
   ['project_order_compensations', [compensationsOf('o')]],
   ['project_deposit_returns', [RETURN_IS_PAID]],
-])('%s holds the values of the code', (name, texts) => {
+])('%s has the values of the code', (name, texts) => {
   for (const text of texts) expect(FUNCTIONS[name]).toContain(text);
 });
 
-it('every refusal has the code by which it is recognised', () => {
+it('every refusal has the code that identifies it', () => {
   const codes = Object.values(FUNCTIONS).flatMap((text) => text.match(/(?:ERRCODE =|SQLSTATE) '\w{5}'/g) ?? []);
   expect(codes.length).toBeGreaterThan(20);
   expect(codes.filter((code) => !code.endsWith(`'${REFUSAL_SQLSTATE}'`))).toEqual([]);

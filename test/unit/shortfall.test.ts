@@ -11,7 +11,7 @@ const leg = (sun: number, more: Partial<HeldLeg> = {}): HeldLeg => ({
 const included = (block: number) => ({ delivery: 'included', delivered_in: BigInt(block) }) as const;
 const reclaimedIn = (block: number) => ({ reclaim: 'included', reclaimed_in: BigInt(block) }) as const;
 
-describe('what is missing of a pair, by the solid state of block 100', () => {
+describe('the shortfall of a pair, by the solid state of block 100', () => {
   it.each([
     ['nothing where all of it stands', [leg(4), leg(5)], 9, [0, 0]],
     ['a whole leg', [leg(4), leg(5)], 5, [4, 4]],

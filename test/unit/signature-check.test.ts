@@ -49,7 +49,7 @@ const md5 = (text: string): string => createHash('md5').update(text).digest('hex
 const BODY = '{"receive_address": "T", "energy": 65000}';
 const POST = ['--method', 'POST', '--body', BODY];
 
-test('shows each step of the example that everybody who signs should get', async () => {
+test('shows each step of the example that every signer should get', async () => {
   const args = ['--merchant', MERCHANT, '--timestamp', '1789430400', '--nonce', NONCE, '--method', 'POST'];
   const { code, out } = await check([...args, '--path', '/v1/credits/balance']);
   expect(code).toBe(0);
@@ -59,7 +59,7 @@ test('shows each step of the example that everybody who signs should get', async
   expect(out).toMatch(/X-CC-Timestamp is \d+ s behind this machine’s clock/);
 });
 
-test('agrees with a client written apart, for path, query and body of its own', async () => {
+test('agrees with a separately written client for path, query and body', async () => {
   for (const [path, body] of [
     ['/v1/orders/a%2Fb%20%C3%A9?x=%2F&y=', undefined],
     ['/v1/orders', BODY],
@@ -118,13 +118,13 @@ test.each<readonly [string, string]>([
   ['not v1= and 64 hex digits', 'v1=abc'],
   ['a line break at its end', hmac(right, `${API_KEY}\n`)],
   ['No known mistake', hmac(right, 'another key')],
-])('of a wrong signature it is said: %s', async (said, signature) => {
+])('explains a wrong signature: %s', async (said, signature) => {
   const { code, out } = await check(ofRequest('/v1/orders', [...POST, '--signature', signature]));
   expect(out).toContain(said);
   expect(code).toBe(1);
 });
 
-test('a path that was signed encoded, a query with its mark and a timestamp in milliseconds are named', async () => {
+test('names an encoded path, a query with its mark, and a timestamp in milliseconds', async () => {
   const get = (path: string, query: string) => {
     const all = lines(path, '');
     return hmac([...all.slice(0, 3), 'GET', path, query, ...all.slice(6)].join('\n'));
@@ -143,12 +143,12 @@ test.each<readonly [string, string]>([
   ['upper case', md5(Buffer.from(canonical(JSON.parse(BODY))).toString('base64') + API_KEY).toUpperCase()],
   ['comes after the body', md5(API_KEY + Buffer.from(canonical(JSON.parse(BODY))).toString('base64'))],
   ['No known mistake', 'a'.repeat(32)],
-])('of a wrong signature by MD5 it is said: %s', async (said, signature) => {
+])('explains a wrong MD5 signature: %s', async (said, signature) => {
   const { code, out } = await check(['--md5', '--body', BODY, '--signature', signature]);
   expect([code, out]).toEqual([1, expect.stringContaining(said)]);
 });
 
-test('a right signature by MD5 is right, and the steps are there', async () => {
+test('confirms a right MD5 signature, with its steps', async () => {
   const text = '{"energy":65000,"receive_address":"TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF"}';
   const base64 = 'eyJlbmVyZ3kiOjY1MDAwLCJyZWNlaXZlX2FkZHJlc3MiOiJURjdSUFJtYWJmUUJjWDkyTUhVUGI5SFNOY0hOTXdqeXJGIn0=';
   const { code, out } = await check(['--md5', '--body', text, '--signature', md5(base64 + API_KEY)]);
@@ -160,7 +160,7 @@ test('a right signature by MD5 is right, and the steps are there', async () => {
 test.each([
   ['deeper than a program writes', '['.repeat(8000) + ']'.repeat(8000)],
   ['deeper than a body may be', `${'['.repeat(9)}1${']'.repeat(9)}`],
-])('a body %s is not written anew to find a mistake', (_what, text) => {
+])('does not re-encode a body %s to find a mistake', (_what, text) => {
   const body = Buffer.from(text);
   const request = {
     merchant: MERCHANT,

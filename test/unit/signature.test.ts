@@ -31,7 +31,7 @@ const read = (text: string) => readStrictJson(Buffer.from(text));
 const forms = (text: string) => [...canonicalForms(read(text))];
 
 describe('the signature', () => {
-  test('the vectors are all 49', () => {
+  test('has all 49 vectors', () => {
     expect(vectors).toHaveLength(49);
   });
 
@@ -39,7 +39,7 @@ describe('the signature', () => {
     expect(judge(vector)).toBe(vector.expect);
   });
 
-  test('a plain body has one canonical form, so most requests cost one hash', () => {
+  test('a plain body has one canonical form, so that most requests cost one hash', () => {
     expect(forms('{"b": "x", "a": [1, {"d": null, "c": true}]}')).toEqual(['{"a":[1,{"c":true,"d":null}],"b":"x"}']);
     expect(forms('{"a":1}')).toEqual(['{"a":1}']);
   });
@@ -52,18 +52,18 @@ describe('the signature', () => {
     ]);
   });
 
-  test('keys sort by their unescaped UTF-8 bytes, astral ones after the private use area', () => {
+  test('sorts keys by their unescaped UTF-8 bytes, astral ones after the private use area', () => {
     expect(forms('{"🚀":1,"\uf8ff":2,"é":3,"z":4,"Z":5,"10":6,"9":7}')[0]).toBe(
       '{"10":6,"9":7,"Z":5,"z":4,"é":3,"\uf8ff":2,"🚀":1}',
     );
     expect(forms(String.raw`{"b":1,"\u0061":2}`)[0]).toBe(String.raw`{"\u0061":2,"b":1}`);
   });
 
-  test('keys too are written in each dialect', () => {
+  test('writes keys in each dialect too', () => {
     expect(forms('{"b":1,"a&":2}')).toEqual(['{"a&":2,"b":1}', String.raw`{"a\u0026":2,"b":1}`]);
   });
 
-  test('a signature of the wrong form matches nothing', () => {
+  test('a malformed signature matches nothing', () => {
     const body = read('{}');
     const right = signCanonical('{}', 'k');
     expect(verifySignature(body, right, 'k')).toBe(true);

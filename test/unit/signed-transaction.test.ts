@@ -49,7 +49,7 @@ async function theirs(
 }
 
 test.each(['delegate', 'undelegate', 'activate'] as const)(
-  '%s: the bytes that tronweb’s builder makes',
+  '%s: builds the same bytes as tronweb’s builder',
   async (type) => {
     await fc.assert(
       fc.asyncProperty(terms, amounts, async (given, amountSun) => {
@@ -75,7 +75,7 @@ test.each([
   ['of less than nothing', { amountSun: sun(-1n) }],
   ['of more than a JSON integer holds', { amountSun: sun(2n ** 53n) }],
   ['for a receiver that is no address', { receiver: 'T123' }],
-])('a delegation %s is not built', (_, change) => {
+])('does not build a delegation %s', (_, change) => {
   const owner = address();
   const action = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), ...change } as const;
   const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
@@ -87,7 +87,7 @@ test.each([
   ).toThrow();
 });
 
-test('bytes with any one bit flipped in what they do are read as another action, or as none', () => {
+test('reads bytes with one flipped bit of their action as another action, or as none', () => {
   const action = { type: 'delegate', owner: address(), receiver: address(), amountSun: sun(7_222_000_001n) } as const;
   const reference = { number: 7, id: 'ab'.repeat(32), timestampMs: 0 };
   const { rawData } = buildTransaction(action, {

@@ -31,7 +31,7 @@ describe('the reason of a revert', () => {
     expect(reasonOfRevert(dataOf(step))).toBe(reason);
   });
 
-  test('Error(string) is given in its words, whatever the language', () => {
+  test('quotes Error(string) in any language', () => {
     expect(reasonOfRevert(errorData('Недостаточно ünits 余额'))).toBe('Недостаточно ünits 余额');
     expect(reasonOfRevert(errorData('x'.repeat(31)))).toBe('x'.repeat(31));
     expect(reasonOfRevert(errorData('x'.repeat(32)))).toBe('x'.repeat(32));
@@ -46,7 +46,7 @@ describe('the reason of a revert', () => {
     expect(reasonOfRevert(errorData('one\ntwo\u2028three\u202e'))).toBe('one two three');
   });
 
-  test('a string of any length is cut', () => {
+  test('cuts a string of any length', () => {
     expect(reasonOfRevert(errorData('y'.repeat(5000)))).toHaveLength(1001);
     // Cut between characters: strict JSON readers refuse half a surrogate pair.
     expect(reasonOfRevert(errorData(`${'y'.repeat(999)}😀${'y'.repeat(9)}`))).toBe(`${'y'.repeat(999)}…`);
@@ -73,13 +73,13 @@ describe('the reason of a revert', () => {
     [0x41, 'memory'],
     [0x51, 'uninitialised'],
     [0x99, 'does not define'],
-  ])('Panic(0x%i) is explained', (code, words) => {
+  ])('explains Panic(0x%i)', (code, words) => {
     const reason = reasonOfRevert(`4e487b71${word(code)}`);
     expect(reason).toContain(`0x${code.toString(16).padStart(2, '0')}`);
     expect(reason).toContain(words);
   });
 
-  test('no data whatever makes it empty or makes it throw', () => {
+  test('is never empty and never throws, for any data', () => {
     const hex = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('hex'));
     const selector = fc.constantFrom(
       '',
@@ -95,7 +95,7 @@ describe('the reason of a revert', () => {
     );
   });
 
-  test('a VM fault is put in words, the name of a Java class in none', () => {
+  test('words a VM fault without the name of a Java class', () => {
     expect(reasonOfFault('IllegalOperationException')).toMatch(/invalid instruction/);
     expect(reasonOfFault('OutOfEnergyException')).toMatch(/energy/);
     expect(reasonOfFault('SomethingNewException')).toBe('The call fails inside the contract.');
@@ -110,7 +110,7 @@ describe('a function selector', () => {
     ['_x$1(bytes32[],bool[3][],(uint8,(string,bytes)[2])[])', true],
     ['fill((address,uint256),bytes)', true],
     ['f(trcToken,function,ufixed128x18,int8)', true],
-  ])('%s is read', (text, takesArguments) => {
+  ])('reads %s', (text, takesArguments) => {
     expect(readSelector(text)).toEqual({ takesArguments });
   });
 
@@ -142,11 +142,11 @@ describe('a function selector', () => {
     'ф()',
     'f(' + '('.repeat(20) + 'bool' + ')'.repeat(20) + ')',
     'f(' + 'bool,'.repeat(400) + 'bool)',
-  ])('%s is refused', (text) => {
+  ])('refuses %s', (text) => {
     expect(readSelector(text)).toBeInstanceOf(SelectorFault);
   });
 
-  test('a short form is refused with the long one named, since a node would hash it as written', () => {
+  test('rejects a short form and names the long one, because a node would hash it as written', () => {
     expect(readSelector('transfer(address,uint)')).toEqual(new SelectorFault('must write uint in full, as uint256'));
   });
 });

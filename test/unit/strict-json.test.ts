@@ -62,18 +62,18 @@ describe('the strict reader', () => {
     expect(() => read(text)).toThrow(StrictJsonError);
   });
 
-  test('the deepest and widest allowed bodies pass', () => {
+  test('accepts the deepest and widest allowed bodies', () => {
     expect(read(nested(8)).root.members).toHaveLength(1);
     expect(read(keys(64)).root.members).toHaveLength(64);
     expect(read(`{"x":${keys(32)},"y":${keys(30)}}`).root.members).toHaveLength(2);
   });
 
-  test('a depth that kills a recursive parser is refused like any other', () => {
+  test('rejects a depth that would kill a recursive parser', () => {
     expect(() => read(nested(1_000_000))).toThrow(/nested deeper/);
     expect(() => read('['.repeat(1_000_000))).toThrow(StrictJsonError);
   });
 
-  test('literals stay as received and strings are unescaped', () => {
+  test('keeps literals as received and unescapes strings', () => {
     const [number, escaped, pair] = read(
       String.raw`{"n":12345678901234567890.50e+1,"s":"a\/\u00e9\n\"","p":"\ud83d\ude80"}`,
     ).root.members;
@@ -82,14 +82,14 @@ describe('the strict reader', () => {
     expect(pair?.value).toMatchObject({ value: '🚀' });
   });
 
-  test('a body knows whether it is its own canonical form', () => {
+  test('a body knows if it is its own canonical form', () => {
     expect(read('{"a":{"b":1,"c":2},"b":[1,2]}').isCanonical).toBe(true);
     for (const text of ['{"b":1,"a":2}', '{"a": 1}', '{"a":1}\n', ' {}', '{"a":[1, 2]}', '{"a":{"c":1,"b":2}}']) {
       expect(read(text).isCanonical).toBe(false);
     }
   });
 
-  test('strings compare as their UTF-8 bytes do', () => {
+  test('compares strings by their UTF-8 bytes', () => {
     const samples = ['', 'a', 'ab', 'b', 'é', '\ud7ff', '\ue000', '\uffff', '🚀', '🚀a', '\u{10ffff}'];
     for (const left of samples) {
       for (const right of samples) {

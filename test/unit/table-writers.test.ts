@@ -124,7 +124,7 @@ function writesOf(text: string): string[] {
   ) as string[];
 }
 
-test('each table of the schema is written by the modules that are declared for it, and by each of them', () => {
+test('exactly the declared modules write each table of the schema', () => {
   const tables = readFileSync('src/store/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
   expect(Object.keys(WRITERS).sort()).toEqual([...new Set([...tables].map(([, table]) => table))].sort());
   const found: Record<string, Set<string>> = Object.fromEntries(
@@ -135,16 +135,16 @@ test('each table of the schema is written by the modules that are declared for i
   expect(Object.fromEntries(writers)).toEqual(WRITERS);
 });
 
-test('no row is written to a partition of open orders by name: before Postgres 17 their parents alone give ids', () => {
+test('writes no row to a partition of open orders by name: before Postgres 17 only the parents assign ids', () => {
   const writing = files.filter(({ text }) => /\bINSERT INTO open_(orders|leg|chain_tx)\b/.test(text));
   expect(writing.map(({ path }) => path)).toEqual([]);
 });
 
-test.each(FILES)('%s is written in %s alone', (_, path, statement) => {
+test.each(FILES)('only the declared place writes %s: %s', (_, path, statement) => {
   expect(files.filter(({ text }) => statement.test(text)).map((file) => file.path)).toEqual([path]);
 });
 
-test('injected repositories only read: what they wrote would be in no transaction, without retries', () => {
+test('injected repositories only read, because their writes would have no transaction or retries', () => {
   const writing = files.flatMap(({ path, text }) =>
     [...text.matchAll(/@InjectRepository\(\w+\) private readonly (\w+)/g)]
       .filter(([, name]) =>

@@ -35,7 +35,7 @@ function playOf(receiver: string): (readonly [TestMove, number | undefined])[] {
   }
 }
 
-test.each(NAMES)('the address of "%s" is the hash of its name, so that nobody has its key', (name) => {
+test.each(NAMES)('the address of "%s" is the hash of its name, so that its key is unknown', (name) => {
   const hash = createHash('sha256').update(`tron-energy-rental test address: ${name}`).digest();
   const address = addressFromBytes(Buffer.concat([Buffer.from([0x41]), hash.subarray(0, 20)]));
   expect(TEST_ADDRESSES[name]).toBe(address);
@@ -48,7 +48,7 @@ test('no other address has a name', () => {
   expect(new Set(Object.values(TEST_ADDRESSES)).size).toBe(NAMES.length);
 });
 
-test('each address plays its name, by moves that real orders make', () => {
+test('each address plays its name, by moves of real orders', () => {
   const delivered = ['place', 'deliver', 'settle', 'end'];
   const moves = (receiver: string): TestMove[] => playOf(receiver).map(([move]) => move);
   expect(moves(TEST_ADDRESSES.delivered)).toEqual(delivered);
@@ -64,13 +64,13 @@ test('each address plays its name, by moves that real orders make', () => {
   ]);
 });
 
-test('late is later than the clients of the family wait, and delivered is not', () => {
+test('late is later than the family’s clients wait, and delivered is not', () => {
   const beforeDelivery = (receiver: string) => playOf(receiver).find(([move]) => move === 'deliver')![1]!;
   expect(beforeDelivery(TEST_ADDRESSES['delivered late'])).toBeGreaterThan(50);
   expect(beforeDelivery(TEST_ADDRESSES.delivered)).toBeLessThan(10);
 });
 
-test('an activation is over once it is settled, and what is over is played no further', () => {
+test('an activation is over once it is settled, and an ended order is played no further', () => {
   const settled: PlayedOrder = {
     kind: 'activation',
     status: 'delivered',

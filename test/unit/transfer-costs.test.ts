@@ -38,7 +38,7 @@ describe('a transfer of TRX', () => {
   const pay = (from: Purse, bandwidth: bigint, createsAccount = false) =>
     payTrxTransfer(from, { bandwidth, createsAccount }, PRICES);
 
-  it('takes all of its bandwidth from stake, or from the free points, or from TRX', () => {
+  it('takes all of its bandwidth from stake, from the free points or from TRX', () => {
     expect(pay(purse({ stakedNet: 270n }), 270n)).toMatchObject({
       bandwidthSun: 0n,
       after: { stakedNet: 0n, freeNet: 600n },
@@ -67,18 +67,18 @@ describe('a transfer of the token', () => {
   const need = { energy: 64_285n, penalty: 49_635n };
   const pay = (from: Purse, isRented = false) => payTokenTransfer(from, { bandwidth: 345n, need, isRented }, PRICES);
 
-  it('burns what is missing of its energy after the next step, where the sender can', () => {
+  it('burns TRX for the energy missing after the next step, if the sender can', () => {
     const cost = pay(purse());
     expect(cost).toMatchObject({ rentEnergy: 64_460n, energySun: 6_428_500n, missingSun: 0n });
     expect(cost.after).toEqual(purse({ trxSun: 60_000_000n - 6_446_000n, freeNet: 255n }));
   });
 
-  it('burns nothing where the energy is rented, or must be', () => {
+  it('burns nothing if the energy is rented, or must be', () => {
     expect(pay(purse(), true).after.trxSun).toBe(60_000_000n);
     expect(pay(purse({ trxSun: 6_445_999n }))).toMatchObject({ energySun: undefined, after: { trxSun: 6_445_999n } });
   });
 
-  it('uses the energy that is there', () => {
+  it('uses the available energy', () => {
     expect(pay(purse({ energy: 70_000n }))).toMatchObject({
       rentEnergy: 0n,
       energySun: 0n,
@@ -87,7 +87,7 @@ describe('a transfer of the token', () => {
     expect(pay(purse({ energy: 60_000n }))).toMatchObject({ rentEnergy: 4460n, energySun: 428_500n });
   });
 
-  it('lacks TRX where neither points nor TRX pay for its bandwidth', () => {
+  it('lacks TRX if neither points nor TRX pay for its bandwidth', () => {
     expect(pay(purse({ trxSun: 45_000n, freeNet: 344n }))).toMatchObject({
       bandwidthSun: 345_000n,
       missingSun: 300_000n,
@@ -97,14 +97,14 @@ describe('a transfer of the token', () => {
 });
 
 describe('the fee limit', () => {
-  it('covers the next step of the dynamic factor, which ends at its highest', () => {
+  it('covers the next step of the dynamic factor, up to its maximum', () => {
     expect(energyAfterNextStep({ energy: 12_000n, penalty: 2000n }, PRICES)).toBe(14_400n);
     expect(energyAfterNextStep({ energy: 43_000n, penalty: 33_000n }, PRICES)).toBe(44_000n);
     expect(energyAfterNextStep({ energy: 45_000n, penalty: 35_000n }, PRICES)).toBe(45_000n);
     expect(feeLimitOf({ energy: 12_000n, penalty: 2000n }, PRICES)).toBe(1_440_000n);
   });
 
-  it('goes by the price of the moment, a tenth above the simulation at least', () => {
+  it('follows the current price, at least a tenth above the simulation', () => {
     const need = { energy: 130_285n, penalty: 100_635n };
     expect(feeLimitOf(need, { ...PRICES, energyFeeSun: 420n })).toBe(143_314n * 420n);
   });

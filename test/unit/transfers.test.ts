@@ -54,7 +54,7 @@ const read = (info: JsonObject, raw: Buffer = call, result: unknown = 'SUCCESS')
   transfersOf(raw, result, info).transfers;
 
 describe('a native transfer', () => {
-  it('is what its own bytes say, exactly', () => {
+  it('is exactly what its own bytes say', () => {
     expect(read({}, payment(2n ** 63n - 1n))).toEqual([
       { kind: 'native', position: 0, contract: undefined, from: THEIRS, to: OURS, amount: 2n ** 63n - 1n },
     ]);
@@ -70,7 +70,7 @@ describe('a native transfer', () => {
     expect(transfersOf(payment(amount), result, info).transfers).toEqual([]);
   });
 
-  it('is never read from a contract of another type, whatever is in it', () => {
+  it('is never read from a contract of another type, whatever it contains', () => {
     const value = Buffer.concat([wire.bytes(1, theirs), wire.bytes(2, ours), wire.number(3, 5n)]);
     expect(read({}, rawDataOf(2, `${PREFIX}TransferAssetContract`, value))).toEqual([]);
     expect(read({}, rawDataOf(1, `${PREFIX}TransferAssetContract`, value))).toEqual([]);
@@ -78,7 +78,7 @@ describe('a native transfer', () => {
 });
 
 describe('events of tokens', () => {
-  it('are told apart by their place in the receipt, two to one address too, and carry who wrote them', () => {
+  it('are distinguished by their place in the receipt, even to one address, and name their contract', () => {
     const odd = { address: 'nobody', topics: 'none' };
     expect(read(success({ log: [odd, log(5n), log(5n), log(7n, other)] }))).toEqual([
       { kind: 'log', position: 1, contract: TOKEN, from: THEIRS, to: OURS, amount: 5n },
@@ -107,7 +107,7 @@ describe('events of tokens', () => {
     expect(read(success({ log: [entry] }))).toEqual([]);
   });
 
-  it("are TRON's too where the address has its prefix before it", () => {
+  it('are also TRON’s if the address has its prefix', () => {
     const entry = { ...log(5n), topics: [EVENT, hex(theirs).padStart(64, '0'), hex(ours).padStart(64, '0')] };
     expect(read(success({ log: [entry] }))).toMatchObject([{ from: THEIRS, to: OURS }]);
   });
@@ -132,7 +132,7 @@ describe('the fee of a token', () => {
   const fees = (raw: Buffer, ...logs: JsonObject[]): string[] =>
     read(success({ log: logs }), raw).flatMap(({ isTokenFee, to }) => (isTokenFee === true ? [to] : []));
 
-  it('is what a transfer ordered by its sender lacks on arrival, whichever event comes first', () => {
+  it('is the amount that a transfer ordered by its sender lacks on arrival, whichever event comes first', () => {
     const [arrived, kept] = [sent(ours, 98n), sent(other, 2n)];
     expect(fees(ordered(ours, 100n), arrived, kept)).toEqual([OTHER]);
     expect(fees(ordered(ours, 100n), kept, arrived)).toEqual([OTHER]);
@@ -164,7 +164,7 @@ describe('TRX that a contract sends', () => {
     ]);
   });
 
-  it('has the same place whether or not a node keeps what was done with stake before it', () => {
+  it('has the same place even if a node omits earlier stake entries', () => {
     const stake = internal(7, { note: Buffer.from('freezeBalanceV2ForEnergy').toString('hex') });
     const calls = [internal(8, { rejected: true }), internal(9)];
     const [rejected, paid] = calls;
@@ -173,7 +173,7 @@ describe('TRX that a contract sends', () => {
     expect(read(success({ internal_transactions: calls }))).toEqual(all);
   });
 
-  it('is one in a deployment too', () => {
+  it('is also read in a deployment', () => {
     expect(read(success({ internal_transactions: [internal(9)] }), deployment)).toHaveLength(1);
   });
 
@@ -198,7 +198,7 @@ describe('TRX that a contract sends', () => {
     expect(read(success({ internal_transactions: [internal(9, { callValueInfo })] }))).toMatchObject([{ amount: 9n }]);
   });
 
-  it('is said to be inexact where a number was rounded on its way here', () => {
+  it('is reported as inexact if a number was rounded on its way', () => {
     const info = success({ internal_transactions: [internal(2 ** 53 + 2), internal(9)] });
     expect(transfersOf(call, 'SUCCESS', info)).toMatchObject({ isInexact: true, transfers: [{ position: 1 }] });
     const exact = success({ internal_transactions: [internal(2n ** 53n + 1n)] });
@@ -221,11 +221,11 @@ describe.each([
   });
 });
 
-it('a transaction that calls no contract moves nothing by what its receipt shows', () => {
+it('a transaction without a contract call moves nothing by its receipt', () => {
   expect(read(success({ log: [log(5n)], internal_transactions: [internal(9)] }), delegation)).toEqual([]);
 });
 
-it('no receipt makes the reader fail', () => {
+it('reads any receipt without failing', () => {
   const entry = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.constant(log(5n)),
@@ -248,7 +248,7 @@ it('no receipt makes the reader fail', () => {
   );
 });
 
-it('a token transfer that a real node printed is read from its answers', () => {
+it('reads a token transfer from the answers of a real node', () => {
   const file = fileURLToPath(new URL('../tron-node/recorded.json', import.meta.url));
   interface Step {
     readonly step: string;

@@ -16,7 +16,7 @@ function held(): { readonly work: () => Promise<void>; readonly end: () => void;
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('no more run at once than may, and those that wait go on in their order', async () => {
+test('runs at most the allowed number concurrently, and starts waiters in order', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 5 }, held);
   const runs = all.map(({ work }) => turns.run(work, 0));
@@ -30,7 +30,7 @@ test('no more run at once than may, and those that wait go on in their order', a
   expect(all.every(({ begun }) => begun())).toBe(true);
 });
 
-test('work that fails hands its turn on, and who waited too long gets an error and takes none', async () => {
+test('failing work passes its turn on, and a waiter that timed out gets an error and no turn', async () => {
   const turns = new Turns(1);
   const first = held();
   const failing = turns.run(async () => {

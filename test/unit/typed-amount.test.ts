@@ -18,7 +18,7 @@ it.each([
   ['12\u202f500.25', 125_002_500_000n],
   ['0.0000001', 1n],
   ['900719925.4740991', 2n ** 53n - 1n],
-])('%j is one amount in dollars', (text, value) => {
+])('reads %j as one amount in dollars', (text, value) => {
   expect(dollarsTyped(text)).toEqual({ value });
 });
 
@@ -44,7 +44,7 @@ it.each([
   ['900719926', /At most \$900,719,925\.47/],
   ['9'.repeat(59), /At most/],
   ['9'.repeat(5000), /Dollars/],
-])('%j is refused with a sentence', (text, sentence) => {
+])('rejects %j with a sentence', (text, sentence) => {
   const { value, fault } = dollarsTyped(text);
   expect(value).toBeUndefined();
   expect(fault).toMatch(sentence);
@@ -56,29 +56,29 @@ it.each([
   ['65 000', 65_000n],
   ['1_000_000', 1_000_000n],
   ['9007199254740991', 2n ** 53n - 1n],
-])('%j is a whole number', (text, value) => {
+])('reads %j as a whole number', (text, value) => {
   expect(wholeTyped(text)).toEqual({ value });
 });
 
 it.each(['65.000', '65,00', '6,5000', '1.5', '-1', '9007199254740992', '1'.repeat(61), 'x', ''])(
-  '%j is no whole number, and why is said',
+  'rejects %j as a whole number, with a reason',
   (text) => {
     expect(wholeTyped(text)).toEqual({ fault: expect.stringMatching(/\.$/) });
   },
 );
 
-it('the text of a field reads as what it was written from', () => {
+it('a field’s text is read back as its value', () => {
   for (const value of [0n, 1n, 10n, 1_005_000n * 10n, 1_234_000n, 12_500n * USD, 2n ** 53n - 1n, 10_050_000n]) {
     expect([value, dollarsTyped(dollarsText(value)).value]).toEqual([value, value]);
   }
 });
 
 describe('the command line', () => {
-  it.each(['12,500', '1.000,50', '12.500', '9007199254740992', '1e3', ''])('refuses %j for credits', (text) => {
+  it.each(['12,500', '1.000,50', '12.500', '9007199254740992', '1e3', ''])('rejects %j for credits', (text) => {
     expect(() => creditsArg(text)).toThrow(InvalidArgumentError);
   });
 
-  it('takes thousands apart by spaces or underscores, and either sign where it may', () => {
+  it('accepts thousands separated by spaces or underscores, and a sign where allowed', () => {
     expect([creditsArg('12 500'), creditsArg('12_500'), integerArg(-5n, 5n)('-5')]).toEqual([12_500n, 12_500n, -5n]);
     expect(() => creditsArg('12,500')).toThrow(/comma/);
   });

@@ -142,7 +142,7 @@ const step = fc.oneof(
 );
 const stake = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 3_000_000n }));
 
-test('no running rental has less usable energy than it sold minus what was used while it ran', () => {
+test('no running rental has less usable energy than it sold minus the usage during its time', () => {
   fc.assert(
     fc.property(stake, stake, fc.array(step, { minLength: 4, maxLength: 60 }), (own, foreign, steps) => {
       const receiver = new Receiver(own, foreign);
@@ -161,7 +161,7 @@ test('no running rental has less usable energy than it sold minus what was used 
   );
 });
 
-test('the cases that were reported end with all that was left of the rental that goes on', () => {
+test('the reported cases leave the continuing rental all of its energy', () => {
   for (const [ended, used, running] of [
     [65_000n, 65_000n, 28_057n],
     [26_053n, 26_053n, 26_053n],
@@ -190,14 +190,14 @@ const reading = (given: Partial<ReclaimReading>): ReclaimReading => ({
   ...given,
 });
 
-test('a reclaim that took all used energy along leaves none, and so does one of unused energy', () => {
+test('a reclaim that takes all used energy leaves none, and neither does one of unused energy', () => {
   expect(leftoverOf([]).energy).toBe(0n);
   expect(leftoverOf([reading({})]).energy).toBe(0n);
   expect(leftoverOf([reading({ used: 65_000n, limit: 65_000n, pool: 65_000n })]).energy).toBe(0n);
   expect(leftoverOf([reading({ used: 65_000n })]).energy).toBe(19_599n);
 });
 
-test('reclaims that were read before each other’s blocks count each use once', () => {
+test('counts each use once for reclaims that were read before each other’s blocks', () => {
   const both = { used: 65_000n, limit: 158_057n, pool: 158_057n };
   const together = leftoverOf([reading(both), reading({ ...both, txId: 2n })]).energy;
   const [first] = [leftoverOf([reading(both)]).energy];
@@ -211,13 +211,13 @@ test('reclaims that were read before each other’s blocks count each use once',
   expect(together).toBeLessThan(first);
 });
 
-test('what is left recovers, never slower than the chain lets it', () => {
+test('leftover usage recovers, never slower than the chain allows', () => {
   expect(unrecovered(1_000n, 0)).toBe(1_000n);
   expect(unrecovered(1_000n, 43_200_000)).toBe(607n);
   expect(unrecovered(1_000_000n, 864_000_000)).toBeLessThan(100n);
 });
 
-test('rentals are compensated for their share, and for all of it where the receiver has no other energy', () => {
+test('compensates rentals for their share, and for all of it if the receiver has no other energy', () => {
   expect(compensationFor(0n, 28_000n, 0n)).toBe(0n);
   expect(compensationFor(19_599n, 28_057n, 0n)).toBe(19_599n);
   fc.assert(
@@ -230,7 +230,7 @@ test('rentals are compensated for their share, and for all of it where the recei
   );
 });
 
-test('what a rental had beyond what it sold makes up for nothing once it has ended', () => {
+test('the surplus of an ended rental compensates nothing', () => {
   const reclaim = { txId: 1n, used: 60_000n, limit: 130_000n, pool: 130_000n, sold: 65_000n, taken: 65_000n };
   const reclaims: ReclaimReading[] = [{ ...reclaim, readBlock: 9, block: 10, blockAtMs: 1_000_000 }];
   const rental = (id: bigint, endsAtMs: number, standing: bigint): RunningRental => ({

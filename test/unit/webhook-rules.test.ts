@@ -8,7 +8,7 @@ import { AddressRules } from '../../src/webhooks/address-rules.js';
 const OPEN = { ports: [443, 8443], allowNetworks: [], denyNetworks: [], allowHttp: false };
 const rules = (more: object = {}): AddressRules => new AddressRules({ ...OPEN, ...more });
 
-it('a process that may not list the addresses of its machine says what to allow', () => {
+it('a process that may not list the machine’s addresses names the missing permission', () => {
   const refused = (): never => {
     throw new Error('A system error occurred: uv_interface_addresses returned Unknown system error 97');
   };
@@ -44,7 +44,7 @@ describe('an address', () => {
     expect(rules().mayConnect(address)).toBe(false);
   });
 
-  it('of one’s own network is allowed where it is named, and what is never allowed stays so', () => {
+  it('of a private network is allowed if it is named, and never-allowed ones stay refused', () => {
     const own = rules({
       allowNetworks: ['127.0.0.0/8', '10.1.0.0/16', '169.254.0.0/16', 'fe80::/10', '168.63.129.16'],
     });
@@ -60,7 +60,7 @@ describe('an address', () => {
     expect(rules({ denyNetworks: ['8.8.0.0/16'] }).mayConnect('8.8.8.8')).toBe(false);
   });
 
-  it('may stand in a URL only where it is one’s own, on an allowed port', () => {
+  it('may be in a URL only if it is an allowed private one, on an allowed port', () => {
     const own = rules({ allowNetworks: ['127.0.0.1'], allowHttp: true, ports: [8080] });
     expect(own.destinationOf('http://127.0.0.1:8080/x?y=1')).toEqual({
       isTls: false,
@@ -74,14 +74,14 @@ describe('an address', () => {
     }
   });
 
-  it('is reached by its name with the dot at its end gone', () => {
+  it('is resolved by its name without the final dot', () => {
     expect(rules().destinationOf('https://Shop.Example.com./a')).toMatchObject({ host: 'shop.example.com', port: 443 });
     expect(rules().destinationOf('https://xn--bcher-kva.example/')).toBeDefined();
   });
 });
 
 describe('a delivery that failed', () => {
-  it('is attempted twelve times, later and later, each time a fifth around', () => {
+  it('is attempted twelve times, at growing intervals, each varied by a fifth', () => {
     const all = Array.from({ length: 13 }, (_, index) => delayAfterMs(index + 1, undefined, 0.5));
     const sec = [5, 30, 120, 600, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((each) => each * 1000);
     expect(all).toEqual([...sec, undefined, undefined]);
@@ -89,7 +89,7 @@ describe('a delivery that failed', () => {
     expect([delayAfterMs(1, undefined, 0), delayAfterMs(1, undefined, 1)]).toEqual([4000, 6000]);
   });
 
-  it('comes no sooner than the receiver asks, up to a day', () => {
+  it('is repeated no sooner than the receiver asks, up to a day', () => {
     expect(delayAfterMs(1, 60, 0.5)).toBe(60_000);
     expect(delayAfterMs(4, 60, 0.5)).toBe(600_000);
     expect(delayAfterMs(1, 10_000_000, 0.5)).toBe(86_400_000);
@@ -103,7 +103,7 @@ describe('a delivery that failed', () => {
 });
 
 describe('a signature', () => {
-  it('is one for each secret, over id, time and body', () => {
+  it('has one value for each secret, over id, time and body', () => {
     const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const secrets = [one, two].map((key) => `whsec_${key.toString('base64')}`);
     const headers = signedHeaders('evt_1', 1_700_000_000, '{"a":1}', secrets);
@@ -121,7 +121,7 @@ describe('the settings of the sender', () => {
   const KEY = Buffer.alloc(32, 3).toString('base64');
   const env = { DATABASE_URL: 'postgres://here/db', SEAL_KEY_WEBHOOKS: KEY };
 
-  it('are its database and its one key', () => {
+  it('are its database and its only key', () => {
     const config = readSenderConfig(env);
     expect([...config.secrets.sealKeys.keys()]).toEqual(['webhook-secret']);
     expect(() => readSenderConfig({ DATABASE_URL: env.DATABASE_URL })).toThrow('cli secrets derive --for sender');
