@@ -47,7 +47,7 @@ describe('a TRON address', () => {
     ['too short', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr'],
     ['with a character outside the alphabet', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr0'],
     ['with a space', ' F7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'],
-  ])('is not %s', (_, text) => {
+  ])('is invalid: %s', (_, text) => {
     expect(isAddress(text)).toBe(false);
   });
 
