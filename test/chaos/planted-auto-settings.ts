@@ -9,7 +9,7 @@ const settings = (title: string): NamedTest => ({ file: 'integration/auto-delega
 const lists = (title: string): NamedTest => ({ file: 'integration/auto-delegations-list.test.ts', title });
 const commands = (title: string): NamedTest => ({ file: 'integration/cli-auto-delegations.test.ts', title });
 
-const REPLACED = 'replaces all settings, keeps its id and what was bought';
+const REPLACED = 'replace all earlier ones, keep id and purchases, and make the address awake and due';
 
 export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
   {
@@ -33,22 +33,22 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
       'tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId])',
       'Promise.resolve()',
     ),
-    test: settings('is counted one after the other'),
+    test: settings('are counted one after the other: one of two concurrent requests gets the last place'),
   },
   {
     name: 'an auto-delegation is set for any address',
     changes: one(SERVICE, 'if (refusal !== undefined) throw refusal;', ''),
-    test: settings('is an activated account, no contract and none of the service’s own'),
+    test: settings('must be an activated account, no contract and no address of the service'),
   },
   {
     name: 'an auto-delegation of crumbs is taken',
     changes: one(PRICES, '  priceDirect(figures, keepEnergy, durationSec);\n', ''),
-    test: settings('refuses what is not worth renting as an order would'),
+    test: settings('reject an amount that is not worth renting, as for an order'),
   },
   {
     name: 'a day of an unused auto-delegation is rounded down',
     changes: one(PRICES, 'divCeil(kept * DAY_SEC, BigInt(durationSec))', '(kept * DAY_SEC) / BigInt(durationSec)'),
-    test: settings('is the price of time for what is kept, by the day'),
+    test: settings('are the price of the kept energy by the day, and of a worthwhile refill'),
   },
   {
     name: 'a refill costs what a crumb would',
@@ -57,12 +57,12 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
       'priceDirect(figures, need > least ? need : least, durationSec)',
       'priceTime(figures, need, durationSec)',
     ),
-    test: settings('is the price of time for what is kept, by the day'),
+    test: settings('are the price of the kept energy by the day, and of a worthwhile refill'),
   },
   {
     name: 'an auto-delegation ends by the clock of the service',
     changes: one(SERVICE, 'return head && new Date(head.timestampMs);', 'return head && undefined;'),
-    test: lists('judges the end by the time of the chain'),
+    test: lists('judges the end by the chain’s time, which may be ahead of the clock'),
   },
   {
     name: 'what an auto-delegation spent yesterday is spent today',
@@ -71,7 +71,7 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
       'row.spent_on === shown.at.toISOString().slice(0, 10) ? row.spent_credits : 0',
       'row.spent_credits',
     ),
-    test: lists('is of this UTC day alone'),
+    test: lists('is of the current UTC day only'),
   },
   {
     name: 'an auto-delegation is deleted by whoever knows its address',
@@ -80,12 +80,12 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
       'DELETE FROM auto_delegation WHERE project_id = $1 AND',
       'DELETE FROM auto_delegation WHERE $1::uuid IS NOT NULL AND',
     ),
-    test: lists('is its own project’s alone'),
+    test: lists('affects only its own project'),
   },
   {
     name: 'a captured setting of an auto-delegation is taken once more',
     changes: one(SERVICE, "await witness(tx, 'auto-delegation.set', projectId, { address, apiKeyId, ...terms });", ''),
-    test: lists('is taken once for each nonce'),
+    test: lists('succeeds once for each nonce, even after the store of nonces was emptied'),
   },
   {
     name: 'a revoked key pays for an auto-delegation that the operator sets',
@@ -94,6 +94,6 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
       'if (key.revoked_at !== null) {',
       'if (key.id !== projectId) {',
     ),
-    test: commands('refuses what a request would be refused for'),
+    test: commands('rejects what a request could not set, and settings that nothing could pay for'),
   },
 ];

@@ -9,7 +9,7 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
   {
     name: 'solid blocks are read by everyone who takes something from them',
     changes: one('blocks/solid-blocks.ts', '    read.set(number, reading);\n', ''),
-    test: reading('each block and its receipts are asked for once of each node'),
+    test: reading('asks each node once for a block and its receipts, for consumers and search together'),
   },
   {
     name: 'the search waits for blocks that deposits wait for',
@@ -18,12 +18,14 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
       'const left = await this.search.pass(this.turn !== undefined);',
       'await this.pass();\n    const left = await this.search.pass(this.turn !== undefined);',
     ),
-    test: reading('with one of two nodes away the search goes on while deposits wait'),
+    test: reading('with one of two nodes away the search continues while deposits wait, and reads no block twice'),
   },
   {
     name: 'every worker searches',
     changes: one(SEARCH, 'if (!this.hasTurn && monotonicMs()', 'if (this.seen === undefined && monotonicMs()'),
-    test: reading('a worker that does not read blocks leaves the search to the one that does'),
+    test: reading(
+      'a worker that does not read blocks leaves the search to the reader, and takes it over from a dead one',
+    ),
   },
   {
     name: 'the search moves on from wherever it is',
@@ -32,7 +34,7 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
       'WHERE scanned_to IS NOT DISTINCT FROM $1 AND server_mark() = $5 RETURNING',
       'WHERE $1::bigint IS DISTINCT FROM -1 AND $5::text IS NOT NULL RETURNING',
     ),
-    test: reading('a search that was set back meanwhile moves past nothing'),
+    test: reading('a search that was set back meanwhile skips nothing, and restarts from there'),
   },
   {
     name: 'the search moves past a block apart from what it found there',
@@ -43,7 +45,7 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/unrecorded-search.test.ts',
-      title: 'an act is recorded with the search past its block, or neither is',
+      title: 'records an act together with the search’s move past its block, or neither',
     },
   },
 ];

@@ -10,8 +10,10 @@ const leases = (title: string): NamedTest => ({ file: 'integration/clock-leases.
 const jumps = (title: string): NamedTest => ({ file: 'integration/clock-jumps.test.ts', title });
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits-clock.test.ts', title });
 const EARLY = jumps('destroys nothing in a process that ran before');
-const TOGETHER = jumps('destroys nothing where the machine’s own clock jumped with it');
-const BACK = jumps('what was put off by a clock an hour ahead is due when it is set back');
+const TOGETHER = jumps('destroys nothing if the machine’s own clock jumped with it, before or after the process began');
+const BACK = jumps(
+  'work postponed by a clock an hour ahead is due once it is set back, and a later day’s spending counts today',
+);
 
 /** Trusts the database's time without confirmation. */
 const trusting = (file: string, database: string): PlantedBug['changes'] =>
@@ -21,17 +23,17 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'a lease that a later clock wrote is kept to its end',
     changes: one(LEASE_SQL, ' OR ${isFromLaterClock(lease, lengthSec, now)})`', ')`'),
-    test: leases('of the deposit cursor gives its turn to another worker'),
+    test: leases('of the deposit cursor passes the turn to another worker'),
   },
   {
     name: 'a due time that a later clock wrote is waited for',
     changes: one(LEASE_SQL, ' OR ${isFromLaterClock(at, longestSec, now)})`', ')`'),
-    test: leases('of a notification is now'),
+    test: leases('of a notification is now, and mails of a later hour take no place in the present one'),
   },
   {
     name: 'a lease of a shared reading is believed whatever its length',
     changes: one('store/shared-reading.ts', 'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX', 'leaseMs > 0'),
-    test: leases('of a shared reading keeps no other process from reading'),
+    test: leases('of a shared reading does not keep other processes from reading'),
   },
   {
     name: 'the turn of a webhook’s host is waited for however far it is',
@@ -45,7 +47,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'mails of a later clock take the places of this hour',
     changes: one('notifications/mail-claims.ts', ' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t)', ' ORDER BY t)'),
-    test: leases('of a notification is now'),
+    test: leases('of a notification is now, and mails of a later hour take no place in the present one'),
   },
   {
     name: 'a clock that differs from the machine’s is trusted',
@@ -128,7 +130,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
       'AND r.minute <= greatest(${KNOWN_BY}, $2::timestamptz) AND r.rate_e8 >= $3',
       'AND r.rate_e8 >= $3',
     ),
-    test: deposits('is not credited by the rate of a minute that has not come yet'),
+    test: deposits('is not credited at the rate of a future minute, neither a new one nor a waiting one'),
   },
   {
     name: 'a rate is kept for a minute of a clock that jumped',

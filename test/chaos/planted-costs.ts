@@ -60,7 +60,7 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'e.created_at >= $1 AND e.created_at < $2',
       'e.created_at >= $1 AND e.created_at <= $2',
     ),
-    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+    test: reports('each amount by day, project and wallet is that of the ledger, to the last unit'),
   },
   {
     name: 'a report loses what the division of an order among its wallets leaves over',
@@ -69,12 +69,12 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits',
       '0 AS credits',
     ),
-    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+    test: reports('each amount by day, project and wallet is that of the ledger, to the last unit'),
   },
   {
     name: 'a report counts costs of blocks that may still be reverted',
     changes: one('reports/report-sql.ts', " AND t.block_at < $2 AND t.status = 'solid'", ' AND t.block_at < $2'),
-    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+    test: reports('each amount by day, project and wallet is that of the ledger, to the last unit'),
   },
   {
     name: 'a report of the past says what is owed now',
@@ -83,11 +83,11 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'a.balance_credits - coalesce(since.credits, 0)',
       'a.balance_credits - 0 * coalesce(since.credits, 0)',
     ),
-    test: reports('what is owed at the end of a day is what balances were then'),
+    test: reports('the debt at the end of a day is that of the balances then'),
   },
   {
     name: 'an outage counts as idle stake',
     changes: one('pool/wallet-days.ts', 'AND p.ms > 0 AND p.ms <= $5::bigint', 'AND p.ms > 0 AND $5::bigint > 0'),
-    test: reports('what a wallet has idle and recovering is added up by day as it is read, an outage apart'),
+    test: reports('adds up a wallet’s idle and recovering energy by day as it is read, without outages'),
   },
 ];

@@ -26,12 +26,12 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
   {
     name: 'heads come with all their transactions',
     changes: one('chain/node-blocks.ts', `'getblock', { ...which, detail: false }`, `'getnowblock', {}`),
-    test: integration('node-blocks')('heads are asked for without their transactions'),
+    test: integration('node-blocks')('requests heads without their transactions'),
   },
   {
     name: 'a block is read by everyone who wants it',
     changes: one('chain/node-blocks.ts', 'this.coming.set(key, coming);', ''),
-    test: integration('node-blocks')('a block is read once, whoever wants it and of which port'),
+    test: integration('node-blocks')('reads a block once, for all users and both ports'),
   },
   {
     name: 'an act is the wallet owner’s whoever signed it',
@@ -80,7 +80,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a node that failed lately gets no broadcast',
     changes: one('chain/node-pool.ts', '        ...byHeight(current.filter((node) => !node.isHealthy)),\n', ''),
-    test: integration('fulfilment-nodes')('goes to every node, also to those that failed a moment ago'),
+    test: integration('fulfilment-nodes')('goes to every node, even to those that just failed'),
   },
   {
     name: 'a sending that reached nobody counts',
@@ -89,7 +89,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'await this.log.recordBroadcasts(records, { unheard });',
       'await this.log.recordBroadcasts(records, {});',
     ),
-    test: integration('fulfilment-nodes')('that reaches nobody is recorded, counts as none, and uses up no attempt'),
+    test: integration('fulfilment-nodes')('that reaches no node is recorded, counts as none, and uses up no attempt'),
   },
   {
     name: 'a call that ran out of time is not run again',
@@ -189,12 +189,16 @@ const OF_MONEY: readonly PlantedBug[] = [
       'return divCeil(TRANSACTIONS_PER_LEG *',
       'return 0n as Sun;\n  return divCeil(TRANSACTIONS_PER_LEG *',
     ),
-    test: integration('quotes')('a small amount costs what its two transactions burn and a tenth more'),
+    test: integration('quotes')(
+      'a small amount costs the burn of its two transactions plus a tenth, and less than that is not sold',
+    ),
   },
   {
     name: 'no bandwidth is kept for the reclaim',
     changes: one(SCHEMA, `WHEN 'activation' THEN 0 ELSE 2 END;`, `WHEN 'activation' THEN 0 ELSE 0 END;`),
-    test: integration('capacity')('a wallet without bandwidth for a delegation and its reclaim is passed over'),
+    test: integration('capacity')(
+      'skips a wallet without bandwidth for a delegation and its reclaim, whatever its stake',
+    ),
   },
   {
     name: 'each refusal costs a connection',
@@ -212,12 +216,14 @@ const OF_MONEY: readonly PlantedBug[] = [
       `WHERE role = v_role AND status = 'active' AND sells_until > v_now ORDER BY`,
       `WHERE role = v_role AND status = 'active' ORDER BY`,
     ),
-    test: integration('bandwidth')('a wallet that was not read successfully for a minute is no candidate'),
+    test: integration('bandwidth')(
+      'a wallet without a successful reading for a minute is no candidate, however often it was tried',
+    ),
   },
   {
     name: 'a charge counts on the day before it had the lock',
     changes: one(SCHEMA, 'IF v_charged_on > v_counted_on THEN', 'IF false THEN'),
-    test: integration('capacity')('is the one on which the charge got the balance’s lock'),
+    test: integration('capacity')('is the day on which the charge got the balance’s lock, not the day before its wait'),
   },
 ];
 
@@ -225,7 +231,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'an expiration years ahead is signed',
     changes: one('signer/policy.ts', 'if (late !== undefined) throw', 'if (late === null) throw'),
-    test: integration('signer-limits')('in the chain’s own time is allowed where that is what it was told to go by'),
+    test: integration('signer-limits')(
+      'in the chain’s own time is allowed if the signer is configured for it, at a bounded pace',
+    ),
   },
   {
     name: 'a refused signature pauses nothing',
@@ -263,7 +271,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return Math.max(0, restSec - failed.lastAgeSec) * 1000;',
       'return restSec * 0;',
     ),
-    test: integration('foreign-acts')('that cannot be signed is tried ever more rarely'),
+    test: integration('foreign-acts')('that cannot be signed is retried ever more rarely, and shown to people'),
   },
   {
     name: 'what the network’s growth takes is not made up for',
@@ -290,12 +298,16 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
-    test: integration('fulfilment-nodes')('a transaction whose rows another session holds is passed over'),
+    test: integration('fulfilment-nodes')(
+      'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
+    ),
   },
   {
     name: 'what another session held is forgotten',
     changes: one('fulfilment/follow/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
-    test: integration('fulfilment-nodes')('a transaction whose rows another session holds is passed over'),
+    test: integration('fulfilment-nodes')(
+      'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
+    ),
   },
   {
     name: 'an explanation holds for any amount',
@@ -304,14 +316,14 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return amount > 0n ? amount <= explained : amount >= explained;',
       'return amount !== undefined || explained !== undefined;',
     ),
-    test: integration('explained')('an explanation holds for the amount explained and less'),
+    test: integration('explained')(
+      'an explanation covers the explained amount and less, and neither more nor the opposite sign',
+    ),
   },
   {
     name: 'what was dropped or is dead counts as known on chain',
     changes: one('verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
-    test: integration('reconciler')(
-      'bytes that were dropped, but stand in a block, are an unrecorded act, and reclaimed',
-    ),
+    test: integration('reconciler')('dropped bytes that are in a block are an unrecorded act, and reclaimed'),
   },
   {
     name: 'orders are claimed on a server whose past is not known',
@@ -320,7 +332,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),
-    test: integration('reconciler')('on another server, or from data that was read back, nothing is fulfilled'),
+    test: integration('reconciler')(
+      'fulfils nothing on another server, or from restored data, before the chain is searched',
+    ),
   },
   {
     name: 'a lost act is given to an order that has bytes of its own',
@@ -367,7 +381,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'restSec(this.config.worker.reconcileSec, report.recordsMs / 1000)',
       'restSec(this.config.worker.reconcileSec, report.tookMs / 1000)',
     ),
-    test: integration('reconciler-pace')('a pass that waited for slow nodes is followed by the next one'),
+    test: integration('reconciler-pace')(
+      'a pass that waited for slow nodes is followed by the next one without an extra rest',
+    ),
   },
 ];
 

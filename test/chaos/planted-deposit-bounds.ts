@@ -10,13 +10,13 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
     name: 'all small deposits of a sum are credited in the block of the payment that it passes with',
     changes: one('deposits/small-sums.ts', 'const SETTLED_AT_ONCE = 500;', 'const SETTLED_AT_ONCE = 1_000_000;'),
     test: bounded(
-      'is credited with all of them by one payment that passes, and a block reads a bounded number of rows',
+      'is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows',
     ),
   },
   {
     name: 'small deposits that got a rate join no sum',
     changes: one('deposits/small-deposits.ts', '    await this.join(tx, takings);\n', ''),
-    test: bounded('has those rated that wait for a rate, in batches, and their sum credited'),
+    test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
   },
   {
     name: 'a sum keeps the deposits that the version before has credited',
@@ -25,7 +25,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       'UPDATE deposit_sum SET amount = amount - OLD.amount, worth',
       'UPDATE deposit_sum SET amount = amount, worth',
     ),
-    test: bounded('keeps its sum right while the version before credits small ones row by row'),
+    test: bounded('keeps its sum right while the previous version credits small ones row by row'),
   },
   {
     name: 'a block waits for the lock on a project',
@@ -48,7 +48,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       'claimed.has(payment.projectId) && !blocked.has(keyOf(payment))',
       'claimed.has(payment.projectId)',
     ),
-    test: bounded('on a deposit that was seen at the head delays that one alone'),
+    test: bounded('on a deposit seen at the head delays that one alone'),
   },
   {
     name: 'a locked deposit that waits for a rate holds up the others',
@@ -62,7 +62,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'a payment from an address that a deposit address paid is credited',
     changes: one('deposits/deposit-judge.ts', 'if (candidate.isPaidByUs === true) {', 'if (candidate.amount < 0n) {'),
-    test: restored('is held, whatever its size, and credited when the operator says so'),
+    test: restored('is held, whatever its size, and credited when the operator decides so'),
   },
   {
     name: 'the receiver of a return is taken for our own',
@@ -71,7 +71,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       "m.kind <> 'fee'\n       AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid AND r.to_address = v.address))",
       "m.kind <> 'fee')",
     ),
-    test: restored('is credited when a deposit was given back to that address'),
+    test: restored('is credited if a deposit was returned to that address'),
   },
   {
     name: 'a deposit is given back while money has left that nobody can account for',
@@ -80,9 +80,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       'const open = named.find(({ fingerprint }) => !explained.has(fingerprint));',
       'const open = named.find(({ fingerprint }) => explained.has(fingerprint));',
     ),
-    test: restored(
-      'is refused while something left that is neither a sweep nor a return, and made once that is explained',
-    ),
+    test: restored('is refused while an outflow is neither a sweep nor a return, and made once that is explained'),
   },
   {
     name: 'a restored server gives out the numbers of addresses that it has lost',
@@ -96,7 +94,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       "AND d.rate_e8 = CASE d.asset WHEN 'USDT' THEN least(r.rate_e8, 100000000) ELSE r.rate_e8 END",
       'AND d.rate_e8 > 0',
     ),
-    test: restored('verify finds a deposit that was credited at no rate that was stored since its minute'),
+    test: restored('verify finds a deposit credited at a rate that was not stored since its minute'),
   },
   {
     name: 'the doctor is content with exchanges that name no price of USDT',

@@ -32,7 +32,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
         put: "watched: Watched, port: PortName = 'full')",
       },
     ],
-    test: deposits('in TRX and one in USDT are credited when their block is solid, and once'),
+    test: deposits('in TRX and one in USDT are credited once, when their block is solid'),
   },
   {
     name: 'deposits are known by their transaction alone',
@@ -77,7 +77,9 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'a payment by a contract is known by its position alone',
     changes: one(BOOK, 'await atRecordedPlaces(tx, block.payments)', 'await Promise.resolve(block.payments)'),
-    test: watched('is known under the place that it had while all entries of a receipt counted'),
+    test: watched(
+      'is known under its place from when all entries of a receipt counted, and another one has its own place',
+    ),
   },
   {
     name: 'an internal transfer that was rejected is a payment',
@@ -87,17 +89,17 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'deposits are credited at the rate of the moment',
     changes: one(JUDGE, 'await this.rates.find(tx, asset, at)', 'await this.rates.find(tx, asset, new Date())'),
-    test: deposits('is that of the minute of the block, whenever it is read'),
+    test: deposits('is that of the block’s minute, whenever it is read'),
   },
   {
     name: 'what our own addresses send is a deposit',
     changes: one('deposits/block-payments.ts', 'const isOurs = own.has(from);', 'const isOurs = false;'),
-    test: money('goes to no deposit address, and from one to another it is a deposit of nobody'),
+    test: money('goes to no deposit address, and a transfer between two of them is no project’s deposit'),
   },
   {
     name: 'what leaves a deposit address is not recorded',
     changes: one(BOOK, 'await insertMovements(tx, block, movements);', 'await insertMovements(tx, block, []);'),
-    test: money('is signed elsewhere, and what it moved and burnt explains what is left'),
+    test: money('is signed elsewhere, and its transfers and fees explain the rest'),
   },
   {
     name: 'what left a deposit address for a thief is taken for a sweep',
@@ -106,18 +108,22 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       'AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)',
       'AND false',
     ),
-    test: watched('for another party is found until it is explained'),
+    test: watched(
+      'to another party are found until they are explained, even if every balance matches; a sweep and a return are not',
+    ),
   },
   {
     name: 'sweeps go to an address that pays deposits',
     changes: one('deposits/sweeps.ts', 'if (found?.is_payer === true) {', 'if (found === undefined) {'),
-    test: money('goes to no address that has paid a deposit'),
+    test: money(
+      'goes to no address that has paid a deposit, which goes on paying, and keeps no address without a plan',
+    ),
   },
   {
     name: 'a deposit is given back by two transactions',
     changes: one(RETURNS, 'if (row.is_lost !== true) {', 'if (row.is_lost === null) {'),
     test: money(
-      'takes the credits off first, is paid once, and another transaction is made only when the first can no longer come',
+      'removes the credits first, is paid once, and gets another transaction only if the first can no longer arrive',
     ),
   },
   {
@@ -141,18 +147,20 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/deposits-api.test.ts',
-      title: 'is refused when the key gives another one than was assigned',
+      title: 'is refused if the key derives another one than was assigned',
     },
   },
   {
     name: 'what left an address by a return without a record is returned once more',
     changes: one(RETURNS, 'if (left !== undefined) {', 'if (false) {'),
-    test: watched('what went to that address by a return that the records have lost is not given back once more'),
+    test: watched('does not return again what a lost return already paid to the address'),
   },
   {
     name: 'a return worth less than one credit is entered',
     changes: one(RETURNS, 'taken.credits !== undefined && taken.credits > 0n', 'taken.credits !== undefined'),
-    test: watched('a return of the one that carried small ones and is worth less than one credit takes nothing off'),
+    test: watched(
+      'a return worth less than one credit, of a deposit that carried small ones, removes nothing and is paid once',
+    ),
   },
   {
     name: 'a deposit that a balance cannot take in stops all deposits',
@@ -161,42 +169,42 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       'total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))',
       'total > CREDITS_MAX',
     ),
-    test: guards('that the balance cannot take in is held'),
+    test: guards('that the balance cannot hold is held, and others’ payments in the same block are credited'),
   },
   {
     name: 'a deposit is given back to an address of ours',
     changes: one(RETURNS, 'if (own !== undefined) {', 'if (false) {'),
-    test: guards('goes to no address of the service'),
+    test: guards('goes to no address of the service, where it would be credited to no project or move nothing'),
   },
   {
     name: 'an account is begun without who is being made',
     changes: one('deposits/deposit-addresses.ts', 'await tx.query(MAKE_BESIDE);', ''),
-    test: guards('also of one that is being made while the account is begun'),
+    test: guards('exist for every project, even one created while the account is begun'),
   },
   {
     name: "a sweep's minimum is judged before what is kept behind",
     changes: one(DRAFT, 'planned.transfer.amount < minimums.TRX) return;', 'trxSun < minimums.TRX) return;'),
-    test: sweeps('judges the minimum of a deposit after what is kept behind'),
+    test: sweeps('judges the minimum of a deposit after the amount left behind'),
   },
   {
     name: 'a sweep takes all of the token',
     changes: one('deposits/sweeps.ts', 'this.config.deposits.sweepLeavesToken ? KEPT_TOKEN : 0n', '0n'),
-    test: sweeps('leaves the smallest amount of the token behind'),
+    test: sweeps('leaves the smallest amount of the token behind, so that the next payment takes half the energy'),
   },
   {
     name: 'a planned transfer knows nothing of the tokens that the one before it brings its receiver',
     changes: one(DRAFT, 'this.receiver = { ...this.receiver, holdsToken: true };', ''),
-    test: sweeps('followed step by step arrives, and uses the energy that was rented and no more'),
+    test: sweeps('followed step by step arrives, and uses exactly the rented energy'),
   },
   {
     name: 'a planned transfer of TRX ignores what the token transfer before it burns',
     changes: one(DRAFT, 'const burntSun = before.trxSun - leftSun;', 'const burntSun = purse.trxSun - leftSun;'),
-    test: sweeps('without rented energy leaves TRX for what the token transaction burns'),
+    test: sweeps('without rented energy leaves TRX for the burn of the token transaction'),
   },
   {
     name: 'a plan creates the account of its receiver for nothing',
     changes: one(COSTS, 'createsAccount ? prices.systemContractFeeSun : 0n', '0n'),
-    test: sweeps('without rented energy leaves TRX for what the token transaction burns'),
+    test: sweeps('without rented energy leaves TRX for the burn of the token transaction'),
   },
   {
     name: 'the fee limit of a sweep is fixed',
@@ -205,7 +213,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       'return (withMargin > nextStep ? withMargin : nextStep) * prices.energyFeeSun;',
       'return withMargin > nextStep ? 30_000_000n : 30_000_000n;',
     ),
-    test: sweeps('has fee limits by the price of the moment'),
+    test: sweeps('has fee limits by the present price, which is'),
   },
   {
     name: 'an address without an account is planned as if it had one',
@@ -216,17 +224,17 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       `needsActivation: false,
       createsReceiver: false,`,
     ),
-    test: sweeps('followed step by step arrives, and uses the energy that was rented and no more'),
+    test: sweeps('followed step by step arrives, and uses exactly the rented energy'),
   },
   {
     name: 'a transaction that no bandwidth is left for is planned',
     changes: one(DRAFT, 'if (transfer.missingSun > 0n) {', 'if (transfer.missingSun < 0n) {'),
-    test: sweeps('leaves out a transaction that bandwidth is missing for, and says so'),
+    test: sweeps('leaves out a transaction without enough bandwidth, and says so'),
   },
   {
     name: 'the members of a transaction are renamed where it is printed',
     changes: one('operator/cli-context.ts', 'if (value instanceof ForeignJson) return value.value;', ''),
-    test: sweeps('printed as JSON is signed with tronweb as it is, and broadcast'),
+    test: sweeps('printed as JSON is signed with tronweb unchanged, and broadcast'),
   },
   {
     name: 'a sweep goes to an address from which the token can never leave',
@@ -235,17 +243,17 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       "return (await this.reads.isBlacklisted(to)) === true ? 'receiver_blacklisted' : undefined;",
       'return undefined;',
     ),
-    test: acts('the receiver is blacklisted'),
+    test: acts('the receiver is blacklisted: a transfer would succeed and stay there forever, so it is named'),
   },
   {
     name: 'a return of a paused token is booked',
     changes: one('deposits/transfer-trials.ts', "if ((await this.reads.isPaused()) === true) return 'paused';", ''),
-    test: acts('the token is paused'),
+    test: acts('the token is paused: its transfers are named, TRX arrives, and the rest arrives once it continues'),
   },
   {
     name: 'the fee that the token keeps of a sweep looks like theft',
     changes: one('deposits/block-payments.ts', 'return isTokenFee === true ?', 'return isTokenFee === undefined ?'),
-    test: acts('a sweep says what arrives, its fee is a fee and no theft, and the audit agrees'),
+    test: acts('a sweep names the arriving amount, its fee is a fee and no theft, and the audit agrees'),
   },
   {
     name: 'anything that leaves beside a transfer is a fee of the token',
@@ -255,7 +263,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'a return of which the token kept a fee is made again when its record is lost',
     changes: one(RETURNS, "AND f.kind = 'fee')", "AND f.kind = 'none')"),
-    test: acts('a return says what arrives, is paid by it, and is never made twice though its record is lost'),
+    test: acts('a return names the arriving amount, is paid by it, and is never made twice even if its record is lost'),
   },
   {
     name: 'tokens that are gone without a record are named by no plan',

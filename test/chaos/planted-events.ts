@@ -7,13 +7,15 @@ const ATTEMPT = 'sender/attempt.ts';
 
 const events = (title: string): NamedTest => ({ file: 'integration/events.test.ts', title });
 const sender = (title: string): NamedTest => ({ file: 'integration/webhooks-sender.test.ts', title });
-const LATE = events('who commits late comes later: a reader who has read past misses nothing');
-const ALONE = events('while another session numbers nobody else does, and nobody waits');
-const WRITERS = events('a hundred writers and a reader who only asks for more: every event once');
-const AS_IT_WAS = events('an order accepted and refunded is reported as it was at each moment');
-const GIVEN_BACK = events('what was done to a project is reported: frozen, unfrozen, and what was given back');
-const TAKEN_OVER = sender('goes on with what another sender held when that one is gone');
-const ROTATED = sender('signs by both secrets during a rotation, and by the new one alone when the old has expired');
+const LATE = events('a late commit comes later: a reader past it misses nothing');
+const ALONE = events('while one session numbers, no other one does, and none waits');
+const WRITERS = events('a hundred writers and a reader by position: every event once, and none of one object reversed');
+const AS_IT_WAS = events(
+  'reports an accepted and refunded order as it was at each moment, however late it is numbered',
+);
+const GIVEN_BACK = events('reports acts on a project: a freeze, its end, and compensations for an order');
+const TAKEN_OVER = sender('continues what a dead sender held, and late results of that one change nothing');
+const ROTATED = sender('signs by both secrets during a rotation, and only by the new one after the old has expired');
 const REDIRECTED: NamedTest = { file: 'integration/webhooks-attempt.test.ts', title: 'follows no redirect' };
 
 const NEXT_POSITION = '(given.last.get(event.project_id) ?? event.last_position) + 1n';
@@ -91,7 +93,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     ],
     test: {
       file: 'integration/webhooks.test.ts',
-      title: 'is made with the position itself: a numberer that dies right after leaves nothing to be made up for',
+      title: 'are created with the position itself: a numberer that dies right after leaves nothing to catch up',
     },
   },
   {
@@ -198,7 +200,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   {
     name: 'what is resent while it is tried waits for its turn',
     changes: one(CLAIMS, 'WHEN held.is_requested THEN d.next_at', 'WHEN false THEN d.next_at'),
-    test: sender('what is resent while it is being tried is due at once'),
+    test: sender('a resend during an attempt is due immediately, whatever the attempt’s result'),
   },
   {
     name: 'an endpoint whose deliveries cannot be read fails the look at all',
@@ -207,11 +209,14 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
       'if (isDatabaseAway(error)) throw error;\n    }\n    let failed',
       'throw error;\n    }\n    let failed',
     ),
-    test: sender('an endpoint whose deliveries cannot be read holds up no other'),
+    test: sender('an endpoint with unreadable deliveries delays no other, and rests'),
   },
   {
     name: 'webhooks of a frozen project are tested and sent again',
     changes: one('webhooks/webhook-deliveries.ts', 'if (account?.frozen === true) {', 'if (false) {'),
-    test: { file: 'integration/cli-webhooks.test.ts', title: 'tests, replays and resends nothing of a frozen project' },
+    test: {
+      file: 'integration/cli-webhooks.test.ts',
+      title: 'tests, replays and resends nothing for a frozen project, whose events still go out',
+    },
   },
 ];

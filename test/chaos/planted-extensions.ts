@@ -3,7 +3,8 @@ import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const extensions = (title: string): NamedTest => ({ file: 'integration/extensions.test.ts', title });
 
-const AGAINST_ITS_RECLAIM = 'exactly one of the two wins each, and both answers are true';
+const AGAINST_ITS_RECLAIM =
+  'in 200 races at the second of the end either extension or reclaim wins, and both answers are true';
 
 export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   {
@@ -33,7 +34,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
       ...one(SCHEMA, 'extensions = v_number, fence = o.fence + 1, lease_until = NULL,', 'extensions = v_number,'),
       ...one(SCHEMA, ' AND NEW.fence > OLD.fence)', ')'),
     ],
-    test: extensions('a worker that read the old end records nothing more, and the rental goes on'),
+    test: extensions('a worker that read the old end records nothing more, and the rental continues'),
   },
   {
     name: 'the key of an extension may be an order’s too',
@@ -44,7 +45,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
         '',
       ),
     ],
-    test: extensions('another request under a key that was used is refused, of either kind'),
+    test: extensions('shares its keys with orders: another request under a used key is refused, of either kind'),
   },
   {
     name: 'an extension counts against no cap of a key',
@@ -58,12 +59,14 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   {
     name: 'an extension costs the price floor',
     changes: one('quotes/direct-price.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
-    test: extensions('charges without the price floor'),
+    test: extensions(
+      'moves the end, is charged without the price floor, and then appears in the order, its events and its ledger',
+    ),
   },
   {
     name: 'an extension is paid for without end',
     changes: one(SCHEMA, 'IF v_ends_at > p_head +', 'IF false AND v_ends_at > p_head +'),
-    test: extensions('leaves at most the longest duration on sale, counted by the chain’s clock'),
+    test: extensions('leaves at most the longest duration on sale, by the chain’s clock'),
   },
   {
     name: 'operators give back no more than the first purchase',
@@ -72,7 +75,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
       'FROM order_extension WHERE order_id = $1::bigint',
       'FROM order_extension WHERE order_id = -$1::bigint',
     ),
-    test: extensions('may be compensated for with the order, and together they get no more than they cost'),
+    test: extensions('can be compensated with the order, and together they get at most their price'),
   },
   {
     name: 'verify does not see an extension that was not charged',
@@ -80,6 +83,6 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
       ...one('verify/order-checks.ts', ' OR coalesce(e.charges, 0) <> o.extensions', ''),
       ...one('verify/order-checks.ts', ' AND e.charged = x.credits', ''),
     ],
-    test: extensions('verify names an extension that was not charged, and an end that none moved'),
+    test: extensions('verify names an uncharged extension, and an end that no extension moved'),
   },
 ];

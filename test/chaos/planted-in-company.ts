@@ -8,12 +8,18 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'a quote expires while its order waits for its turn',
     changes: one('orders/accept-statement.ts', 'expiresAtMs + Math.ceil(monotonicMs() - askedMs)', 'expiresAtMs'),
-    test: inTest('integration/orders', 'a quote that came in its time is honoured'),
+    test: inTest(
+      'integration/orders',
+      'honours a quote that arrived in time, however long the order waits for its turn',
+    ),
   },
   {
     name: 'one project takes every place of those that are held',
     changes: one('orders/waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
-    test: inTest('integration/energy-rent', 'is granted to 2 000 in a process, 500 of them of one project'),
+    test: inTest(
+      'integration/energy-rent',
+      'is granted to 2 000 in a process, 500 of them of one project, and further ones are answered immediately',
+    ),
   },
   {
     name: 'a compensation is booked again under its own number',
@@ -68,7 +74,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'callers of the API take all of a request budget',
     changes: one('chain/request-budget.ts', 'Math.max(1, Math.floor(limit / CALLERS_SHARE))', 'limit'),
-    test: inTest('integration/nodes', 'gives callers of the API half of its places at most'),
+    test: inTest('integration/nodes', 'gives callers of the API at most half of its places, and a separate queue'),
   },
   {
     name: 'look-ups of all projects stand in one line',
@@ -87,12 +93,15 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'a replay is broken off and begun over and over',
     changes: one('webhooks/webhook-deliveries.ts', `typeof broken?.wait_sec === 'number'`, 'false'),
-    test: inTest('integration/webhooks-bounds', 'a replay is not broken off and begun over and over'),
+    test: inTest(
+      'integration/webhooks-bounds',
+      'a replay is not aborted and restarted repeatedly, which would keep the sender from all others',
+    ),
   },
   {
     name: 'pages of one project take every connection of a console',
     changes: one('console/project-scope.interceptor.ts', 'queue.run(projectId, handle)', 'void queue || handle()'),
-    test: inTest('integration/console-budgets', 'pages of one project that the database keeps waiting'),
+    test: inTest('integration/console-budgets', 'slow pages of one project do not delay another project’s pages'),
   },
   {
     name: 'anybody may ask a console for ever',
@@ -101,26 +110,32 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
       'await this.budget.take(admitted.session.person_id)',
       'void this.budget',
     ),
-    test: inTest('integration/console-budgets', 'who asks all the time is told to wait'),
+    test: inTest('integration/console-budgets', 'makes a person wait who asks all the time, and no one else'),
   },
   {
     name: 'broadcasts wait for connections behind reads',
     changes: one('chain/exchange.ts', 'isBroadcast ? this.broadcasts : this.reads', 'this.reads'),
-    test: inTest('integration/node-connections', 'reads wait for each other beyond so many'),
+    test: inTest(
+      'integration/node-connections',
+      'reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered',
+    ),
   },
   {
     name: 'a process opens as many connections to a node as it likes',
     changes: one('chain/exchange.ts', 'Math.max(1, max - broadcasts)', 'max * 10'),
-    test: inTest('integration/node-connections', 'reads wait for each other beyond so many'),
+    test: inTest(
+      'integration/node-connections',
+      'reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered',
+    ),
   },
   {
     name: 'a node that runs no constant calls is taken at its word',
     changes: one('chain/contract-call.ts', '/not support constant/i.test(message)', 'false'),
-    test: inTest('integration/nodes', 'a node that runs no constant calls has said nothing of one'),
+    test: inTest('integration/nodes', 'asks another node if one does not run constant calls'),
   },
   {
     name: 'the name of an account keeps it from being read',
     changes: one('chain/account-question.ts', '({ address: addressToHex(address) })', '({ address, visible: true })'),
-    test: inTest('integration/account-names', 'an account is read whatever its name'),
+    test: inTest('integration/account-names', 'reads an account with any name'),
   },
 ];

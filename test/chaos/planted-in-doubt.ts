@@ -14,7 +14,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     changes: one('chain/exchange.ts', 'if (this.late !== undefined) controller.abort(this.late);', ''),
     test: inTest(
       'integration/exchange',
-      'whose time ends while it waits for a connection is never sent, even when one is free again',
+      'that times out while it waits for a connection is never sent, even if one is free again',
     ),
   },
   {
@@ -29,7 +29,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0',
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length >= 0',
     ),
-    test: inTest(JUDGED, 'one ends by one act, although the operator ends the other one at the same moment'),
+    test: inTest(JUDGED, 'one act ends one of them, although the operator ends the other at the same moment'),
   },
   {
     name: 'a server’s records move the search of another one',
@@ -38,27 +38,27 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       'AND server_mark() = $5 RETURNING',
       'AND $5::text IS NOT NULL RETURNING',
     ),
-    test: inTest('integration/unrecorded-search', 'what was searched by the records of one server moves no search'),
+    test: inTest('integration/unrecorded-search', 'a search by one server’s records moves no search on another one'),
   },
   {
     name: 'bytes are built on a server that may have lost commits',
     changes: one(LOG, 'WHERE ${PAST_IS_KNOWN} ORDER BY o.id FOR NO KEY', 'WHERE true ORDER BY o.id FOR NO KEY'),
-    test: inTest(LOST, 'nothing is built or sent for what was claimed before'),
+    test: inTest(LOST, 'builds and sends nothing for earlier claims'),
   },
   {
     name: 'what was signed is sent on a server that may have lost commits',
     changes: one(LOG, `t.status = 'signed' AND \${PAST_IS_KNOWN}`, `t.status = 'signed'`),
-    test: inTest(LOST, 'nothing is sent that was signed before'),
+    test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
     name: 'what was signed is dropped on a server that may have lost commits',
     changes: one(LOG, `('built', 'signed') AND \${PAST_IS_KNOWN}`, `('built', 'signed')`),
-    test: inTest(LOST, 'nothing is sent that was signed before'),
+    test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
     name: 'the return of an order that is undone is not recalled',
     changes: one('reconciliation/backup-recovery.ts', 'OR o.undoing OR', 'OR'),
-    test: inTest(LOST, 'the return of an order that is known to be undone is recalled'),
+    test: inTest(LOST, 'records the reclaim of an order known to be undone, and refunds the order'),
   },
   {
     name: 'a return before the delivery is not recalled',
@@ -67,22 +67,22 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       `o.undoing OR o.status IN ('placed', 'unresolved'))`,
       'o.undoing)',
     ),
-    test: inTest(LOST, 'the return of an order that was undone by a commit that is lost too'),
+    test: inTest(LOST, 'records the reclaim of an order that a lost commit undid, and refunds the order'),
   },
   {
     name: 'an order whose return is recalled is not undone',
     changes: one('reconciliation/backup-recovery.ts', `o.undoing OR $2 = 'reclaim'`, `o.undoing AND $2 = 'reclaim'`),
-    test: inTest(LOST, 'the return of an order that was undone by a commit that is lost too'),
+    test: inTest(LOST, 'records the reclaim of an order that a lost commit undid, and refunds the order'),
   },
   {
     name: 'an order is undone on a server that may have lost commits',
     changes: one(ENDING, 'AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id', 'AND NOT settled RETURNING id'),
-    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+    test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'a leg is released on a server that may have lost commits',
     changes: one(ENDING, 'AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE', 'AND fence = $2 FOR NO KEY UPDATE'),
-    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+    test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'an order is refunded on a server that may have lost commits',
@@ -94,12 +94,12 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
         put: 'AND fence = $2 FOR NO KEY UPDATE',
       },
     ],
-    test: inTest(LOST, 'nothing is given up or refunded for what was claimed before'),
+    test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'a worker that lost the turn to reconcile frees wallets',
     changes: one('pool/sales-hold.ts', 'WHERE fence = $3::integer FOR', 'WHERE $3::integer IS NOT NULL FOR'),
-    test: inTest('integration/reconciler', 'a worker that lost its turn meanwhile frees no wallet'),
+    test: inTest('integration/reconciler', 'a worker that lost its turn meanwhile frees no wallet, and stops nothing'),
   },
   {
     name: 'a node that shows nothing of a block is asked for its word without end',
@@ -142,7 +142,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'an orphan is gone while another order on its way hides it',
     changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.most <= 0n)', 'if (excess.least <= 0n)'),
-    test: inTest(JUDGED, 'is reclaimed although an order of as much to the same receiver was on its way'),
+    test: inTest(JUDGED, 'is reclaimed although an order of the same amount to the receiver was pending at the check'),
   },
   {
     name: 'an orphan is gone by the word of one node',
@@ -151,7 +151,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       'mosts.reduce((most, each) => (each > most ? each : most))',
       'mosts.reduce((most, each) => (each < most ? each : most))',
     ),
-    test: inTest(JUDGED, 'node alone'),
+    test: inTest(JUDGED, 'does not count as gone by the answer of the'),
   },
   {
     name: 'a foreign undelegation is judged by a node below its block',
@@ -165,7 +165,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       'if (Object.keys(json).length === 0 || members.some((name) => name in json)) return;',
       'return;',
     ),
-    test: inTest(JUDGED, 'with HTTP 200 is not taken for nothing'),
+    test: inTest(JUDGED, 'with HTTP 200 does not count as nothing:'),
   },
   {
     name: 'delegations are wrong by one look',
@@ -174,7 +174,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       'for (const restMs of READING_RESTS_MS) {',
       'for (const restMs of READING_RESTS_MS.slice(0, 0)) {',
     ),
-    test: inTest(JUDGED, 'is found wrong only when the chain goes on saying so'),
+    test: inTest(JUDGED, 'are a finding only if the chain keeps contradicting them'),
   },
   {
     name: 'what dies of a chain that stood still pauses its wallet',
@@ -184,11 +184,11 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'a session begins by a password that is being replaced',
     changes: one('people/sessions.ts', 'if (held?.credentials !== credentials) return undefined;', ''),
-    test: inTest('integration/console-sign-in', 'opens nothing once it is being replaced'),
+    test: inTest('integration/console-sign-in', 'opens nothing once it is being replaced, whenever it was checked'),
   },
   {
     name: 'a session that ended while a body was on its way still acts',
     changes: one('console/authority.guard.ts', '\n      admitted = await this.admit(request, terms, requestId);', ''),
-    test: inTest('integration/console-sessions', 'that ends while a body is on its way does nothing any more'),
+    test: inTest('integration/console-sessions', 'that ends while a body is arriving does nothing more'),
   },
 ];

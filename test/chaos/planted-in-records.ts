@@ -245,6 +245,9 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       "if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);",
       '',
     ),
-    test: { file: 'integration/events.test.ts', title: 'what was done to a project is reported' },
+    test: {
+      file: 'integration/events.test.ts',
+      title: 'reports acts on a project: a freeze, its end, and compensations for an order',
+    },
   },
 ];

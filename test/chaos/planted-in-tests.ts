@@ -43,7 +43,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'const found = await this.ask(',
       "const found = notedMs > 0 ? 'INSUFFICIENT_CREDITS' : await this.ask(",
     ),
-    test: orders('judged together, by what is so after they came'),
+    test: orders('judges orders of recently refused projects together, by the state after their arrival'),
   },
   {
     name: 'a reverted return counts as returned',
@@ -52,7 +52,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'SET reclaimed_at = NULL, next_run_at = clock_timestamp()',
       'SET next_run_at = clock_timestamp()',
     ),
-    test: guard('with a return in it leaves the rental not returned'),
+    test: guard('with a reclaim in it leaves the rental unreclaimed'),
   },
   {
     name: 'a block reverts what stands in another',
@@ -61,12 +61,12 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       `WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id`,
       `WHERE t.id = v.id AND t.status = 'included'`,
     ),
-    test: guard('reverts nothing that stands in another block by now'),
+    test: guard('reverts nothing that is in another block by now'),
   },
   {
     name: 'one node reverts what another still has',
     changes: one(FOLLOWER, 'if (block?.id === blockId) return true;', ''),
-    test: guard('of which one node alone speaks reverts nothing that another still has'),
+    test: guard('reported by one node alone reverts nothing that another node still has'),
   },
   {
     name: 'settled whatever the block’s time',
@@ -75,7 +75,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'blockId === block.id',
     ),
-    test: guard('wants the block’s own time in the records'),
+    test: guard('requires the block’s own time in the records'),
   },
   {
     name: 'settled whatever the block’s id',
@@ -84,12 +84,12 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'tx.block_at.getTime() === block.timestampMs',
     ),
-    test: guard('wants the block’s own id in the records'),
+    test: guard('requires the block’s own id in the records'),
   },
   {
     name: 'a proof reads blocks that do not link',
     changes: one(PROOF, 'if (previous !== undefined && block.parentId !== previous.id) {', 'if (previous === null) {'),
-    test: guard('is none by blocks that do not link'),
+    test: guard('fails with blocks that do not link'),
   },
   {
     name: 'bytes that waited too long are sent all the same',
@@ -98,7 +98,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS',
       'false',
     ),
-    test: guard('with little validity left are not sent but built anew'),
+    test: guard('with little validity left are rebuilt instead of sent'),
   },
   {
     name: 'a view of the chain never grows old',
@@ -150,7 +150,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       },
       { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
     ],
-    test: guard('is not sold twice when a delegation lands between'),
+    test: guard('is not sold twice when a delegation lands between a wallet’s reading and its writing'),
   },
   {
     name: 'a wallet is read at a node one block behind',
@@ -160,7 +160,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     ],
     test: {
       file: 'integration/fulfilment-nodes.test.ts',
-      title: 'does not sell the newest leg again by the word of a node that is one block behind',
+      title: 'does not sell the newest leg again by a node that is one block behind',
     },
   },
   {
@@ -168,7 +168,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     changes: [SELLS_HELD],
     test: {
       file: 'integration/fulfilment-nodes.test.ts',
-      title: 'does not sell legs again by an answer of a backend that lags',
+      title: 'does not sell legs again by a lagging backend behind a current node’s name',
     },
   },
   {
@@ -182,7 +182,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a refund lowers what any day has spent',
     changes: one(SQL, `WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date`, 'WHEN true'),
-    test: orders('a refund of an order of another day leaves what was spent today as it is'),
+    test: orders('a refund of another day’s order leaves today’s spending unchanged'),
   },
   {
     name: 'a leg smaller than the chain lets one delegate',
@@ -194,7 +194,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       },
       { file: SCHEMA, find: `IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;`, put: '' },
     ],
-    test: orders('an order spread over wallets has no leg below what the chain lets one delegate'),
+    test: orders('an order over several wallets has no leg below the chain’s minimum'),
   },
   {
     name: 'the database lets a refund pass while a leg is open',
@@ -204,19 +204,19 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a return is recalled before the rental’s end',
     changes: one('reconciliation/backup-recovery.ts', 'o.ends_at <= $5 OR', 'o.ends_at IS NOT NULL OR'),
-    test: guard('that takes a running rental back is not recalled as its return'),
+    test: guard('that takes back a running rental is not recorded as its reclaim'),
   },
   {
     name: 'an orphan is reclaimed though less of it stands',
     changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
-    test: guard('is reclaimed only while all of it stands'),
+    test: guard('is reclaimed only while all of it exists: less would be taken from a rental of the same receiver'),
   },
   {
     name: 'two invitations of one person are open',
     changes: one('people/invitations.ts', '      await holdPlace(tx, place);', ''),
     test: {
       file: 'integration/console-team.test.ts',
-      title: 'is the only open one of',
+      title: 'is a person’s only open one, after any number of concurrent ones',
     },
   },
   {
@@ -226,7 +226,10 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       '    await holdPlace(tx, { audience, projectId: projectId ?? undefined });',
       '',
     ),
-    test: { file: 'integration/console-team.test.ts', title: 'is not made for who takes another one meanwhile' },
+    test: {
+      file: 'integration/console-team.test.ts',
+      title: 'is not created for a person who accepts another one meanwhile, because it would undo the role',
+    },
   },
   {
     name: 'a node’s words are kept with whatever is in them',

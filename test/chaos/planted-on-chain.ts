@@ -102,7 +102,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     ],
     test: {
       file: 'integration/fulfilment-protocol.test.ts',
-      title: 'is not proven while its time is not over, although nobody knows it',
+      title: 'is not proven before its expiration, although no node knows it',
     },
   },
   {
@@ -119,7 +119,10 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         put: 'if (false) {',
       },
     ],
-    test: { file: 'integration/fulfilment-protocol.test.ts', title: 'wants two nodes where two are configured' },
+    test: {
+      file: 'integration/fulfilment-protocol.test.ts',
+      title: 'requires two nodes if two are configured, and with one away the order waits',
+    },
   },
   {
     name: 'a transaction that was found is dead all the same',

@@ -31,7 +31,10 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'a session keeps the ways of its role to write values',
     changes: one('store/data-source.ts', '        ...PINNED_OPTIONS,\n', ''),
-    test: { file: 'integration/database-session.test.ts', title: 'odd settings that a pooler does not take over' },
+    test: {
+      file: 'integration/database-session.test.ts',
+      title: 'unusual settings that a pooler keeps change no value, or prevent the start',
+    },
   },
   {
     name: 'an unknown authority is called a database that is away',
@@ -42,25 +45,25 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/database-reasons.test.ts',
-      title: 'is named by command and doctor',
+      title: 'command and doctor name',
     },
   },
   {
     name: 'exchanged keys blame the master key',
     changes: one('store/key-canaries.ts', 'if (exchanged.length > 0) {', 'if (exchanged.length > 99) {'),
-    test: { file: 'integration/doctor-causes.test.ts', title: 'exchanged keys are called exchanged' },
+    test: { file: 'integration/doctor-causes.test.ts', title: 'names exchanged keys' },
   },
   {
     name: 'exchanged URLs of a node are an answer that is not usable',
     changes: one('diagnostics/doctor-chain.ts', 'if (exchanged.length > 0) return exchanged;', ''),
-    test: { file: 'integration/doctor-causes.test.ts', title: 'exchanged URLs of a node are called exchanged' },
+    test: { file: 'integration/doctor-causes.test.ts', title: 'names exchanged URLs of a node' },
   },
   {
     name: 'migrate down takes a used connection for one that a pooler left',
     changes: one('store/migrate.ts', 'usedAt === null || known.get(pid) !== usedAt', '!known.has(pid)'),
     test: {
       file: 'integration/migrate-down-pooled.test.ts',
-      title: 'a process that uses its connections through a pooler is running',
+      title: 'a process that uses its connections through a pooler counts as running',
     },
   },
   {

@@ -13,12 +13,12 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'return { invitation: itemOf(invitation), mailed: true };',
       'return { invitation: itemOf(invitation), mailed: true, link: linkOf(consoleUrl, token) };',
     ),
-    test: invitations('sends the link to the invited address alone'),
+    test: invitations('sends the link only to the invited address, in our words, and proves the address'),
   },
   {
     name: 'a squatted address stays with the squatter',
     changes: one('people/security.ts', 'account.is_member && (account.is_proven || !proves)', 'account.is_member'),
-    test: invitations('gives the address to its true owner'),
+    test: invitations('gives the address to its true owner, whoever made an account in its name before'),
   },
   {
     name: 'a link that its inviter saw opens an account with memberships',
@@ -27,7 +27,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'account.is_member && (account.is_proven || !proves)',
       'account.is_member && account.is_proven',
     ),
-    test: invitations('never opens an account with memberships by a new password'),
+    test: invitations('never opens an account with memberships by a new password, proven or not'),
   },
   {
     name: 'an inviter learns who has an account',
@@ -36,7 +36,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'return invitation.proves_address && account !== undefined && isKept(account, invitation);',
       'return account !== undefined && isKept(account, invitation);',
     ),
-    test: invitations('neither says who has an account'),
+    test: invitations('shows the link to the inviter, and reveals no account and proves no address'),
   },
   {
     name: 'any signed-in person proves another’s address',
@@ -45,7 +45,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       "act === 'proof' && person === personId && address === email",
       "act === 'proof'",
     ),
-    test: invitations('is mailed nothing until they open the link'),
+    test: invitations('gets no mail until they open the link sent there'),
   },
   {
     name: 'an address gets as many mails as projects ask for',
@@ -54,7 +54,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       "this.of('placeMail', place), this.of('addressMail', email)",
       "this.of('placeMail', place)",
     ),
-    test: invitations('mails one address a few times a day'),
+    test: invitations('mails one address a few times a day, whatever projects ask for it'),
   },
   {
     name: 'invitations that were called off do not count for the day',
@@ -63,7 +63,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       "WHERE project_id = $1 AND created_at > clock_timestamp() - interval '1 day'",
       "WHERE project_id = $1 AND revoked_at IS NULL AND created_at > clock_timestamp() - interval '1 day'",
     ),
-    test: invitations('makes a bounded number of invitations of a project a day'),
+    test: invitations('creates a bounded number of invitations of a project a day, withdrawn ones included'),
   },
   {
     name: 'a subject holds the name of a project',
@@ -91,7 +91,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'if (!isIPv6(address)) return [own];',
       'if (isIPv6(address) || address !== undefined) return [own];',
     ),
-    test: integration('console-sign-in')('of one /56 of IPv6 count together'),
+    test: integration('console-sign-in')('of one IPv6 /56 count together, whatever their /64'),
   },
   {
     name: 'a comma before three digits is thousands',
@@ -161,7 +161,9 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'DELETE FROM console_session RETURNING id',
       'SELECT id FROM console_session',
     ),
-    test: integration('after-restore')('ends all sessions, and lists what was revoked'),
+    test: integration('after-restore')(
+      'ends all sessions, and lists everything revoked, removed or used up since the dump',
+    ),
   },
   {
     name: 'a key that was revoked since the dump is not listed',
@@ -170,6 +172,8 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'return before === row.state || (NO_ACCESS.has(row.state) && before === GONE) ?',
       "return before === row.state || before === 'revoked' ?",
     ),
-    test: integration('after-restore')('ends all sessions, and lists what was revoked'),
+    test: integration('after-restore')(
+      'ends all sessions, and lists everything revoked, removed or used up since the dump',
+    ),
   },
 ];

@@ -21,7 +21,7 @@ const EDGES: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/deposits-small.test.ts',
-      title: 'its median, and its sum is credited at the first rate that is not',
+      title: 'its median, and its sum is credited at the first normal rate',
     },
   },
   {
@@ -31,7 +31,7 @@ const EDGES: readonly PlantedBug[] = [
       'planned === undefined || planned.transfer.amount < minimums.TRX',
       'planned === undefined',
     ),
-    test: { file: 'integration/sweeps.test.ts', title: 'judges the minimum of a deposit after what is kept behind' },
+    test: { file: 'integration/sweeps.test.ts', title: 'judges the minimum of a deposit after the amount left behind' },
   },
   {
     name: 'an address waits for a settlement though it is short of energy',
@@ -53,12 +53,18 @@ const EDGES: readonly PlantedBug[] = [
         SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END,`,
       'next_run_at = NULL,',
     ),
-    test: { file: 'integration/extensions.test.ts', title: 'leaves a rental due whose top-up is on its way' },
+    test: {
+      file: 'integration/extensions.test.ts',
+      title: 'leaves a rental due while its top-up is pending, and any other at rest',
+    },
   },
   {
     name: 'an event that gets its position late is kept for ever',
     changes: one('events/retention.ts', ' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over', ' AS is_over'),
-    test: { file: 'integration/events.test.ts', title: 'an old event that waits for its position keeps it' },
+    test: {
+      file: 'integration/events.test.ts',
+      title: 'an old event that waits for its position keeps it and its payload, and is deleted once numbered',
+    },
   },
   {
     name: 'a process reads at the replica what is older than its own start',
@@ -75,7 +81,7 @@ const EDGES: readonly PlantedBug[] = [
       'WHERE expires_at < $2::timestamptz LIMIT',
       `WHERE expires_at < $2::timestamptz + interval '1 minute' LIMIT`,
     ),
-    test: { file: 'integration/kept-rows.test.ts', title: 'a nonce is kept until it expires' },
+    test: { file: 'integration/kept-rows.test.ts', title: 'keeps a nonce until it expires' },
   },
   {
     name: 'a page of the ledger skips entries of the same microsecond',
@@ -86,7 +92,7 @@ const EDGES: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/kept-rows.test.ts',
-      title: 'pages of the ledger have every entry of the same microsecond',
+      title: 'pages of the ledger have every entry of the same microsecond, once',
     },
   },
 ];
@@ -104,12 +110,12 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
       'balance_credits + $2 >= floor_credits)',
       'balance_credits >= floor_credits)',
     ),
-    test: { file: BOUNDS, title: 'a correction takes a balance down to its floor' },
+    test: { file: BOUNDS, title: 'a correction lowers a balance to its floor, and no credit further' },
   },
   {
     name: 'a balance grows beyond a JSON integer',
     changes: one('billing/ledger-sql.ts', ' AND balance_credits + $2 <= 9007199254740991', ''),
-    test: { file: BOUNDS, title: 'a booking takes a balance up to the largest JSON integer' },
+    test: { file: BOUNDS, title: 'a booking raises a balance to the largest JSON integer, and no credit further' },
   },
   {
     name: 'a deposit is worth a credit more',

@@ -19,27 +19,27 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'AND a.purchases = v_purchase[3]::bigint - 1 AND a.open_order_id IS NULL\n          AND CASE',
       'AND CASE',
     ),
-    test: once('of two that found the same need one buys, also where the other read the number anew'),
+    test: once('of two workers that find the same need, one buys, even if the other reads the number again'),
   },
   {
     name: 'a purchase that waited for the row is made whatever came meanwhile',
     changes: one(SCHEMA, 'NEW.project_id AND a.fence = v_purchase[2]::bigint', 'NEW.project_id'),
-    test: once('what comes while a purchase waits for the row ends it'),
+    test: once('a change while a purchase waits for the row ends the purchase'),
   },
   {
     name: 'a rental that cannot be extended is not replaced',
     changes: one(PURCHASES, 'if (REPLACED.has(outcome.refused)) return this.order(row, replacement, clockMs);', ''),
-    test: once('a rental that cannot be extended after all is replaced at once'),
+    test: once('immediately replaces a rental that cannot be extended after all'),
   },
   {
     name: 'a rental of a wallet that may not sell is left to its end',
     changes: one(PURCHASES, "new Set(['NOT_EXTENDABLE', 'CAPACITY_UNAVAILABLE'])", "new Set(['NOT_EXTENDABLE'])"),
-    test: once('a rental of a wallet that may not sell is replaced by one of another before its end'),
+    test: once('replaces a rental of a wallet that may not sell by one of another before its end, without a pause'),
   },
   {
     name: 'a rental is extended whole where less is kept by now',
     changes: one(PLAN, 'rental.isOwn && rental.energy <= terms.keepEnergy &&', 'rental.isOwn &&'),
-    test: refills('costs what is kept by now, where it was larger'),
+    test: refills('costs the amount that is kept now, if it was larger'),
   },
   {
     name: 'nobody learns that nothing is sold for an address',
@@ -91,7 +91,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'there is a gap at a change of rentals',
     changes: one(PLAN, 'Math.min(REFILL_LEAD_SEC, terms.durationSec / 2) * 1000', '0'),
-    test: refills('is replaced a minute before its end where it is short, and the address is never without'),
+    test: refills('is replaced a minute before its end if it is short, without a gap'),
   },
   {
     name: 'crumbs are bought for ever',
@@ -99,7 +99,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       ...one(PURCHASES, 'if (wanted < energyMin) return NOTHING;', ''),
       ...one(PURCHASES, '? energyMax : wanted);', '? energyMax : wanted < 50_000n ? 50_000n : wanted);'),
     ],
-    test: refills('waits with what is not worth renting, which is no pause, until there is more of it'),
+    test: refills('waits without a pause while the missing amount is not worth renting'),
   },
   {
     name: 'the cap of an auto-delegation is not part of the charge',
@@ -127,7 +127,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'a check that stood still buys at the prices of then',
     changes: one('auto-delegations/refill-statement.ts', 'if (isLeaseOver(claimed)) return { refused: MOVED };', ''),
-    test: once('what was found out longer ago than a check may take buys nothing'),
+    test: once('a finding older than a check may take buys nothing, even without another worker'),
   },
   {
     name: 'who has much that is due has all of it checked before others',

@@ -7,8 +7,8 @@ const ROUTES = 'http/pipeline/routes.ts';
 
 const hmac = (title: string): NamedTest => ({ file: 'integration/hmac.test.ts', title });
 const caps = (title: string): NamedTest => ({ file: 'integration/key-caps.test.ts', title });
-const CAPS = caps('a cap holds though all orders were checked before the first of them was charged');
-const WINDOW = hmac('s from our clock, with the time to sign again with');
+const CAPS = caps('a cap holds even if all orders were checked before the first of them was charged');
+const WINDOW = hmac('s from our clock, with the time to sign again');
 const BY_ROUTE: NamedTest = {
   file: 'integration/openapi.test.ts',
   title: 'gives the accepted signatures and the scope of each route as in the route table',
@@ -18,12 +18,12 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
   {
     name: 'nonces are forgotten with Redis',
     changes: one(NONCES, 'if (timestampSec <= sinceSec)', 'if (timestampSec <= -sinceSec)'),
-    test: hmac('stays refused after Redis was emptied, and what is signed anew is taken'),
+    test: hmac('stays refused after Redis was emptied, and a newly signed one is accepted'),
   },
   {
     name: 'nonces of an outage are forgotten when Redis is back',
     changes: one(NONCES, '|| this.hasFailedLately()', ''),
-    test: hmac('stays refused while Redis is away and when it is back, whichever kept its nonce'),
+    test: hmac('stays refused while Redis is away and when it is back, whichever store had its nonce'),
   },
   {
     name: 'a timestamp may be of any time',

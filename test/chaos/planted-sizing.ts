@@ -92,17 +92,17 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a simulation ignores the part of the deployer',
     changes: one(SIMULATION, 'callerPart(withMargin(outcome.energyUsed), sharing)', 'withMargin(outcome.energyUsed)'),
-    test: simulate('needs what is left to the caller'),
+    test: simulate('needs the caller’s remaining share'),
   },
   {
     name: 'a deployer pays beyond its limit',
     changes: one('domain/energy-share.ts', '/ 100n, limit, available]', '/ 100n, available]'),
-    test: simulate('needs all that its limit does not reach'),
+    test: simulate('needs all that the deployer’s limit does not reach'),
   },
   {
     name: 'a deployer shares in its own calls',
     changes: one('chain/energy-sharing.ts', ' || sharing.deployer === caller', ''),
-    test: simulate('needs all of the deployer itself'),
+    test: simulate('needs everything from the deployer itself'),
   },
   {
     name: 'a cause is named for other contracts',
@@ -111,12 +111,12 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
       'call.contractAddress === this.reads.token ? ',
       'call.contractAddress !== "" ? ',
     ),
-    test: causes('no cause of another token is named'),
+    test: causes('names no cause of another token'),
   },
   {
     name: 'an explanation names no cause of a failing transfer',
     changes: one('simulation/transfer-outlook.ts', 'return this.causes.reasonOf(call, outcome);', 'return undefined;'),
-    test: causes('the outlook of a sender names why a transfer would fail'),
+    test: causes('the outlook of a sender gives the reason of a failing transfer:'),
   },
   {
     name: 'the spender is taken for the owner of the tokens',

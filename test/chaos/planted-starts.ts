@@ -7,12 +7,12 @@ export const PLANTED_STARTS: readonly PlantedBug[] = [
   {
     name: 'a database without a free connection is called away',
     changes: one('store/database-fault.ts', `if (state === TOO_MANY) return 'full';`, ''),
-    test: busy('process, command, migration and doctor report the truth'),
+    test: busy('process, command, migration and doctor report the truth of'),
   },
   {
     name: 'a pooler without a free connection is called away',
     changes: one('store/database-fault.ts', `if (POOLER_IS_FULL.test(thrown.message)) return 'full';`, ''),
-    test: busy('process, command, migration and doctor report the truth'),
+    test: busy('process, command, migration and doctor report the truth of'),
   },
   {
     name: 'a start waits for no connection',

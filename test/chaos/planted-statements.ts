@@ -20,12 +20,12 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
       'AND id >= $9::bigint AND (id > $8::bigint OR created_at >= $7::timestamptz)),',
       'AND id >= $9::bigint AND (id > $8::bigint OR created_at >= $7::timestamptz OR true)),',
     ),
-    test: statements('an entry whose id is out of the order of time is in the one statement of its month'),
+    test: statements('an entry whose id is out of the order of time is in exactly one statement, that of its month'),
   },
   {
     name: 'a month is cut off beside who is still writing in it',
     changes: one(CLOSING, "if (writers.size > 0) return 'waits';", "if (writers.size > 1000) return 'waits';"),
-    test: statements('a month waits for who was writing when it was cut off, and what they commit is in it'),
+    test: statements('a month waits for the writers at its cut, and contains their commits'),
   },
   {
     name: 'an entry is in no statement when it comes behind one of the next month',
@@ -34,7 +34,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
       'coalesce(min(id) FILTER (WHERE NOT is_due AND id <= $4::bigint), $4::bigint + 1) AS rest_from,',
       '$4::bigint + 1 AS rest_from,',
     ),
-    test: statements('an entry whose id is out of the order of time is in the one statement of its month'),
+    test: statements('an entry whose id is out of the order of time is in exactly one statement, that of its month'),
   },
   {
     name: 'a statement closes without its refunds',
@@ -44,7 +44,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
       "coalesce(sum(credits) FILTER (WHERE is_due AND kind <> 'refund'), 0)::bigint AS moved,",
     ),
     test: statements(
-      'closes each month with all that moved the balance, opening with what the one before closed with, and says so',
+      'closes each month with every movement of the balance, opening with the previous closing, and announces it',
     ),
   },
   {
@@ -54,16 +54,12 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
       'if (closing + rest === balance || closing + rest + (explained ?? 0n) === balance) return;',
       'if (closing + rest !== balance + 1000n) return;',
     ),
-    test: statements(
-      'a project whose ledger does not add up is not closed and holds up no other, until it is set right',
-    ),
+    test: statements('a project whose ledger does not add up is not closed and delays no other, until it is corrected'),
   },
   {
     name: 'a month is closed though a project in it is not',
     changes: one(CLOSING, 'const ended = hasSkipped ? []', 'const ended = hasSkipped && this.skipped > 9 ? []'),
-    test: statements(
-      'a project whose ledger does not add up is not closed and holds up no other, until it is set right',
-    ),
+    test: statements('a project whose ledger does not add up is not closed and delays no other, until it is corrected'),
   },
   {
     name: 'a month takes what is of an earlier one that is open',
@@ -74,25 +70,26 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/statements-waiting.test.ts',
-      title: 'the next months of all others are closed; its own wait and are closed in their order',
+      title:
+        'while a project’s ledger does not add up, the other projects’ next months are closed, and its own wait in order',
     },
   },
   {
     name: 'a cell of a statement is a formula',
     changes: one('base/csv.ts', 'FORMULA.test(inner) ?', 'FORMULA.test(`,${inner}`) ?'),
     test: statements(
-      'the lines are CSV that no spreadsheet program takes for formulas, with rate, transaction and running balance',
+      'the lines are CSV without formulas for any spreadsheet program, with rate, transaction and running balance',
     ),
   },
   {
     name: 'a statement is in memory as a whole',
     changes: one(CSV, 'const PAGE_LINES = 1000;', 'const PAGE_LINES = 1_000_000;'),
-    test: statements('a hundred thousand lines come page by page, and who takes none of them is cut off'),
+    test: statements('sends a hundred thousand lines page by page, and disconnects a caller that reads none'),
   },
   {
     name: 'a page of the ledger begins behind a millisecond',
     changes: one('statements/entry-rows.ts', 'HH24:MI:SS.US"Z"', 'HH24:MI:SS.MS"000Z"'),
-    test: ledger('is read page by page, each entry once, also of one microsecond, and between two times'),
+    test: ledger('is read page by page, each entry once, also within one microsecond, and between two times'),
   },
   {
     name: 'verify does not see that the number of a statement is missing',

@@ -11,17 +11,17 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
   {
     name: 'a worker reads on with another token than that of the deposits',
     changes: one(TOKENS, 'this.refuseUnless(isKnown ? tokenContract : history.current, history);', 'void isKnown;'),
-    test: token('keeps a worker from reading'),
+    test: token('stops a worker’s reading, and names the token of deposits'),
   },
   {
     name: 'a command acts with another token than that of the deposits',
     changes: one(TOKENS, 'this.refuseUnless(history.current, history);', 'void history;'),
-    test: token('lets no command credit, sweep or give back'),
+    test: token('lets no command credit, sweep or return, and a rescan records nothing of the other token'),
   },
   {
     name: 'a deposit is kept without its token',
     changes: one('deposits/deposit-rows.ts', 'column(({ payment }) => payment.contract ?? null)', 'column(() => null)'),
-    test: token('is kept with the token it was paid in'),
+    test: token('is stored with its token, and verify finds one of another token'),
   },
   {
     name: 'verify does not compare the token of a deposit',
@@ -30,7 +30,7 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
       'coalesce(d.contract, f.contract) IS DISTINCT FROM t.contract',
       'coalesce(t.contract, f.contract) IS DISTINCT FROM t.contract',
     ),
-    test: token('is kept with the token it was paid in'),
+    test: token('is stored with its token, and verify finds one of another token'),
   },
   {
     name: 'what is paid to a blacklisted address is credited',
@@ -53,22 +53,22 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
       'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);',
       'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [`${key} `]);',
     ),
-    test: acts('that passes the minimum with small ones holds all of them'),
+    test: acts('that reaches the minimum with small ones holds all of them, and all are credited in one entry'),
   },
   {
     name: 'destroyed funds are not recorded',
     changes: one('deposits/block-payments.ts', 'movements.push(...destroyedBy(payment, tokens));', 'void destroyedBy;'),
-    test: acts('is a movement: the audit agrees'),
+    test: acts('are a movement: the audit agrees, and verify reports no theft'),
   },
   {
     name: 'destroyed funds are credited when the blacklist ends',
     changes: one('deposits/deposit-book.ts', 'if (row.is_destroyed)', 'if (false)'),
-    test: acts('is not credited when the address may send again'),
+    test: acts('are not credited when the address may send again'),
   },
   {
     name: 'any contract is accepted as a successor',
     changes: one('deposits/token-succession.ts', 'if (!state.isDeprecated)', 'if (state.isPaused)'),
-    test: acts('has its successor accepted on the word of the chain alone'),
+    test: acts('has its successor accepted only by the chain’s evidence, and a rescan records payments since then'),
   },
   {
     name: 'a successor counts from any block that is named',
@@ -77,12 +77,12 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
       'if (await isDeprecatedIn(node, Number(fromBlock), { contract, successor })) return;',
       'if (isDeprecatedIn !== undefined) return;',
     ),
-    test: acts('has its successor accepted on the word of the chain alone'),
+    test: acts('has its successor accepted only by the chain’s evidence, and a rescan records payments since then'),
   },
   {
     name: 'the doctor leaves out what the owner of the token has set',
     changes: one('diagnostics/doctor-chain.ts', ', ...(await lookAtOwnerActs(tron, token))]', ']'),
-    test: acts('the doctor names what the owner has set'),
+    test: acts('the doctor names the owner’s settings, and the reason why transfers cannot be measured'),
   },
   {
     name: 'the doctor does not say that transfers cannot be measured',
@@ -91,6 +91,6 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
       "if (typeof measured === 'string') return [obstructed(measured)];",
       "if (typeof measured === 'string') return [];",
     ),
-    test: acts('the doctor names what the owner has set'),
+    test: acts('the doctor names the owner’s settings, and the reason why transfers cannot be measured'),
   },
 ];

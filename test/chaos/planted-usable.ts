@@ -117,7 +117,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     name: 'a report counts paid legs as free top-ups',
     changes: one('reports/report-sql.ts', 'AND g.top_up JOIN orders', 'AND NOT g.top_up JOIN orders'),
-    test: inReports('names the energy of free top-ups and what they burnt'),
+    test: inReports('names the energy of free top-ups and their burn'),
   },
   {
     name: 'a reclaim without a reading does not wait for one',

@@ -21,7 +21,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'a webhook’s receiver may send headers without end',
     changes: one('sender/answer-reader.ts', 'if (this.headBytes > HEAD_BYTES_MAX) this.isDone = true;', 'if (false);'),
-    test: attempt('stops reading headers after 256 KB, and keeps what the status line said'),
+    test: attempt('stops reading headers after 256 KB, and keeps the status line'),
   },
   {
     name: 'lines of an answer end with CR and LF alone',
@@ -39,7 +39,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
       `status === 0 ? 'refused' : 'slowing'`,
     ),
-    test: failing('in succession leave the next events at full speed'),
+    test: failing('leave the next events at full speed'),
   },
   {
     name: 'a receiver that asks for less is sent as much as before',
@@ -53,7 +53,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'an endpoint that is slowed down is tried with its retries first',
     changes: one(CLAIMS, 'ORDER BY (v.is_failing AND d.attempts > 0),', 'ORDER BY (v.is_failing AND d.attempts = 0),'),
-    test: waiting('is probed with an event never tried'),
+    test: waiting('probes a slowed-down endpoint with an untried event, otherwise with the longest overdue retry'),
   },
   {
     name: 'a resend rests with its endpoint',
@@ -62,36 +62,38 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
       `CASE WHEN b.is_requested THEN interval '0' ELSE`,
       `CASE WHEN b.is_requested AND false THEN interval '0' ELSE`,
     ),
-    test: failing('a resend goes to an endpoint that is slowed down'),
+    test: failing('a resend goes to a slowed-down endpoint without its rest, and alone'),
   },
   {
     name: 'an endpoint that takes all but one type is disabled for that one',
     changes: one(CLAIMS, 'WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END', ') END'),
-    test: failing('an endpoint that refuses one type for ever while it takes another does not fail'),
+    test: failing('an endpoint that always refuses one type while it accepts another does not fail'),
   },
   {
     name: 'an endpoint that refuses everything never fails',
     changes: one(CLAIMS, "WHEN 'refused' THEN ${REFUSING_SINCE}", `WHEN 'refused' THEN NULL`),
-    test: failing('an endpoint that refuses everything for five days is disabled'),
+    test: failing('disables an endpoint that refuses everything for five days: it'),
   },
   {
     name: 'webhooks are changed as often as one likes',
     changes: one('webhooks/webhook-acts.ts', 'if (left > 0) return left;', 'if (left > -Infinity) return left;'),
-    test: acts('take at most a hundred changes in 24 hours'),
+    test: acts(
+      'webhooks of a project accept at most a hundred changes in 24 hours, and can be disabled and deleted after them',
+    ),
   },
   {
     name: 'every change of a webhook is an event at once',
     changes: one('webhooks/webhook-acts.ts', '<= REPORTED_PER_MINUTE', '>= 0'),
-    test: acts('changes in quick succession are a few events'),
+    test: acts('changes in quick succession are a few events, and the last one shows the final state'),
   },
   {
     name: 'changes in quick succession are lost to the log',
     changes: one('sender/endpoint-watch.ts', '[SAY_CHANGED, FORGET_FAILING,', '[FORGET_FAILING,'),
-    test: acts('changes in quick succession are a few events'),
+    test: acts('changes in quick succession are a few events, and the last one shows the final state'),
   },
   {
     name: 'null is the default of a number',
     changes: one('http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
-    test: { file: 'integration/quotes.test.ts', title: 'null is refused for' },
+    test: { file: 'integration/quotes.test.ts', title: 'which a caller’s NaN becomes in JSON' },
   },
 ];

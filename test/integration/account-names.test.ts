@@ -32,14 +32,14 @@ afterAll(async () => {
   await chain.stop();
 });
 
-it('an account is read whatever its name', async () => {
+it('reads an account with any name', async () => {
   const pool = new NodePool([node], 50);
   const account = await new TronClient(pool).account(owner.address);
   await pool.stop();
   expect(account).toMatchObject({ address: owner.address, isContract: false, balanceSun: 5_000_000n });
 });
 
-it('its solid balance and what it has delegated are read', async () => {
+it('reads its solid balance and its delegations', async () => {
   expect(await solidDelegatedSun(node, owner.address)).toBe(0n);
   // The account is read before the token, so the token's error shows that it was read.
   await expect(solidBalancesOf(node, owner.address, newOwner().address)).rejects.toThrow('no balance of the token');

@@ -68,7 +68,7 @@ describe('a delegation without a record', () => {
     return txid;
   }
 
-  it('is reclaimed although an order of as much to the same receiver was on its way when it was judged', async () => {
+  it('is reclaimed although an order of the same amount to the receiver was pending at the check', async () => {
     const hand = await Hand.open(NO_GRACE);
     const sun = await soldSun(await settledOrder(hand, receivers[0]));
     const txid = await orphan(hand, sun, receivers[0]!);
@@ -81,7 +81,7 @@ describe('a delegation without a record', () => {
     expect(await recovered(txid)).toBe(true);
   });
 
-  it('is reclaimed although a return of as much was final, and not recorded so, when it was judged', async () => {
+  it('is reclaimed although a return of the same amount was final, but not recorded as final, at the check', async () => {
     const hand = await Hand.open(NO_GRACE);
     const key = await settledOrder(hand, receivers[1]);
     const txid = await orphan(hand, await soldSun(key), receivers[1]!);
@@ -103,7 +103,7 @@ describe('a delegation without a record', () => {
   it.each([
     ['first', TWO_NODES],
     ['second', OTHER_WAY_ROUND],
-  ] as const)('is not gone by the word of the %s node alone', async (_which, nodes) => {
+  ] as const)('does not count as gone by the answer of the %s node alone', async (_which, nodes) => {
     const hand = await Hand.open({ ...NO_GRACE, ...nodes() });
     const txid = await orphan(hand, 500_000_000n, receivers[2]!);
     solid.before = (path) => (path === SUM ? { says: '{}' } : undefined);
@@ -113,7 +113,7 @@ describe('a delegation without a record', () => {
     expect(await recovered(txid)).toBe(true);
   });
 
-  it('that its owner ended is looked for no longer, once every node says so', async () => {
+  it('that its owner ended is no longer searched for once every node confirms it', async () => {
     const hand = await Hand.open(NO_GRACE);
     const txid = await orphan(hand, 500_000_000n, receivers[3]!);
     await act('undelegateresource', 500_000_000n, receivers[3]!);
@@ -164,7 +164,7 @@ describe('an undelegation by the wallet’s owner', () => {
   });
 });
 
-describe('of two rentals of as much to one receiver', () => {
+describe('two rentals of the same amount to one receiver', () => {
   const open = async (): Promise<readonly string[]> => {
     const rows = await api.database.query<{ key: string }>(
       `SELECT o.key FROM leg l JOIN orders o ON o.id = l.order_id WHERE l.status = 'active'`,
@@ -172,7 +172,7 @@ describe('of two rentals of as much to one receiver', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('one ends by one act, although the operator ends the other one at the same moment', async () => {
+  it('one act ends one of them, although the operator ends the other at the same moment', async () => {
     const hand = await Hand.open();
     const [first, second] = [await settledOrder(hand, receivers[1]), await settledOrder(hand, receivers[1])];
     const { id } = await orderOf(second);
@@ -201,7 +201,7 @@ describe('of two rentals of as much to one receiver', () => {
   });
 });
 
-describe('what open legs say is delegated', () => {
+describe('the delegations of open legs', () => {
   /**
    * Returns the number of findings about a receiver while a node hides its delegation `times` times, as a stale backend
    * does.
@@ -222,7 +222,7 @@ describe('what open legs say is delegated', () => {
     return findings.filter(({ subject }) => subject.includes(receiver)).length;
   }
 
-  it('is found wrong only when the chain goes on saying so', async () => {
+  it('are a finding only if the chain keeps contradicting them', async () => {
     const hand = await Hand.open();
     await settledOrder(hand, receivers[3]);
     expect(await found(hand, receivers[3]!, 4)).toBe(0);
@@ -230,7 +230,7 @@ describe('what open legs say is delegated', () => {
   }, 60_000);
 });
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   const readings = async () => {
     const chain = (await Hand.open()).chain();
     const to = receivers[0]!;
@@ -243,7 +243,7 @@ describe('an answer that is none', () => {
   };
   const WHAT = ['a sum', 'a solid sum', 'the receivers', 'what can be delegated'] as const;
 
-  it.each(WHAT)('with HTTP 200 is not taken for nothing: %s', async (what) => {
+  it.each(WHAT)('with HTTP 200 does not count as nothing: %s', async (what) => {
     const read = (await readings())[what];
     for (const says of [
       '{"message":"API rate limit exceeded"}',
@@ -257,14 +257,14 @@ describe('an answer that is none', () => {
     }
   });
 
-  it.each(WHAT)('is not an empty one, which says that there is nothing: %s', async (what) => {
+  it.each(WHAT)('does not count as empty, which would mean that there is nothing: %s', async (what) => {
     const read = (await readings())[what];
     const answer = (path: string) => (/getdelegated|getcandelegated/.test(path) ? { says: '{}' } : undefined);
     [full.before, solid.before] = [answer, answer];
     expect(await read()).toEqual(what === 'the receivers' ? new Set() : 0n);
   });
 
-  it('is not one of a wallet that has delegated nothing', async () => {
+  it('is not that of a wallet without delegations', async () => {
     const chain = (await Hand.open()).chain();
     const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
     expect(none).toEqual(new Set());

@@ -26,7 +26,7 @@ afterAll(async () => {
 }, LIMIT_MS);
 
 it(
-  'ends all sessions, and lists what was revoked, removed or used up since the dump',
+  'ends all sessions, and lists everything revoked, removed or used up since the dump',
   async () => {
     const cli = cliWith(settings(restored.url));
     const created = await cli('project', 'create', '--name', 'Acme', '--json');

@@ -59,7 +59,7 @@ async function whileHeld<T>(lock: string, work: () => Promise<T>): Promise<T> {
   });
 }
 
-it('all at once where nothing is in the way', async () => {
+it('handles all together if nothing blocks it', async () => {
   expect(await moveAll([1n, 2n, 4n])).toEqual([]);
   expect([asked, await moved()]).toEqual([1, [1, 2, 4]]);
 });
@@ -70,7 +70,7 @@ it('a row that its rules keep and a row that another session holds fail alone', 
   expect(await moved()).toEqual([1, 4, 5]);
 });
 
-it('a table that another session holds is waited for a few times, not once for each order', async () => {
+it('waits a few times for a table that another session holds, not once for each order', async () => {
   await whileHeld('LOCK TABLE thing', async () => {
     expect(isLockTimeout(await moveAll([1n, 2n, 4n, 5n]).catch((error: unknown) => error))).toBe(true);
     expect(asked).toBe(4);

@@ -65,7 +65,7 @@ test.each([
   ['quote', ['KEY_SCOPE', 'OK', 'KEY_SCOPE', 'KEY_SCOPE']],
   ['order', ['KEY_SCOPE', 'KEY_SCOPE', 'OK', 'KEY_SCOPE']],
   ['manage', ['KEY_SCOPE', 'KEY_SCOPE', 'KEY_SCOPE', 'OK']],
-] as const)('a key with the scope %s alone does that and nothing else', async (scope, codes) => {
+] as const)('a key with the scope %s can do that and nothing else', async (scope, codes) => {
   const { customer } = await further(await project(), [scope]);
   const body = { receive_address: 'T' };
   const answers = [
@@ -78,7 +78,7 @@ test.each([
   expect(answers.map(codeOf)).toEqual(codes);
 });
 
-test('every key of a project signs by HMAC; by MD5 the primary alone does', async () => {
+test('every key of a project signs by HMAC, and only the primary one by MD5', async () => {
   const primary = await project();
   const made = [await further(primary), await further(primary), await further(primary)];
   for (const { customer } of made) {
@@ -89,7 +89,7 @@ test('every key of a project signs by HMAC; by MD5 the primary alone does', asyn
   expect(await read(new Customer(pipeline.baseUrl, primary.merchant, primary.apiKey))).toBe('OK');
 });
 
-test('a new key works at every process as soon as it is announced, and a revoked one verifies nowhere', async () => {
+test('a new key works in every process once announced, and a revoked one verifies nowhere', async () => {
   const primary = await project();
   expect([await read(primary), await read(primary.at(other.baseUrl))]).toEqual(['OK', 'OK']);
   const { id, customer } = await further(primary);
@@ -100,7 +100,7 @@ test('a new key works at every process as soon as it is announced, and a revoked
   expect(await read(primary)).toBe('OK');
 });
 
-test('rotated with an overlap both secrets verify until it is over, and then the new one alone', async () => {
+test('after a rotation with an overlap both secrets verify until its end, and then only the new one', async () => {
   const { id, customer } = await further(await project());
   const rotate = async (overlapSec: number) =>
     customer.withKey(await announced(customer, async () => keys.rotate(id, overlapSec, AUTHOR)));
@@ -113,7 +113,7 @@ test('rotated with an overlap both secrets verify until it is over, and then the
   expect([await read(third), await read(last)]).toEqual(['INVALID_SIGNATURE', 'OK']);
 });
 
-test('the primary rotates likewise, for both signatures, and comes back by it when it was revoked', async () => {
+test('the primary key rotates the same way, for both signatures, and a rotation restores a revoked one', async () => {
   const before = await project();
   const by = (apiKey: string) => [before.withKey(apiKey), new Customer(pipeline.baseUrl, before.merchant, apiKey)];
   const codes = async (apiKey: string) => Promise.all(by(apiKey).map(read));
@@ -131,7 +131,7 @@ test('the primary rotates likewise, for both signatures, and comes back by it wh
   expect([await codes(before.apiKey), await codes(next), await codes(last)]).toEqual([NO, NO, ['OK', 'OK']]);
 });
 
-test('a revocation that is under way is not undone by a rotation beside it', async () => {
+test('a concurrent rotation does not undo a revocation', async () => {
   const primary = await project();
   const { id } = await further(primary);
   const { rotation } = await pipeline.database.transaction(async (tx) => {
@@ -153,7 +153,7 @@ test('a revocation that is under way is not undone by a rotation beside it', asy
   expect((await keys.get(id)).revoked_at).not.toBeNull();
 });
 
-test('a key is revoked once: doing it again changes nothing, and no second event says so', async () => {
+test('revokes a key once: a repetition changes nothing and writes no second event', async () => {
   const primary = await project();
   const { id } = await further(primary);
   await Promise.all([keys.revoke(id, AUTHOR), keys.revoke(id, AUTHOR)]);
@@ -168,7 +168,7 @@ test('a key is revoked once: doing it again changes nothing, and no second event
   }
 });
 
-test('a key may be used from its own addresses alone', async () => {
+test('a key works only from its own addresses', async () => {
   const { id, customer } = await further(await project());
   const allow = async (source: string) =>
     announced(customer, async () => keys.setOptions(id, { allowedSources: [source] }, AUTHOR));
@@ -178,7 +178,7 @@ test('a key may be used from its own addresses alone', async () => {
   expect(await read(customer)).toBe('OK');
 });
 
-test('of more than ten keys made at once ten are', async () => {
+test('creates only ten of more than ten concurrent keys', async () => {
   const primary = await project();
   const made = await Promise.allSettled(Array.from({ length: 14 }, () => further(primary, ['read'])));
   expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(KEYS_MAX - 1);
@@ -193,7 +193,7 @@ test('of more than ten keys made at once ten are', async () => {
   await further(primary, ['read']);
 });
 
-test('of keys that are made and revoked in a loop there are a hundred a day', async () => {
+test('creates at most a hundred keys a day in a loop of creating and revoking', async () => {
   const { merchant } = await project();
   const make = async () => keys.create(merchant, { name: 'loop', scopes: ['read'] }, AUTHOR);
   const before = `INSERT INTO api_key (id, project_id, name, scopes, sealed, created_at, revoked_at)
@@ -213,7 +213,7 @@ test('of keys that are made and revoked in a loop there are a hundred a day', as
   await pipeline.projects.rotateKey(merchant, AUTHOR);
 });
 
-test('a project is read as fast after thousands of its keys were revoked', async () => {
+test('reads a project as fast after thousands of its keys were revoked', async () => {
   const { merchant } = await project();
   await pipeline.database.query(
     `INSERT INTO api_key (id, project_id, name, scopes, sealed, revoked_at)
@@ -251,7 +251,7 @@ const readBy = (node: PlanNode): number =>
   (node.Plans ?? []).reduce((sum, each) => sum + readBy(each), node['Actual Rows']) +
   (node['Rows Removed by Filter'] ?? 0);
 
-test('a primary that was revoked takes no eleventh place', async () => {
+test('a revoked primary key takes no eleventh place', async () => {
   const primary = await project();
   await keys.revoke(primary.merchant, AUTHOR);
   const made = await Promise.all(Array.from({ length: KEYS_MAX }, () => further(primary, ['read'])));
@@ -264,7 +264,7 @@ test('a primary that was revoked takes no eleventh place', async () => {
   for (const { customer } of made.slice(1)) expect(await read(customer)).toBe('OK');
 });
 
-test('a project has as many secrets to check as any other, and as one that does not exist', async () => {
+test('checks as many secrets for any project as for one that does not exist', async () => {
   const few = await project();
   const many = await project();
   for (let count = 1; count < KEYS_MAX; count += 1) await further(many);
@@ -278,7 +278,7 @@ test('a project has as many secrets to check as any other, and as one that does 
   ]);
 });
 
-test('says when a key was last used', async () => {
+test('shows the last use of a key', async () => {
   const env = { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys' };
   const primary = await project();
   const { id, customer } = await further(primary);
@@ -289,7 +289,7 @@ test('says when a key was last used', async () => {
   expect((await keys.get(primary.merchant)).last_used_at).toBeNull();
 });
 
-test('when a key was last used is written for all others beside one that an order holds', async () => {
+test('writes the last use of other keys while an order holds one', async () => {
   const [held, free] = [await project(), await project()];
   const third = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys' });
   try {
@@ -305,7 +305,7 @@ test('when a key was last used is written for all others beside one that an orde
   }
 });
 
-test('what is kept of keys is never a key, and none is ever deleted', async () => {
+test('stores no key in the clear, and deletes none', async () => {
   const { id, customer } = await further(await project());
   const [row] = await pipeline.database.query<{ sealed: Buffer }>('SELECT sealed FROM api_key WHERE id = $1', [id]);
   expect(row!.sealed.includes(customer.apiKey)).toBe(false);

@@ -87,7 +87,7 @@ describe('while an order is moved', () => {
     expect(await compensate()).toMatchObject({ number: 2 });
   });
 
-  it('another one is bought, although a range of the archive is held whole', async () => {
+  it('another one is bought, although a range of the archive is locked', async () => {
     await orderInTheEnd(hand);
     await archive();
     await asAdmin(stageDatabaseUrl(), async (client) => {
@@ -102,7 +102,7 @@ describe('while an order is moved', () => {
   });
 });
 
-it('an order of the archive cannot be extended, and says so', async () => {
+it('rejects the extension of an archived order, with the reason', async () => {
   const key = await orderInTheEnd(hand);
   const caller = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
   const extend = (own: string) =>
@@ -113,7 +113,7 @@ it('an order of the archive cannot be extended, and says so', async () => {
 });
 
 describe('an order stays where it is', () => {
-  it('until what its transactions cost was recorded', async () => {
+  it('until the costs of its transactions are recorded', async () => {
     const key = await orderInTheEnd(hand);
     const { id } = await orderOf(key);
     await byForce((client) => client.query('UPDATE open_chain_tx SET fee_sun = NULL WHERE order_id = $1', [id]));
@@ -122,7 +122,7 @@ describe('an order stays where it is', () => {
     expect(await archive()).toBe(1);
   });
 
-  it('until blocks were searched for what was given up of it', async () => {
+  it('until the blocks of its given-up transactions are searched', async () => {
     const { id } = await orderOf(await orderInTheEnd(hand));
     const searched = (at: string) =>
       byForce((client) =>
@@ -143,15 +143,15 @@ describe('an order stays where it is', () => {
     expect(await archive()).toBe(1);
   });
 
-  it('without the key that keeps it from being bought again', async () => {
+  it('without the key that prevents a second purchase', async () => {
     const { id } = await orderOf(await orderInTheEnd(hand));
     await byForce((client) => client.query('DELETE FROM order_key WHERE order_id = $1', [id]));
     expect(await archive()).toBe(0);
   });
 });
 
-describe('where the rows lie', () => {
-  it.each(['orders', 'leg', 'chain_tx'])('nothing empties a table: %s', async (table) => {
+describe('the partitions', () => {
+  it.each(['orders', 'leg', 'chain_tx'])('cannot be emptied: %s', async (table) => {
     await orderInTheEnd(hand);
     await archive();
     for (const part of [`open_${table}`, `archived_${table}`, `archived_${table}_0`]) {
@@ -168,7 +168,7 @@ describe('where the rows lie', () => {
     ['open_orders', 'open_orders_no_truncate'],
     ['archived_orders_0', 'archived_orders_final'],
     ['archived_orders_0', 'archived_orders_0_no_truncate'],
-  ])('verify sees a guard that is off: %s %s', async (table, trigger) => {
+  ])('verify finds a guard that is off: %s %s', async (table, trigger) => {
     await orderInTheEnd(hand);
     await archive();
     const guards = async () => {

@@ -58,7 +58,7 @@ async function answers(key: string): Promise<unknown> {
   return read;
 }
 
-it('an order that is over is found as before, by its key and in lists, and verify finds nothing wrong', async () => {
+it('finds an ended order as before, by key and in lists, and verify finds nothing', async () => {
   const key = await orderInTheEnd(hand);
   const before = await answers(key);
   const asked = { receive_address: receivers[0]!, energy: 50_000, duration_sec: 60 };
@@ -77,7 +77,7 @@ it('an order that is over is found as before, by its key and in lists, and verif
   expect(await archive()).toBe(0);
 });
 
-it('a quote that an archived order was made of stays used', async () => {
+it('a quote of an archived order stays used', async () => {
   const key = await orderInTheEnd(hand);
   const quote = randomUUID();
   await api.database.query(`UPDATE orders SET quote_id = $2 WHERE key = $1`, [key, quote]);
@@ -93,7 +93,7 @@ it('a quote that an archived order was made of stays used', async () => {
   await expect(taken(randomUUID())).rejects.toThrow('QUOTE_EXPIRED');
 });
 
-it('what took an archived order’s energy back ends no other order of the same receiver', async () => {
+it('the act that ended an archived order ends no other order of the same receiver', async () => {
   const running = await rent(receivers[0]!, 50_000, 600);
   await hand.look();
   await hand.advance();
@@ -119,13 +119,13 @@ describe('an order stays where it is', () => {
     expect(await whereIs(key)).toBe('open_orders');
   });
 
-  it('until it was judged', async () => {
+  it('until it is judged', async () => {
     const key = await orderInTheEnd(hand);
     await api.database.query(`UPDATE orders SET judged = false WHERE key = $1`, [key]);
     expect(await archive()).toBe(0);
   });
 
-  it('until what happened to it was announced', async () => {
+  it('until its events are numbered', async () => {
     const key = await orderInTheEnd(hand);
     await api.database.query(
       `INSERT INTO event (project_id, order_id, type) SELECT project_id, id, 'order.created' FROM orders WHERE key = $1`,
@@ -136,14 +136,14 @@ describe('an order stays where it is', () => {
     expect(await archive()).toBe(1);
   });
 
-  it('while an operator is to look at it', async () => {
+  it('while it needs the operator’s attention', async () => {
     const key = await orderInTheEnd(hand);
     await api.database.query(`UPDATE orders SET needs_attention = true WHERE key = $1`, [key]);
     await judge(key);
     expect(await archive()).toBe(0);
   });
 
-  it('until so many days have passed, and is found however many stay', async () => {
+  it('until its retention has passed, and is found however many stay', async () => {
     const running = [await rent(receivers[1]!), await rent(receivers[2]!), await rent(receivers[3]!)];
     for (const each of running) await judge(each);
     const key = await orderInTheEnd(hand);
@@ -156,23 +156,20 @@ describe('an order stays where it is', () => {
 });
 
 describe('the archive', () => {
-  it.each(['orders', 'leg', 'chain_tx'])(
-    'keeps what is in it as it is, and takes nothing but what is open: %s',
-    async (table) => {
-      const { id } = await orderOf(await orderInTheEnd(hand));
-      await archive();
-      const of = table === 'orders' ? 'id' : 'order_id';
-      const run = (text: string) => api.database.query(text, [id]);
-      await expect(run(`UPDATE ${table} SET archived = false WHERE ${of} = $1`)).rejects.toThrow('append-only');
-      await expect(run(`UPDATE archived_${table} SET archived = true WHERE ${of} = $1`)).rejects.toThrow('append-only');
-      await expect(run(`DELETE FROM ${table} WHERE ${of} = $1`)).rejects.toThrow('append-only');
-      await expect(
-        run(`INSERT INTO archived_${table} OVERRIDING SYSTEM VALUE SELECT * FROM archived_${table} WHERE ${of} = $1`),
-      ).rejects.toThrow('append-only');
-    },
-  );
+  it.each(['orders', 'leg', 'chain_tx'])('keeps its rows unchanged, and accepts only open rows: %s', async (table) => {
+    const { id } = await orderOf(await orderInTheEnd(hand));
+    await archive();
+    const of = table === 'orders' ? 'id' : 'order_id';
+    const run = (text: string) => api.database.query(text, [id]);
+    await expect(run(`UPDATE ${table} SET archived = false WHERE ${of} = $1`)).rejects.toThrow('append-only');
+    await expect(run(`UPDATE archived_${table} SET archived = true WHERE ${of} = $1`)).rejects.toThrow('append-only');
+    await expect(run(`DELETE FROM ${table} WHERE ${of} = $1`)).rejects.toThrow('append-only');
+    await expect(
+      run(`INSERT INTO archived_${table} OVERRIDING SYSTEM VALUE SELECT * FROM archived_${table} WHERE ${of} = $1`),
+    ).rejects.toThrow('append-only');
+  });
 
-  it('deletes no open row that was changed since it was copied', async () => {
+  it('deletes no open row that changed after it was copied', async () => {
     const { id } = await orderOf(await orderInTheEnd(hand));
     const columns = `id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at,
       closed_at, closed_by_txid, closed_reason, top_up`;

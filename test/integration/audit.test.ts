@@ -40,7 +40,7 @@ async function audit(...args: string[]): Promise<Page> {
 }
 
 describe('an act is kept', () => {
-  it('with the role of the database and the user of the machine, beside the actor who was named', async () => {
+  it('with the database role and the machine’s user, beside the named actor', async () => {
     const made = await cli('--json', '--actor', 'alice', 'project', 'create', '--name', 'Audited');
     const { merchant } = made.json() as { merchant: string };
     const login = new URL(asRole(database.url, 'cli')).username;
@@ -50,7 +50,7 @@ describe('an act is kept', () => {
     ]);
   });
 
-  it('with the role and the time that are true, whatever the statement says of them', async () => {
+  it('with the true role and time, whatever the statement claims', async () => {
     const role = `auditor_${randomUUID().slice(0, 8)}`;
     const subject = randomUUID();
     const [login] = await query('SELECT session_user AS role');
@@ -93,7 +93,7 @@ describe('the audit log is read', () => {
     }
   });
 
-  it('newest first and page by page, each naming where the next begins', async () => {
+  it('newest first and page by page, and each page names the start of the next', async () => {
     const seen: number[] = [];
     let before: number | undefined;
     do {
@@ -127,7 +127,7 @@ describe('the audit log is read', () => {
     expect(await actors('--since', times[2]!, '--by', 'ada')).toEqual(['ada', 'ada']);
   });
 
-  it('in lines of 80 columns that no entry can break, with all that it says', async () => {
+  it('in lines of 80 columns that no entry can break, without loss', async () => {
     const long = randomUUID();
     const reason = `because ${'the customer asked for it and paid '.repeat(5)}twice`;
     await query(

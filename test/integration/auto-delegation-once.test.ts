@@ -44,7 +44,7 @@ async function bought(hand: Hand, row: ClaimedAutoDelegation): Promise<Bought> {
   return buy(api.database, row, terms!);
 }
 
-it('of two that found the same need one buys, also where the other read the number anew', async () => {
+it('of two workers that find the same need, one buys, even if the other reads the number again', async () => {
   const hand = await Hand.open();
   await hand.look();
   const id = await setAuto(receivers[0]!, { duration_sec: DURATION_SEC });
@@ -55,7 +55,7 @@ it('of two that found the same need one buys, also where the other read the numb
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('what comes while a purchase waits for the row ends it', async () => {
+it('a change while a purchase waits for the row ends the purchase', async () => {
   const hand = await Hand.open();
   await hand.look();
   const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
@@ -80,7 +80,7 @@ it('what comes while a purchase waits for the row ends it', async () => {
   expect(await ordersOf(id)).toHaveLength(0);
 });
 
-it('what was found out longer ago than a check may take buys nothing, also where no other worker came', async () => {
+it('a finding older than a check may take buys nothing, even without another worker', async () => {
   const hand = await Hand.open();
   await hand.look();
   const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
@@ -91,7 +91,7 @@ it('what was found out longer ago than a check may take buys nothing, also where
   expect(await bought(hand, row)).toEqual({ orderId: expect.any(BigInt) });
 });
 
-it('a rental that cannot be extended after all is replaced at once', async () => {
+it('immediately replaces a rental that cannot be extended after all', async () => {
   const hand = await Hand.open();
   const id = await setAuto(receivers[2]!, { duration_sec: DURATION_SEC });
   await nextBlock(hand);
@@ -114,7 +114,7 @@ it('a rental that cannot be extended after all is replaced at once', async () =>
   await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
 });
 
-it('a rental of a wallet that may not sell is replaced by one of another before its end, and nothing is paused', async () => {
+it('replaces a rental of a wallet that may not sell by one of another before its end, without a pause', async () => {
   const hand = await Hand.open();
   const id = await setAuto(receivers[3]!, { duration_sec: DURATION_SEC });
   await nextBlock(hand);

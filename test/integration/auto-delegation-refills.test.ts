@@ -52,7 +52,7 @@ async function supplied(hand: Hand, settings: Parameters<typeof setAuto>[1] = {}
 }
 
 describe('an address that is kept supplied', () => {
-  it('has its energy in the block after it was set', async () => {
+  it('has its energy in the block after it is set', async () => {
     const hand = await Hand.open();
     await hand.look();
     const id = await setAuto(address);
@@ -69,7 +69,7 @@ describe('an address that is kept supplied', () => {
     expect(await autoRow(id)).toMatchObject({ purchases: 1n, open_order_id: null, pause_reason: null, asleep: false });
   });
 
-  it('is refilled within two blocks of its use, by what is missing, once', async () => {
+  it('is refilled within two blocks of its use, by the missing amount, once', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand);
     await useEnergy(caller, 10);
@@ -87,7 +87,7 @@ describe('an address that is kept supplied', () => {
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
-  it('has nothing bought for a use that leaves it enough', async () => {
+  it('gets nothing for a use that leaves enough', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand);
     await useEnergy(caller, 3);
@@ -97,7 +97,7 @@ describe('an address that is kept supplied', () => {
     expect((await autoRow(id)).used_block).not.toBeNull();
   });
 
-  it('waits with what is not worth renting, which is no pause, until there is more of it', async () => {
+  it('waits without a pause while the missing amount is not worth renting', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { refill_below: 130_000 });
     await useEnergy(caller, 0);
@@ -112,7 +112,7 @@ describe('an address that is kept supplied', () => {
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
-  it('counts what it has from others: its own stake, delegations of anybody, orders that are on their way', async () => {
+  it('counts energy from other sources: its stake, foreign delegations and pending orders', async () => {
     const hand = await Hand.open();
     await hand.look();
     await mine();
@@ -144,7 +144,7 @@ describe('an address that is kept supplied', () => {
 });
 
 describe('a rental that ends', () => {
-  it('is extended where the address is in use, without a transaction, and shows no gap', async () => {
+  it('is extended without a transaction and without a gap if the address is in use', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { duration_sec: 300 });
     const [before] = await ordersOf(id);
@@ -161,7 +161,7 @@ describe('a rental that ends', () => {
     expect((await autoRow(id)).purchases).toBe(2n);
   });
 
-  it('of an address that stays unused is extended for a day at what a day was said to cost', async () => {
+  it('of an unused address is extended for a day, at the announced price of a day', async () => {
     const hand = await Hand.open();
     const [keepEnergy, durationSec] = [130_000, 7200];
     const id = await supplied(hand, {
@@ -189,7 +189,7 @@ describe('a rental that ends', () => {
     expect(await ordersOf(id)).toMatchObject([{ extensions: DAY_SEC / durationSec - 1, status: 'delivered' }]);
   });
 
-  it('costs what is kept by now, where it was larger', async () => {
+  it('costs the amount that is kept now, if it was larger', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { keep_energy: 1_000_000, duration_sec: 300 });
     await setAuto(address, { keep_energy: 65_000, duration_sec: 300 });
@@ -200,7 +200,7 @@ describe('a rental that ends', () => {
     ]);
   });
 
-  it('is replaced a minute before its end where it is short, and the address is never without', async () => {
+  it('is replaced a minute before its end if it is short, without a gap', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { duration_sec: 300 });
     const [first] = await ordersOf(id);
@@ -216,7 +216,7 @@ describe('a rental that ends', () => {
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
-  it('ends where the address was unused for so long, which sleeps then, and is supplied again when it is used', async () => {
+  it('ends if the address was idle, which then sleeps, and is supplied again at its next use', async () => {
     const hand = await Hand.open();
     const id = await supplied(hand, { duration_sec: 300, idle_after_sec: 300 });
     for (let block = 0; block < 110; block += 10) {
@@ -235,7 +235,7 @@ describe('a rental that ends', () => {
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
-  it('is not followed by another one after `until`, and none is bought for longer than that', async () => {
+  it('has no successor after `until`, and is never bought beyond it', async () => {
     const hand = await Hand.open();
     await hand.look();
     const { timestampMs } = await hand.chain().head();

@@ -43,8 +43,8 @@ class NotKept extends Error {
   }
 }
 
-describe('what is set', () => {
-  it('has its defaults, is read as it was answered, and is due at once', async () => {
+describe('the settings', () => {
+  it('have defaults, are read as answered, and make the address due immediately', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const body = await made(customer, address);
@@ -69,7 +69,7 @@ describe('what is set', () => {
     expect(await stage.rowOf(customer, address)).toMatchObject({ api_key_id: customer.merchant, is_due: true });
   });
 
-  it('replaces all settings, keeps its id and what was bought, and is awake and due again', async () => {
+  it('replace all earlier ones, keep id and purchases, and make the address awake and due', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const all = {
@@ -101,7 +101,7 @@ describe('what is set', () => {
     expect((await put(customer, address, all)).body).toMatchObject({ ...all, until: '2096-12-31T12:00:00.000Z' });
   });
 
-  it('is one row when many set it at once, and the limit of a project holds beside each other', async () => {
+  it('are one row for concurrent requests, and concurrent requests respect the project’s limit', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const same = await Promise.all(Array.from({ length: 8 }, () => put(customer, address)));
@@ -114,7 +114,7 @@ describe('what is set', () => {
     expect((await put(customer, stage.receiver())).status).toBe(201);
   });
 
-  it('is counted one after the other: of two that are made at once the last place is one’s', async () => {
+  it('are counted one after the other: one of two concurrent requests gets the last place', async () => {
     const customer = await stage.newCustomer();
     const { database } = world.api;
     for (let count = 1; count < LIMIT; count += 1) await made(customer, stage.receiver());
@@ -141,7 +141,7 @@ describe('what is set', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
   });
 
-  it('is refused by the member that is wrong', async () => {
+  it('are rejected with the invalid member', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const refused = async (more: object, field: string, to = address): Promise<void> => {
@@ -176,7 +176,7 @@ describe('what is set', () => {
     await made(customer, address, bounds);
   });
 
-  it('takes the longest rental on sale where that is shorter than a day', async () => {
+  it('accept the longest rental on sale if that is shorter than a day', async () => {
     const customer = await stage.newCustomer();
     const { database } = world.api;
     const rows = await database.query<{ duration_max_sec: number; sun_per_energy: bigint }>('SELECT * FROM price_row');
@@ -203,7 +203,7 @@ describe('what is set', () => {
 });
 
 describe('the receiver', () => {
-  it('is an activated account, no contract and none of the service’s own', async () => {
+  it('must be an activated account, no contract and no address of the service', async () => {
     const customer = await stage.newCustomer();
     expectError(await put(customer, newAddress()), 'RECEIVER_NOT_ACTIVATED');
     expectError(await put(customer, world.chain.token), 'RECEIVER_NOT_SUPPORTED');
@@ -212,8 +212,8 @@ describe('the receiver', () => {
   });
 });
 
-describe('what it costs', () => {
-  it('is the price of time for what is kept, by the day, and of a refill that is worth renting', async () => {
+describe('the costs', () => {
+  it('are the price of the kept energy by the day, and of a worthwhile refill', async () => {
     const customer = await stage.newCustomer();
     const costsOf = (body: Answer['body']) => [body.idle_cost_credits_per_day, body.cost_per_refill_credits];
     const hourly = await made(customer, stage.receiver(), { duration_sec: 3600 });
@@ -228,7 +228,7 @@ describe('what it costs', () => {
     expect(costsOf(crumbs)[1]).toBe(asOrder.body.credits);
   });
 
-  it('is no reason to refuse what is too dear, or more than the pool can deliver, just now', async () => {
+  it('never reject a price that is too high, or an amount beyond the pool, for the moment', async () => {
     const customer = await stage.newCustomer();
     expect(await made(customer, stage.receiver(), { max_sun_per_energy: 1 })).toMatchObject({ status: 'active' });
     const { database } = world.api;
@@ -243,7 +243,7 @@ describe('what it costs', () => {
     }
   });
 
-  it('refuses what is not worth renting as an order would', async () => {
+  it('reject an amount that is not worth renting, as for an order', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const terms = { keep_energy: 1000, daily_cap_credits: 1, duration_sec: 3600 };
@@ -253,7 +253,7 @@ describe('what it costs', () => {
     expect(answer.body.msg).toBe(order.body.msg);
   });
 
-  it('is not known while the state of the chain is not: nothing is set then, and what is read is shown without', async () => {
+  it('are unknown while the chain’s state is: nothing can be set then, and settings are shown without costs', async () => {
     const away = 'http://127.0.0.1:1';
     const nodes = { TRON_FULL_NODE_URLS: away, TRON_SOLIDITY_NODE_URLS: away, LOG_LEVEL: 'silent' };
     const market = { MARKET_MAX_AGE_SEC: '1', MARKET_REFRESH_SEC: '3600' };

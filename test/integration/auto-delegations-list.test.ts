@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the list', () => {
-  it('is of the newest first, page by page, and by the status that is shown', async () => {
+  it('is newest first, page by page, and filtered by the shown status', async () => {
     const customer = await stage.newCustomer();
     const addresses = Array.from({ length: LIMIT }, stage.receiver);
     for (const address of addresses) await made(customer, address);
@@ -68,7 +68,7 @@ describe('the list', () => {
     }
   });
 
-  it('judges the end by the time of the chain, which may be ahead of the clock', async () => {
+  it('judges the end by the chain’s time, which may be ahead of the clock', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     await made(customer, address);
@@ -87,8 +87,8 @@ describe('the list', () => {
   });
 });
 
-describe('what was spent', () => {
-  it('is of this UTC day alone', async () => {
+describe('the spending', () => {
+  it('is of the current UTC day only', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     await made(customer, address);
@@ -102,7 +102,7 @@ describe('what was spent', () => {
 });
 
 describe('an act', () => {
-  it('ends the sleep, and has the address checked at once', async () => {
+  it('ends the sleep, and makes the address due immediately', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     await made(customer, address);
@@ -119,7 +119,7 @@ describe('an act', () => {
     expectError(await customer.post(`${pathOf(address)}/wake`, { now: true }), 'INVALID_REQUEST');
   });
 
-  it('deletes, without a body in the answer, and then there is nothing', async () => {
+  it('deletes, with an empty answer, and leaves nothing', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const { id } = await made(customer, address);
@@ -133,7 +133,7 @@ describe('an act', () => {
     expect((await made(customer, address)).id).not.toBe(id);
   });
 
-  it('is its own project’s alone', async () => {
+  it('affects only its own project', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const other = await stage.newCustomer();
@@ -154,7 +154,7 @@ describe('an act', () => {
     expect((await customer.get(pathOf(address))).body).toEqual(mine);
   });
 
-  it('takes HMAC alone, and a key of its scope, and counts in the general budget', async () => {
+  it('requires HMAC and a key with its scope, and counts against the general budget', async () => {
     const customer = await stage.newCustomer();
     const { merchant, apiKey, baseUrl } = customer;
     const address = stage.receiver();
@@ -179,7 +179,7 @@ describe('an act', () => {
     expect((await buyer.request('DELETE', pathOf(address))).status).toBe(204);
   });
 
-  it('is taken once for each nonce, also when what remembered them was emptied', async () => {
+  it('succeeds once for each nonce, even after the store of nonces was emptied', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     await made(customer, address);
@@ -214,7 +214,7 @@ async function forgetNonces(): Promise<void> {
 }
 
 describe('its events', () => {
-  it('say what it was when it was paused, and when it went on', async () => {
+  it('show its state at the pause, and its resumption', async () => {
     const customer = await stage.newCustomer();
     const address = stage.receiver();
     const { id } = await made(customer, address);

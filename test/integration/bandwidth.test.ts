@@ -50,7 +50,7 @@ const keepsItsRules = async () => {
   return findings.filter(({ check }) => ['bandwidth', 'capacity'].includes(check));
 };
 
-it('sixty small orders: what the wallet can pay for is taken, delivered and reclaimed; the rest is not charged', async () => {
+it('sells as many of sixty small orders as the wallet can pay for, and does not charge the rest', async () => {
   const hand = await Hand.open();
   await hand.poolSync().syncWallet(pool.address);
   expect(await freeTransactions()).toBe(24n);
@@ -106,7 +106,7 @@ it('sixty small orders: what the wallet can pay for is taken, delivered and recl
   expect(left).toBe((sun(account.balance) - 5_000_000n) / 282_000n);
 });
 
-it('a leg whose delegation is recorded while the wallet is read keeps what it needs, whenever that is committed', async () => {
+it('a leg whose delegation is recorded during the wallet’s reading keeps its share, whenever that commits', async () => {
   const hand = await Hand.open();
   expect((await customer.post('/v1/orders', order(0))).status).toBe(202);
   const gate = () => {
@@ -145,7 +145,7 @@ it('a leg whose delegation is recorded while the wallet is read keeps what it ne
   expect((await keepsItsRules()).filter(({ check }) => check === 'bandwidth')).toEqual([]);
 });
 
-it('a wallet that was not read successfully for a minute is no candidate, however often that was tried', async () => {
+it('a wallet without a successful reading for a minute is no candidate, however often it was tried', async () => {
   const hand = await Hand.open();
   const spent = await balance();
   // Enough to sell, regardless of the TRX that the previous test burnt.
@@ -182,7 +182,7 @@ it('a wallet that was not read successfully for a minute is no candidate, howeve
   expect({ status: sold.status, error: sold.body.error }).toEqual({ status: 202, error: undefined });
 });
 
-it('how long a wallet sells grows with the round of the workers', async () => {
+it('a wallet sells for longer if the workers’ round takes longer', async () => {
   const hand = await Hand.open();
   const sellsFor = async (readAgo: string, soldFor: string): Promise<number> => {
     await api.database.query(

@@ -50,7 +50,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('everybody gets the own row, and nobody one that is not there', async () => {
+test('every caller gets its own row, and none for a missing key', async () => {
   const keys = Array.from({ length: 700 }, (_, index) => ({
     owner: `o${((index * 7) % 35).toString()}`,
     name: `n${((index * 3) % 13).toString()}`,
@@ -62,7 +62,7 @@ test('everybody gets the own row, and nobody one that is not there', async () =>
   expect(expected).toContain(undefined);
 });
 
-test('what is asked for while statements run waits for a turn and then travels together', async () => {
+test('requests during running statements wait for a turn and then travel together', async () => {
   const asked: Promise<Thing | undefined>[] = [];
   await pool.transaction(async (tx) => {
     await tx.query('LOCK TABLE thing IN ACCESS EXCLUSIVE MODE');
@@ -79,7 +79,7 @@ test('what is asked for while statements run waits for a turn and then travels t
   expect(new Set(rows.map((row) => row?.asked)).size).toBeLessThanOrEqual(6);
 });
 
-test('a row is read after it was asked for, whoever else is asking', async () => {
+test('reads a row after its request, whatever other requests there are', async () => {
   let isOver = false;
   const others = Array.from({ length: 8 }, async () => {
     while (!isOver) await things.find('o1', 'n1');
@@ -95,7 +95,7 @@ test('a row is read after it was asked for, whoever else is asking', async () =>
   }
 });
 
-test('a statement that fails fails for those who asked for it, and gives its turn back', async () => {
+test('a failing statement fails for its callers, and releases its turn', async () => {
   for (let round = 0; round < 6; round += 1) {
     const together = await Promise.allSettled([things.find('o1', 'broken'), things.find('o2', 'n2')]);
     expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -103,7 +103,7 @@ test('a statement that fails fails for those who asked for it, and gives its tur
   expect((await things.find('o2', 'n2'))?.owner).toBe('o2');
 });
 
-test('who waited too long for a turn is refused, and the next is not', async () => {
+test('rejects a request that waited too long for a turn, and not the next one', async () => {
   const slow = new Batched<string>({ atOnce: 1, keys: 10, waitMs: 50 }, async (keys) => {
     await delay(300);
     return keys.map(([name]) => name);

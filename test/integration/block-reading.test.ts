@@ -66,7 +66,7 @@ async function cursors(): Promise<{ readonly taken: bigint; readonly searched: b
   return row!;
 }
 
-it('each block and its receipts are asked for once of each node, for consumers and search together', async () => {
+it('asks each node once for a block and its receipts, for consumers and search together', async () => {
   const before = await cursors();
   const to = await shop();
   // More blocks than are read concurrently.
@@ -93,7 +93,7 @@ it('each block and its receipts are asked for once of each node, for consumers a
   expect(await creditedTo(to)).toBe(360_000_000n);
 });
 
-it('with one of two nodes away the search goes on while deposits wait, and what it read is not asked for again', async () => {
+it('with one of two nodes away the search continues while deposits wait, and reads no block twice', async () => {
   const before = await cursors();
   const to = await shop();
   await payTrx(to, 10_000_000);
@@ -114,7 +114,7 @@ it('with one of two nodes away the search goes on while deposits wait, and what 
   expect([...asked[1]!.values()].every((times) => times === 1)).toBe(true);
 });
 
-it('a worker that does not read blocks leaves the search to the one that does, and takes it over from one that is gone', async () => {
+it('a worker that does not read blocks leaves the search to the reader, and takes it over from a dead one', async () => {
   const second = await openWorker();
   const reading = second.get(BlockFollower);
   await freeTurn();
@@ -136,7 +136,7 @@ it('a worker that does not read blocks leaves the search to the one that does, a
   expect((await cursors()).searched).toBeGreaterThan(before.searched);
 });
 
-it('a search that was set back meanwhile moves past nothing: it is made again from there', async () => {
+it('a search that was set back meanwhile skips nothing, and restarts from there', async () => {
   await mine(3);
   const before = await cursors();
   let isSetBack = false;

@@ -48,7 +48,7 @@ it('migrate writes a canary for every purpose, once, and no other command writes
   expect(await database.query('SELECT * FROM key_canary ORDER BY 1')).toEqual(before);
 });
 
-it('a command with a wrong master key is refused in one line, and leaves nothing', async () => {
+it('rejects a command with a wrong master key in one line, and writes nothing', async () => {
   await cli({}, 'migrate');
   const refused = await createProject({ MASTER_KEY: newKey() });
   expect(refused).toMatchObject({ code: 1, out: '' });
@@ -63,7 +63,7 @@ it('a command with a wrong master key is refused in one line, and leaves nothing
   expect((await createProject()).code).toBe(0);
 });
 
-it('without canaries, secrets that do not open refuse a key all the same, and it writes none', async () => {
+it('without canaries, secrets that do not open also reject a key, and it writes none', async () => {
   await createProject();
   const wrong = { MASTER_KEY: newKey() };
   for (const command of [['migrate'], ['project', 'list']]) {
@@ -73,7 +73,7 @@ it('without canaries, secrets that do not open refuse a key all the same, and it
   expect(await purposes()).toEqual([]);
 });
 
-it('the doctor names a wrong key, and canaries that are missing', async () => {
+it('the doctor names a wrong key, and missing canaries', async () => {
   const findings = async (keys: Record<string, string>) => {
     const result = await cli(keys, '--json', 'doctor', '--patience', '1');
     const all = result.json().findings as { check: string; state: string; says: string }[];
@@ -87,7 +87,7 @@ it('the doctor names a wrong key, and canaries that are missing', async () => {
   ]);
 });
 
-it('through every step of an exchange both keys open, and after the rewrap the old one alone does not', async () => {
+it('both keys open at every step of an exchange, and after the rewrap the old one alone does not', async () => {
   await cli({}, 'migrate');
   await createProject();
   const [older, newer] = [env['MASTER_KEY']!, newKey()];
@@ -102,7 +102,7 @@ it('through every step of an exchange both keys open, and after the rewrap the o
   expect((await createProject({ MASTER_KEY: older })).code).toBe(1);
 });
 
-it('a process that holds the keys of some purposes opens their canaries alone', async () => {
+it('a process with the keys of some purposes opens only their canaries', async () => {
   await cli({}, 'migrate');
   const [right, wrong] = [Buffer.from(env['MASTER_KEY']!, 'base64'), randomBytes(32)];
   expect(await checkKeys(database, held(right, 'quote', 'api-key'))).toEqual([]);
@@ -111,14 +111,14 @@ it('a process that holds the keys of some purposes opens their canaries alone', 
   await expect(checkKeys(database, new Map())).resolves.toEqual([]);
 });
 
-it('of two that write the first canaries under different keys, one is refused', async () => {
+it('rejects one of two processes that write the first canaries under different keys', async () => {
   const keys = [randomBytes(32), randomBytes(32)].map((key) => held(key, 'api-key', 'pool-key', 'quote'));
   const outcomes = await Promise.allSettled(keys.map((each) => writeCanaries(database, each)));
   expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
   expect(await purposes()).toHaveLength(3);
 });
 
-it('an altered canary, or that of another purpose, opens for nobody', async () => {
+it('an altered canary, or one of another purpose, never opens', async () => {
   await cli({}, 'migrate');
   const right = held(Buffer.from(env['MASTER_KEY']!, 'base64'), 'api-key');
   await database.query(`UPDATE key_canary SET sealed = (SELECT sealed FROM key_canary WHERE purpose = 'quote')

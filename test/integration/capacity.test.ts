@@ -46,7 +46,7 @@ const LOCKS = [
 ] as const;
 
 test.each(LOCKS)(
-  'a lock on %s costs purchases moments, nobody is charged, and nothing piles up',
+  'a lock on %s delays purchases briefly, charges no caller, and lets nothing pile up',
   async (_what, lock) => {
     const customers = await Promise.all(Array.from({ length: 4 }, () => makeCustomer(world.api)));
     const before = await query('SELECT count(*)::int AS n FROM orders');
@@ -115,7 +115,7 @@ describe('two wallets', () => {
       'sun'
     ] as bigint;
 
-  test('an order whose wallet is locked by others is served from another, from many of its slots', async () => {
+  test('serves an order from many slots of another wallet if the first is locked', async () => {
     const customer = await makeCustomer(world.api);
     await fill(mine, 10n ** 13n, 100);
     const needed = await sunOf(await customer.post('/v1/orders', body()));
@@ -127,7 +127,7 @@ describe('two wallets', () => {
     });
   });
 
-  test('a wallet without bandwidth for a delegation and its reclaim is passed over, however much stake it has', async () => {
+  test('skips a wallet without bandwidth for a delegation and its reclaim, whatever its stake', async () => {
     const customer = await makeCustomer(world.api);
     await fill(mine, 10n ** 13n, 0);
     await query(`UPDATE pool_slot SET free_transactions = 1 WHERE wallet_id = $1 AND slot_no = 1`, [mine]);
@@ -139,7 +139,7 @@ describe('two wallets', () => {
     expect(await balanceOf(customer)).toBe(before);
   });
 
-  test('an order that is given back frees its two transactions with its stake, once', async () => {
+  test('a refunded order frees its two transactions with its stake, once', async () => {
     const customer = await makeCustomer(world.api);
     await fill(mine, 10n ** 13n, 2);
     await fill(other, 0n, 0);
@@ -151,7 +151,7 @@ describe('two wallets', () => {
     expect(await query(sums)).toEqual(before);
   });
 
-  test('an order has no more legs than its price pays for; a quote’s by its own price and the fee of now', async () => {
+  test('an order has no more legs than its price pays for, and a quoted one by its own price and the present fee', async () => {
     // No single wallet holds it all. At 4 energy fees a leg the price pays for one leg, at 2 for two.
     const single = await openApi({ ...world.env, PRICE_FLOOR_BPS: '50000', LOG_LEVEL: 'silent' });
     try {
@@ -190,7 +190,7 @@ describe('the day of a daily cap', () => {
     return row!;
   };
 
-  test('never goes back: what was counted for a later day stays counted', async () => {
+  test('never goes back: amounts counted for a later day stay counted', async () => {
     const customer = await makeCustomer(world.api);
     await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
     await query(
@@ -205,7 +205,7 @@ describe('the day of a daily cap', () => {
     expect(await spentOf(customer)).toMatchObject({ day: before['day'], credits: PRICE + 1 });
   });
 
-  test('is the one on which the charge got the balance’s lock, not the one before it waited', async () => {
+  test('is the day on which the charge got the balance’s lock, not the day before its wait', async () => {
     const customer = await makeCustomer(world.api);
     const source = createDataSource({ url: world.env['DATABASE_URL']!, poolMax: 1, applicationName: 'energy-test' });
     await source.initialize();

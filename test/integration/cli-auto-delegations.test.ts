@@ -25,7 +25,7 @@ afterAll(() => stage.world.close());
 const run = (...args: string[]) => cli('auto-delegations', ...args);
 const NEEDED = ['--keep-energy', '65_000', '--daily-cap', '1000000000'];
 
-it('sets, shows, lists, ends the sleep and deletes, with the operator in the audit log', async () => {
+it('sets, shows, lists, wakes and deletes, with the operator in the audit log', async () => {
   const { merchant } = await stage.newCustomer();
   const address = stage.receiver();
   const set = await run('set', merchant, address, ...NEEDED, '--json');
@@ -59,7 +59,7 @@ it('sets, shows, lists, ends the sleep and deletes, with the operator in the aud
   );
 });
 
-it('refuses what a request would be refused for, and what nothing could pay for', async () => {
+it('rejects what a request could not set, and settings that nothing could pay for', async () => {
   const { merchant } = await stage.newCustomer();
   const address = stage.receiver();
   const refused = async (says: string, ...args: string[]): Promise<void> => {
@@ -80,7 +80,7 @@ it('refuses what a request would be refused for, and what nothing could pay for'
   expect((await run('list', merchant)).out).toBe('No auto-delegations.\n');
 });
 
-it('what a key made is listed when its secret is changed or revoked', async () => {
+it('lists the auto-delegations of a key when its secret changes or it is revoked', async () => {
   const customer = await stage.newCustomer();
   const keys = apiKeysOn(stage.world.api.database, stage.world.api.app);
   const key = await keys.create(customer.merchant, { name: 'shop', scopes: ['order', 'manage'] }, AUTHOR);

@@ -46,7 +46,7 @@ async function cureOf(deposit: string): Promise<string[]> {
 const listed = async (...args: string[]): Promise<Listed[]> =>
   (await run('deposits', 'list', ...args)).json() as Listed[];
 
-it('what is held is listed, and credited or ignored once', async () => {
+it('lists held deposits, and credits or ignores each once', async () => {
   const [first, second] = [await shop(), await shop()];
   // From the third minute on, the rate is a third above the median of the earlier ones.
   await rates(
@@ -71,7 +71,7 @@ it('what is held is listed, and credited or ignored once', async () => {
   expect(await listed('--merchant', second.id)).toMatchObject([{ status: 'ignored', reason: 'a test' }]);
 });
 
-it('the account is begun once, older projects get their address by it, and each is checked against the key', async () => {
+it('begins the account once, gives older projects their addresses, and checks each against the key', async () => {
   const { id } = await shop();
   expect((await run('deposits', 'use-account')).json()).toMatchObject({ account: 3, is_new: false, assigned: 0 });
   const checked = await run('deposits', 'addresses', '--check');

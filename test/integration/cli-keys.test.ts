@@ -28,7 +28,7 @@ async function newProject(): Promise<{ merchant: string; api_key: string }> {
 }
 
 describe('project rename', () => {
-  it('gives a project another name under the same Merchant ID, and refuses what is none', async () => {
+  it('gives a project another name under the same Merchant ID, and rejects an invalid one', async () => {
     const { merchant } = await newProject();
     const renamed = await cli('project', 'rename', merchant, 'Corner shop', '--json');
     expect(renamed.json()).toMatchObject({ merchant, name: 'Corner shop' });
@@ -42,7 +42,7 @@ describe('project rename', () => {
 });
 
 describe('keys', () => {
-  it('makes, shows, narrows, rotates and revokes the API keys of a project, and shows each secret once', async () => {
+  it('creates, shows, narrows, rotates and revokes a project’s API keys, and shows each secret once', async () => {
     const { merchant, api_key: primary } = await newProject();
     const made = (
       await cli('keys', 'create', merchant, '--name', 'shop', '--scope', 'read', 'order', '--daily-cap', '5', '--json')
@@ -81,7 +81,7 @@ describe('keys', () => {
     expect(acts.map(({ action }) => action)).toEqual(['key.create', 'key.options', 'key.rotate', 'key.revoke']);
   });
 
-  it('refuses what would take rights from the primary, a revoked key, and an eleventh', async () => {
+  it('rejects narrowing the primary key, a revoked key, and an eleventh key', async () => {
     const { merchant } = await newProject();
     expect((await cli('keys', 'create', merchant, '--name', 'shop')).code).toBe(2);
     expect((await cli('keys', 'create', merchant, '--name', 'shop', '--scope', 'all')).code).toBe(2);
@@ -98,7 +98,7 @@ describe('keys', () => {
   });
 });
 
-test('secrets derive prints for each process what it opens and no more, of a console second factors alone', async () => {
+test('secrets derive prints exactly what each process opens, and only second factors for a console', async () => {
   const derive = (role: string, ...more: string[]) => cli('secrets', 'derive', '--for', role, ...more);
   const names = async (role: string): Promise<string[]> =>
     (await derive(role)).out.split('\n').map((line) => line.split('=')[0]!);
@@ -109,14 +109,14 @@ test('secrets derive prints for each process what it opens and no more, of a con
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringMatching(/api, worker, cli, sender, console/)]);
 });
 
-test('a project takes the signatures it is told to', async () => {
+test('a project accepts the configured signatures', async () => {
   const { merchant } = await newProject();
   expect((await cli('project', 'show', merchant, '--json')).json().signatures).toBe('either');
   expect((await cli('project', 'options', merchant, '--signatures', 'hmac', '--json')).json().signatures).toBe('hmac');
   expect((await cli('project', 'options', merchant, '--signatures', 'sha1')).code).toBe(2);
 });
 
-test('keys rewrap seals every secret of every key anew: further ones, those before a rotation, revoked ones', async () => {
+test('keys rewrap reseals every secret of every key: further, previous and revoked ones', async () => {
   const own = await createTestDatabase();
   try {
     const [before, after] = [settings(own.url), randomBytes(32).toString('base64')];
@@ -151,7 +151,7 @@ test('keys rewrap seals every secret of every key anew: further ones, those befo
   }
 });
 
-test('doctor warns of projects that take MD5 without all that limits it, and of no others', async () => {
+test('doctor warns of projects that accept MD5 without all limits on it, and of no others', async () => {
   const own = await createTestDatabase();
   const connection = await openAsOwner(own.url);
   try {
@@ -175,7 +175,7 @@ test('doctor warns of projects that take MD5 without all that limits it, and of 
   }
 });
 
-test('what was refused to a project is listed by its reason', async () => {
+test('lists the refused requests of a project by reason', async () => {
   const { merchant } = await newProject();
   expect((await cli('project', 'requests', merchant)).out).toContain('Nothing was refused');
   await rows(

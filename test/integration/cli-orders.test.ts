@@ -58,7 +58,7 @@ async function startWorker(extra: Record<string, string> = {}): Promise<NodeProc
 }
 
 describe('orders', () => {
-  it('an order that waits is listed, explained and pushed', async () => {
+  it('lists, explains and pushes a waiting order', async () => {
     const id = await order('waiting one', 1);
     const listed = await cli('orders', 'list', '--status', 'reserved', '--project', customer.merchant, '--json');
     expect(listed.json().orders).toEqual([expect.objectContaining({ id, key: 'waiting one', status: 'reserved' })]);
@@ -80,7 +80,7 @@ describe('orders', () => {
     expect(acts).toEqual([{ actor: 'tester', reason: 'impatient', subject: String(id) }]);
   });
 
-  it('an unknown order, a wrong status or a foreign key is refused', async () => {
+  it('rejects an unknown order, a wrong status or a foreign key', async () => {
     expect((await cli('orders', 'explain', '999999')).code).toBe(1);
     expect((await cli('orders', 'explain', 'no such key')).code).toBe(1);
     expect((await cli('orders', 'list', '--status', 'lost')).code).toBe(2);
@@ -113,7 +113,7 @@ describe('orders', () => {
     expect((await cli('orders', 'explain', 'waiting one', '--project', other.merchant)).code).toBe(1);
   });
 
-  it('from the sealed key to the signer process the worker is the same: delivered, settled, reclaimed', async () => {
+  it('the worker does the same with the signer as with the sealed key: delivered, settled, reclaimed', async () => {
     const first = await order('by sealed key', 2);
     const worker = await startWorker();
     try {
@@ -163,7 +163,7 @@ describe('orders', () => {
 describe('keys rewrap', () => {
   const newKey = randomBytes(32).toString('base64');
 
-  it('rotates the master key under load without a failed request, and the new key alone serves on', async () => {
+  it('rotates the master key under load without a failed request, and then works with the new key alone', async () => {
     const keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: world.env['MASTER_KEY']! };
     const customers: Customer[] = [];
     // As many concurrent creations as connections. More would let the last one wait too long on a slow machine.
@@ -217,7 +217,7 @@ describe('keys rewrap', () => {
     for (const { address, key_sealed: sealed } of pool) expect(sealer.open(sealed, address)).toHaveLength(32);
   });
 
-  it('names what opens under neither key, and fails', async () => {
+  it('names secrets that open under neither key, and fails', async () => {
     const lost = new Sealer({ current: randomBytes(32) }).seal(Buffer.from('lost'), customer.merchant);
     await world.api.database.query('UPDATE project SET api_key_sealed = $2 WHERE id = $1', [customer.merchant, lost]);
     const failed = await cliWith({ ...world.env, MASTER_KEY: newKey, USER: 'tester' })('keys', 'rewrap');

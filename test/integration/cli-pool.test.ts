@@ -64,7 +64,7 @@ async function isInPool(name: string): Promise<boolean> {
 }
 
 describe('pool add', () => {
-  it('takes a wallet whose key may do exactly its role’s work, seals the key and makes the slots', async () => {
+  it('accepts a wallet whose key may do exactly its role’s work, seals the key and creates the slots', async () => {
     const added = await add('exact', 'pool', '2', '--slots', '7', '--json');
     expect([added.code, added.err]).toEqual([0, '']);
     expect(added.json()).toMatchObject({ address: addressOf('exact'), key_address: HOT, staked_sun: 5_000_000_000 });
@@ -79,7 +79,7 @@ describe('pool add', () => {
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('already')]);
   });
 
-  it('takes an activation wallet by its own mask, under any of its permissions', async () => {
+  it('accepts an activation wallet by its own mask, under any of its permissions', async () => {
     expect((await add('activator', 'activation', '3')).code).toBe(0);
     expect(
       (
@@ -105,14 +105,14 @@ describe('pool add', () => {
     expect(await isInPool(name)).toBe(false);
   });
 
-  it('takes a wide key only where the settings name the wallet, and warns', async () => {
+  it('accepts a wide key only if the settings name the wallet, and warns', async () => {
     const allowing = cliWith({ ...env, POOL_ALLOW_WIDE_PERMISSION: addressOf('wide') });
     const args = ['--role', 'pool', '--address', addressOf('wide'), '--permission-id', '2', '--key-file', keyFile];
     const added = await allowing('pool', 'add', ...args);
     expect([added.code, added.err]).toEqual([0, expect.stringContaining('also allows Transfer')]);
   });
 
-  it.each([0o640, 0o604, 0o620])('refuses a key file that is open to others (%o), and names the cure', async (mode) => {
+  it.each([0o640, 0o604, 0o620])('rejects a key file that others can read (%o), with the remedy', async (mode) => {
     const open = join(folder, `open-${mode.toString(8)}.key`);
     await writeFile(open, keyOf('hot').toString('hex'));
     await chmod(open, mode);
@@ -145,7 +145,7 @@ describe('pool add', () => {
     }
   });
 
-  it('as a process of its own it reads the key from a pipe and from a file that is led in', async () => {
+  it('reads the key from a pipe and from a redirected file in a separate process', async () => {
     const args = ['pool', 'permissions', addressOf('bare'), '--role', 'pool', '--key-file', '-', '--json'];
     const command = [process.execPath, 'dist/bundle/main.cli.js', ...args].map((arg) => `'${arg}'`).join(' ');
     const hex = keyOf('hot').toString('hex');
@@ -159,7 +159,7 @@ describe('pool add', () => {
     }
   });
 
-  it('makes a key in a file that nobody else can read, never over another', async () => {
+  it('writes a new key into a private file, never over another', async () => {
     const fresh = join(folder, 'fresh.key');
     const made = await cliWith({})('pool', 'new-key', fresh, '--json');
     expect([made.code, made.err]).toEqual([0, '']);
@@ -172,7 +172,7 @@ describe('pool add', () => {
     expect(await readFile(fresh, 'utf8')).toBe(content);
   });
 
-  it('reads the key from a file, and refuses what is no key', async () => {
+  it('reads the key from a file, and rejects an invalid one', async () => {
     const wrong = join(folder, 'wrong.key');
     await writeFile(wrong, 'not a key', { mode: 0o600 });
     expect((await add('narrow', 'pool', '2', '--key-file', wrong)).code).toBe(2);
@@ -182,7 +182,7 @@ describe('pool add', () => {
     expect([zero.code, zero.err]).toEqual([2, expect.stringContaining('key')]);
   });
 
-  it('without a chain nothing is added', async () => {
+  it('adds nothing without a chain', async () => {
     const lost = cliWith({
       ...env,
       TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
@@ -196,7 +196,7 @@ describe('pool add', () => {
     ]);
   });
 
-  it('a key that the signer process holds is known by its address alone', async () => {
+  it('knows a key of the signer process only by its address', async () => {
     await chain.permit('other', [{ name: 'mine', operations: POOL_OPERATIONS, key: HOT }]);
     expect((await add('other', 'pool', '2', '--key-address', HOT)).code).toBe(0);
     const { wallets } = (await cli('pool', 'list', '--json')).json();
@@ -205,7 +205,7 @@ describe('pool add', () => {
 });
 
 describe('pool permissions', () => {
-  it('prints an update that a node takes, keeps what was there, and makes the wallet fit', async () => {
+  it('prints an update that a node accepts, that keeps earlier permissions and makes the wallet fit', async () => {
     await chain.permit('bare', [{ name: 'theirs', operations: WITH_TRANSFER, key: addressOf('other') }]);
     const printed = await cli(
       'pool',
@@ -266,7 +266,7 @@ describe('pool permissions', () => {
 });
 
 describe('pool pause and resume', () => {
-  it('pausing wants a reason and keeps it; resuming forgets it', async () => {
+  it('pausing requires a reason and keeps it, and resuming removes it', async () => {
     const address = addressOf('exact');
     expect((await cli('pool', 'pause', address)).err).toContain('--reason');
     expect((await cli('pool', 'pause', address, '--reason', 'auto: no')).code).toBe(2);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('makes, lists, changes, rotates, tests, replays and deletes, with the operator in the audit log', async () => {
+it('creates, lists, changes, rotates, tests, replays and deletes, with the operator in the audit log', async () => {
   const cli = cliWith(world.env);
   const { merchant } = await world.newCustomer();
   const created = await cli('webhooks', 'create', merchant, '--url', URL_OF_SHOP, '--type', 'project.frozen', '--json');
@@ -47,7 +47,7 @@ it('makes, lists, changes, rotates, tests, replays and deletes, with the operato
   expect(detail).not.toContain('token');
 });
 
-it('tests, replays and resends nothing of a frozen project, whose events still go out', async () => {
+it('tests, replays and resends nothing for a frozen project, whose events still go out', async () => {
   const cli = cliWith(world.env);
   const customer = await world.newCustomer();
   const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
@@ -74,7 +74,7 @@ it('tests, replays and resends nothing of a frozen project, whose events still g
   expect((await cli('webhooks', 'test', id)).code).toBe(0);
 });
 
-it('ends a test that was asked for while the project was being frozen', async () => {
+it('ends a test that was requested while the project was being frozen', async () => {
   const customer = await world.newCustomer();
   const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
   let freezing: Promise<void> | undefined;
@@ -102,7 +102,7 @@ it('ends a test that was asked for while the project was being frozen', async ()
   expect(left).toEqual([{ cause: 'test', status: 'dropped', fault: 'PROJECT_FROZEN' }]);
 });
 
-it('seals the secrets anew under the newest key', async () => {
+it('reseals the secrets under the newest key', async () => {
   const customer = await world.newCustomer();
   const { id } = await world.newWebhook(customer);
   await customer.request('POST', `/v1/webhooks/${id}/rotate`);

@@ -99,7 +99,7 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
     expect(await kept()).toEqual(ALL);
   });
 
-  it('destroys nothing where the machine’s own clock jumped with it, before or after the process began', async () => {
+  it('destroys nothing if the machine’s own clock jumped with it, before or after the process began', async () => {
     const watch = new ClockWatch(early, world.api.config);
     const clock = new ConfirmedClock(early);
     expect(await clock.now()).toBeInstanceOf(Date);
@@ -117,7 +117,7 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
   });
 });
 
-it('a clock that was set right is trusted by a process that starts then, an hour after the jump', async () => {
+it('a process that starts after a clock was corrected trusts it an hour after the jump', async () => {
   const watch = new ClockWatch(early, world.api.config);
   await watch.look();
   await step('31 days');
@@ -129,14 +129,14 @@ it('a clock that was set right is trusted by a process that starts then, an hour
   expect((await new ConfirmedClock(early).read()).doubt).toBeUndefined();
 });
 
-it('a process that starts where no worker has followed the clock for long waits, and one that starts soon does not', async () => {
+it('a process waits if no worker followed the clock for long before its start, and otherwise does not', async () => {
   await early.query(`UPDATE clock_mark SET followed_at = clock_timestamp() - interval '2 hours'`);
   expect((await new ConfirmedClock(early).read()).doubt).toBe('was not followed');
   await early.query(`UPDATE clock_mark SET followed_at = clock_timestamp() - interval '20 minutes'`);
   expect((await new ConfirmedClock(early).read()).doubt).toBeUndefined();
 });
 
-it('what was put off by a clock an hour ahead is due when it is set back, and a later day’s spending counts today', async () => {
+it('work postponed by a clock an hour ahead is due once it is set back, and a later day’s spending counts today', async () => {
   const watch = new ClockWatch(early, world.api.config);
   const claims = new AutoDelegationClaims(early);
   const { rows } = await asAdmin(world.env['DATABASE_URL']!, (client) =>

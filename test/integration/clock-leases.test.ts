@@ -28,7 +28,7 @@ afterAll(() => world.close());
 const run = (text: string, params: unknown[] = []) => database.query(text, params);
 
 describe('a lease that is longer than it can be', () => {
-  it('of a shared reading keeps no other process from reading', async () => {
+  it('of a shared reading does not keep other processes from reading', async () => {
     let reads = 0;
     const reading = new SharedReading<number>(database, {
       name: 'leased by a later clock',
@@ -46,7 +46,7 @@ describe('a lease that is longer than it can be', () => {
     expect([reads, reading.latest()?.value]).toEqual([1, 1]);
   });
 
-  it('of a shared reading is kept while it is within its length', async () => {
+  it('of a shared reading is respected while it is within its length', async () => {
     let reads = 0;
     const reading = new SharedReading<number>(database, {
       name: 'leased by another',
@@ -64,7 +64,7 @@ describe('a lease that is longer than it can be', () => {
     expect(reads).toBe(0);
   });
 
-  it('of the deposit cursor gives its turn to another worker', async () => {
+  it('of the deposit cursor passes the turn to another worker', async () => {
     const cursor = new BlockCursor(database);
     await cursor.start({ number: 100, id: '64'.padStart(64, '0'), timestampMs: Date.now() });
     await run(`UPDATE deposit_cursor SET fence = 7, lease_until = clock_timestamp() + interval '1 hour'`);
@@ -72,7 +72,7 @@ describe('a lease that is longer than it can be', () => {
     expect(await cursor.claim(-1n)).toBeUndefined();
   });
 
-  it('of an endpoint gives it to another sender', async () => {
+  it('of an endpoint passes it to another sender', async () => {
     const id = await endpoint();
     await run(
       `UPDATE webhook_state SET holder = $2, fence = 3, due_at = clock_timestamp() + interval '1 hour',
@@ -82,7 +82,7 @@ describe('a lease that is longer than it can be', () => {
     expect(await new DeliveryClaims(database, SENDER).claim(100, false)).toContainEqual({ id, fence: 4 });
   });
 
-  it('of an auto-delegation has another worker check it', async () => {
+  it('of an auto-delegation lets another worker check it', async () => {
     const id = await autoDelegation();
     await run(
       `UPDATE auto_delegation SET lease_fence = fence, due_at = clock_timestamp() + interval '1 hour' WHERE id = $1`,
@@ -93,7 +93,7 @@ describe('a lease that is longer than it can be', () => {
     expect(await claims.claimDue(10)).toEqual([]);
   });
 
-  it('of a notification has another console mail it', async () => {
+  it('of a notification lets another console mail it', async () => {
     const id = await notification();
     await run(
       `UPDATE notification SET lease_until = clock_timestamp() + interval '1 hour', due_at = clock_timestamp() WHERE membership_id = $1`,
@@ -105,7 +105,7 @@ describe('a lease that is longer than it can be', () => {
   });
 });
 
-describe('a due time that is further ahead than anything rests', () => {
+describe('a due time further ahead than any rest', () => {
   it('of an endpoint is now', async () => {
     const id = await endpoint();
     await run(`UPDATE webhook_state SET due_at = clock_timestamp() + interval '31 days' WHERE endpoint_id = $1`, [id]);
@@ -131,7 +131,7 @@ describe('a due time that is further ahead than anything rests', () => {
     expect((await new AutoDelegationClaims(database)[claim](10)).map((row) => row.id)).toContain(id);
   });
 
-  it('of a notification is now, and mails of a later hour take no place in this one', async () => {
+  it('of a notification is now, and mails of a later hour take no place in the present one', async () => {
     const id = await notification();
     await run(
       `UPDATE notification SET due_at = clock_timestamp() + interval '1 day',

@@ -58,7 +58,7 @@ async function measured(agoSec: number): Promise<void> {
 
 const of = (rest = '', project = mine!): string => `/api/projects/${project}/auto-delegations${rest}`;
 
-it('what it would cost is said in dollars before, and nothing is made by asking', async () => {
+it('a preview shows the costs in dollars, and creates nothing', async () => {
   const { status, body } = await owner.browser.post(of('/preview'), TERMS);
   expect([status, body]).toEqual([
     200,
@@ -76,7 +76,7 @@ it('what it would cost is said in dollars before, and nothing is made by asking'
   expect((await owner.browser.get(of())).body.items).toEqual([]);
 });
 
-it('is made, changed, paused, resumed, woken and removed by an owner, each with a row in the audit log', async () => {
+it('an owner creates, changes, pauses, resumes, wakes and removes it, each with a row in the audit log', async () => {
   const made = await owner.browser.post(of(`/${ADDRESS}`), TERMS);
   expect([made.status, made.body]).toMatchObject([
     200,
@@ -118,7 +118,7 @@ it('is made, changed, paused, resumed, woken and removed by an owner, each with 
   );
 });
 
-it('says why it is paused and when it is tried again, and which come by the filter', async () => {
+it('shows the reason of a pause and the next attempt, and filters by it', async () => {
   await owner.browser.post(of(`/${ADDRESS}`), TERMS);
   await consoles.merchant.database.query(
     `UPDATE auto_delegation SET pause_reason = 'INSUFFICIENT_CREDITS', paused_at = clock_timestamp(), due_at = NULL,
@@ -135,7 +135,7 @@ it('says why it is paused and when it is tried again, and which come by the filt
   expect(await list('?status=active')).toEqual([]);
 });
 
-it('a refusal of the service leaves nothing: of wrong terms, what is not worth renting, a chain not read, a test project', async () => {
+it('a refusal leaves nothing: invalid terms, not worth renting, an unread chain, a test project', async () => {
   const refused = async (terms: object, path = of(`/${ADDRESS}`)) => {
     const { status, body } = await owner.browser.post(path, terms);
     return [status, body.error];
@@ -157,7 +157,7 @@ it('a refusal of the service leaves nothing: of wrong terms, what is not worth r
   expect(await consoles.merchant.database.query('SELECT FROM auto_delegation')).toEqual([]);
 });
 
-it('the key that pays stays, as long as it may order; then the primary one pays', async () => {
+it('the paying key stays while it may order, and then the primary key pays', async () => {
   await owner.browser.post(of(`/${ADDRESS}`), TERMS);
   const key = await owner.browser.post(`/api/projects/${mine!}/keys`, { name: 'payouts', scopes: ['order'] });
   const id = key.body.key.id as string;
@@ -172,7 +172,7 @@ it('the key that pays stays, as long as it may order; then the primary one pays'
   expect((await owner.browser.post(of(`/${ADDRESS}`), TERMS)).body.key).toMatchObject({ id: mine, revoked: false });
 });
 
-it('a member and operators read it and change nothing; another project has none of it', async () => {
+it('a member and operators read it and change nothing, and another project has none of it', async () => {
   await owner.browser.post(of(`/${ADDRESS}`), TERMS);
   expect((await member.browser.get(of(`/${ADDRESS}`))).body).toMatchObject({ address: ADDRESS });
   expect((await member.browser.post(of(`/${ADDRESS}/cap`), { daily_cap_credits: 0 })).status).toBe(403);

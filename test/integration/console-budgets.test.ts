@@ -27,7 +27,7 @@ async function newProject(): Promise<string> {
   return (created.json() as { merchant: string }).merchant;
 }
 
-it('a person who asks all the time is told to wait, and nobody else is', async () => {
+it('makes a person wait who asks all the time, and no one else', async () => {
   const project = await newProject();
   const [one, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', project)];
   const path = `/api/projects/${project}/team`;
@@ -40,7 +40,7 @@ it('a person who asks all the time is told to wait, and nobody else is', async (
   expect((await other.browser.get(path)).status).toBe(200);
 });
 
-it('pages of one project that the database keeps waiting hold up no other project’s', async () => {
+it('slow pages of one project do not delay another project’s pages', async () => {
   const [project, others] = [await newProject(), await newProject()];
   const [busy, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', others)];
   const asked = await merchants.database.transaction(async (tx) => {

@@ -79,7 +79,7 @@ const acts = async (project: string): Promise<string[][]> =>
     .map(({ action, actor }) => [action, actor]);
 
 describe('credits up to the limit', () => {
-  it('are booked at once, in the ledger and the audit log, and once however often they are sent', async () => {
+  it('are booked immediately in ledger and audit log, and once however often they are sent', async () => {
     const project = await newProject();
     const id = randomUUID();
     const first = await book(project, { id, credits: LIMIT_CREDITS });
@@ -94,7 +94,7 @@ describe('credits up to the limit', () => {
     expect(await acts(project)).toEqual([['credits.topup', asker.email]]);
   });
 
-  it('are taken off by an adjustment, as far as the balance goes', async () => {
+  it('are removed by an adjustment, as far as the balance goes', async () => {
     const project = await newProject();
     await book(project, { credits: 500 });
     const taken = await book(project, { kind: 'adjustment', takes_off: true, credits: 200, reference: 'BILL 7' });
@@ -108,7 +108,7 @@ describe('credits up to the limit', () => {
 });
 
 describe('credits above the limit', () => {
-  it('wait in the inbox, are approved by another admin and booked once, with an audit row of each step', async () => {
+  it('wait in the inbox, are approved by another admin and booked once, with an audit row for each step', async () => {
     const project = await newProject();
     const id = randomUUID();
     const asked = await book(project, { id, credits: ABOVE, reference: 'WIRE-1' });
@@ -156,7 +156,7 @@ describe('credits above the limit', () => {
     expect((await entries(project)).map(({ entry_key: key }) => key)).toEqual([`topup:${id}`]);
   });
 
-  it('are not decided by who asked for them, by any of the two ways', async () => {
+  it('are never decided by the admin who requested them, in either way', async () => {
     const project = await newProject();
     const id = randomUUID();
     await book(project, { id, credits: ABOVE });
@@ -172,7 +172,7 @@ describe('credits above the limit', () => {
     expect([await balanceOf(project), (await acts(project)).length]).toEqual([0n, 1]);
   });
 
-  it('that are rejected are never booked, and may be asked for again', async () => {
+  it('that are rejected are never booked, and may be requested again', async () => {
     const project = await newProject();
     const id = randomUUID();
     await book(project, { id, credits: ABOVE, reference: 'WIRE-2' });
@@ -190,7 +190,7 @@ describe('credits above the limit', () => {
     expect(anew.body.request?.status).toBe('pending');
   });
 
-  it('are booked once when many approve and reject at the same moment', async () => {
+  it('are booked once after many concurrent approvals and rejections', async () => {
     const project = await newProject();
     const rounds = 8;
     let booked = 0n;
@@ -210,7 +210,7 @@ describe('credits above the limit', () => {
     expect(sums.reduce((sum, { credits }) => sum + credits, 0n)).toBe(booked);
   });
 
-  it('asked for twice with one id at the same moment are one request, and another amount under it is refused', async () => {
+  it('requested twice with one id concurrently are one request, and a different amount under it is rejected', async () => {
     const project = await newProject();
     const id = randomUUID();
     const asked = await Promise.all([1, 2, 3, 4].map(() => book(project, { id, credits: ABOVE })));
@@ -220,7 +220,7 @@ describe('credits above the limit', () => {
     expect((await book(project, { id, credits: ABOVE }, second)).status).toBe(409);
   });
 
-  it('for one payment are asked for once, and not booked beside the command line', async () => {
+  it('for one payment are requested once, and not also booked by the command line', async () => {
     const project = await newProject();
     const id = randomUUID();
     await book(project, { id, credits: ABOVE, reference: 'WIRE-3' });
@@ -235,7 +235,7 @@ describe('credits above the limit', () => {
     expect((await book(project, { credits: ABOVE, reference: 'WIRE-3' })).status).toBe(409);
   });
 
-  it('to be taken off wait as well, and wait on while the balance does not cover them', async () => {
+  it('to be removed also wait, and stay waiting while the balance does not cover them', async () => {
     const project = await newProject();
     const id = randomUUID();
     await book(project, { id, kind: 'adjustment', takes_off: true, credits: ABOVE });
@@ -245,7 +245,7 @@ describe('credits above the limit', () => {
     expect((await decide(id, 'approve', second)).body.booked?.balance.credits).toBe(5);
   });
 
-  it('are asked for and decided with a fresh sign-in alone', async () => {
+  it('are requested and decided only with a fresh sign-in', async () => {
     const project = await newProject();
     const id = randomUUID();
     await book(project, { id, credits: ABOVE });
@@ -263,19 +263,16 @@ describe('credits above the limit', () => {
 it.each([
   [LIMIT_CREDITS, 201],
   [ABOVE, 400],
-])(
-  'a debt of %d credits, which is credit too, is given by one admin up to the limit alone: %d',
-  async (limit, status) => {
-    const name = `Debtor ${limit.toString()}`;
-    const terms = { name, terms: 'postpaid', debt_limit_credits: limit, reason: 'a new customer' };
-    const made = await asker.browser.post('/api/operator/projects', terms);
-    expect(made.status).toBe(status);
-    const rows = await operators.database.query(`SELECT 1 AS one FROM project WHERE name = $1`, [name]);
-    expect(rows).toHaveLength(status === 201 ? 1 : 0);
-  },
-);
+])('one admin gives a debt of %d credits, which is also credit, only up to the limit: %d', async (limit, status) => {
+  const name = `Debtor ${limit.toString()}`;
+  const terms = { name, terms: 'postpaid', debt_limit_credits: limit, reason: 'a new customer' };
+  const made = await asker.browser.post('/api/operator/projects', terms);
+  expect(made.status).toBe(status);
+  const rows = await operators.database.query(`SELECT 1 AS one FROM project WHERE name = $1`, [name]);
+  expect(rows).toHaveLength(status === 201 ? 1 : 0);
+});
 
-it('a request of credits is kept: no row is deleted, no decided one changed, no amount of a waiting one', async () => {
+it('keeps credit requests: deletes no row, and changes no decided one and no waiting amount', async () => {
   const project = await newProject();
   const id = randomUUID();
   await book(project, { id, credits: ABOVE });

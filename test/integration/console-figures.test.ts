@@ -58,7 +58,7 @@ const addMany = (projectId: string, name: string): Promise<void> =>
     [projectId, name, MANY],
   );
 
-it('the home of operators, its inbox and the effect of a price count no play money and no played order', async () => {
+it('the operators’ home, inbox and price preview count no play money and no played order', async () => {
   const seen = async () => {
     const home = (await admin.browser.get('/api/operator/home')).body as { owed: { credits: number } };
     const change = { duration_max_sec: 3600, sun_per_energy: 50 };
@@ -77,7 +77,7 @@ it('the home of operators, its inbox and the effect of a price count no play mon
   expect(await seen()).toEqual(before);
 });
 
-it('an order that needs attention is in the inbox however many came after it, and an unresolved one before all others', async () => {
+it('an order that needs attention is in the inbox however many follow, and an unresolved one comes first', async () => {
   const live = await world.customer({ isTest: false });
   await live.post('/v1/orders', { ...RENTED, receive_address: world.receiver() }, withKey('old'));
   const { database } = world.api;
@@ -96,7 +96,7 @@ it('an order that needs attention is in the inbox however many came after it, an
   await insert(`UPDATE orders SET needs_attention = false WHERE project_id = $1`, [live.merchant]);
 });
 
-it('chain fees that cannot be read are a fault in the inbox with the reason, once nothing is sold for it', async () => {
+it('unreadable chain fees are a fault in the inbox with the reason, once sales stop for it', async () => {
   const { database } = world.api;
   const said = async (): Promise<InboxItem[]> =>
     (await inbox()).filter(({ says }) => says.startsWith('Nothing is sold'));
@@ -119,7 +119,7 @@ it('chain fees that cannot be read are a fault in the inbox with the reason, onc
   expect(await said()).toEqual([]);
 });
 
-it('a wallet with a fault is one line of the inbox, a fault with the command that names its cure, also for who is mailed of faults alone', async () => {
+it('a faulty wallet is one inbox line with the remedy command, also for people mailed only of faults', async () => {
   const { database } = world.api;
   const [wallet] = await database.query<{ id: string; address: string }>(
     `SELECT id, address FROM pool_wallet WHERE status = 'active' ORDER BY id LIMIT 1`,
@@ -151,7 +151,7 @@ it('a wallet with a fault is one line of the inbox, a fault with the command tha
   await paused(null);
 });
 
-it('a rental that runs is on the home of its project however many came after it', async () => {
+it('a running rental is on its project’s home however many follow', async () => {
   const customer = await world.customer({ isTest: false });
   const running = (key: string, isSettled: boolean) =>
     insert(
@@ -199,7 +199,7 @@ it('rentals end in the pool’s forecast by the chain’s clock', async () => {
   expect(await atMost(13)).toBe(nowBefore);
 });
 
-it('a rental ends by the time of the chain’s head, which the newest solid block is behind; a test order by our own', async () => {
+it('a rental ends by the time of the chain’s head, ahead of the newest solid block, and a test order by our clock', async () => {
   const [live, played] = [await world.customer({ isTest: false }), await world.customer()];
   await insert(
     `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
@@ -224,7 +224,7 @@ it('a rental ends by the time of the chain’s head, which the newest solid bloc
   await world.api.database.query(`UPDATE deposit_cursor SET block_at = now(), read_at = now()`);
 });
 
-it('the pool is said to be sold out by what is lent at once, not by all that was sold in a day', async () => {
+it('the pool counts as sold out by concurrent lending, not by the sales of a day', async () => {
   const customer = await world.customer({ isTest: false });
   const soldOut = async (): Promise<unknown> => {
     const fresh = await openConsole(world.env['DATABASE_URL']!, 'operator');
@@ -253,7 +253,7 @@ it('the pool is said to be sold out by what is lent at once, not by all that was
   await insert(`DELETE FROM leg WHERE order_id = 900002`, []);
 });
 
-it('what a project spent in thirty days is what its ledger says, extensions and compensations in it', async () => {
+it('a project’s spending of thirty days equals its ledger, with extensions and compensations', async () => {
   const customer = await world.customer();
   const order = async (key: string, receiver: string) =>
     customer.post('/v1/orders', { ...RENTED, receive_address: receiver }, withKey(key));
@@ -286,7 +286,7 @@ it('what a project spent in thirty days is what its ledger says, extensions and 
 const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number }>>[], figure: string): number =>
   days.reduce((sum, day) => sum + (day[figure]?.credits ?? Number.NaN), 0);
 
-it('the days that a balance lasts are counted by the time since a young project’s first entry', async () => {
+it('the days that a balance lasts are counted from a young project’s first entry', async () => {
   const customer = await world.customer();
   const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
   const { body } = await customer.post('/v1/orders', rental, withKey('first'));
@@ -299,7 +299,7 @@ it('the days that a balance lasts are counted by the time since a young project�
   expect((await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body.first_steps.topped_up).toBe(true);
 });
 
-it('what was spent is shown at once and counted once, beside what is kept of older entries; none is older than thirty days', async () => {
+it('spending is shown immediately and counted once, beside stored sums, and none is older than thirty days', async () => {
   const customer = await world.customer();
   const order = async (key: string, ago: string): Promise<number> => {
     const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
@@ -318,7 +318,7 @@ it('what was spent is shown at once and counted once, beside what is kept of old
   expect(await spent()).toMatchObject({ spent: { credits: 2 * price }, orders: 2, energy: 2 * RENTED.energy });
 });
 
-it('events of a type are found behind many of others, a stretch at a time, and the last page has no cursor', async () => {
+it('finds rare event types behind many others, in steps, and the last page has no cursor', async () => {
   const customer = await world.customer();
   const add = (type: string, first: number, last: number): Promise<void> =>
     insert(

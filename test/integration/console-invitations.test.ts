@@ -72,7 +72,7 @@ async function provenAt(email: string): Promise<Date | null | undefined> {
 }
 
 describe('with a mail server', () => {
-  it('sends the link to the invited address alone, in words of ours, and proves the address', async () => {
+  it('sends the link only to the invited address, in our words, and proves the address', async () => {
     const { project, owner, invite } = await ownerAt(mailing, 'Win money: https://evil.example');
     const email = address();
     const invited = await invite(email);
@@ -116,7 +116,7 @@ describe('with a mail server', () => {
     await signInAgain(browser, squatted, factor.code);
   });
 
-  it('takes an invitation back that the mail server does not take, and says so', async () => {
+  it('withdraws an invitation that the mail server rejects, and says so', async () => {
     const { project, owner, invite } = await ownerAt(mailing);
     server.mood = 'refuses';
     const refused = await invite(address());
@@ -133,7 +133,7 @@ describe('with a mail server', () => {
     expect(statuses.slice(3).every((status) => status === 429)).toBe(true);
   });
 
-  it('mails nothing more to an address that refused it by one click', async () => {
+  it('mails nothing more to an address after one click that refuses mails', async () => {
     const email = address();
     await (await ownerAt(mailing)).invite(email);
     const [, end = ''] = /^List-Unsubscribe: <([^>]+)>/m.exec(mailsTo(email)[0]!.headers) ?? [];
@@ -150,14 +150,14 @@ describe('with a mail server', () => {
     expect([again.status, again.body.error, mailsTo(email).length]).toEqual([409, 'CONFLICT', 1]);
   });
 
-  it('of one project goes to a bounded number of addresses a day', async () => {
+  it('mails a bounded number of addresses a day for one project', async () => {
     const { invite } = await ownerAt(mailing);
     let mailed = 0;
     for (let time = 0; time < 24; time += 1) if ((await invite(address())).status === 201) mailed += 1;
     expect(mailed).toBe(20);
   });
 
-  it('ends the notifications of one project by one click, with no sign-in', async () => {
+  it('ends the notifications of one project by one click, without a sign-in', async () => {
     const { project, owner } = await ownerAt(mailing);
     const chosen = await owner.browser.post('/api/notifications', { project_id: project, kinds: ['keys'] });
     expect(chosen.status).toBe(200);
@@ -174,7 +174,7 @@ describe('with a mail server', () => {
 });
 
 describe('without a mail server', () => {
-  it('shows the link to the inviter, and neither says who has an account nor proves the address', async () => {
+  it('shows the link to the inviter, and reveals no account and proves no address', async () => {
     const known = await ownerAt(plain);
     const { invite } = await ownerAt(plain);
     const fresh = address();
@@ -199,7 +199,7 @@ describe('without a mail server', () => {
     expect((await accept(plain, token)).status).toBe(200);
   });
 
-  it('lets a person without memberships choose a new password, without the second factor of before', async () => {
+  it('lets a person without memberships choose a new password, without the earlier second factor', async () => {
     const { project, owner, invite } = await ownerAt(plain);
     const gone = await plain.signedIn('owner', project);
     expect((await owner.browser.post(`/api/projects/${project}/team/${gone.id}/remove`, {})).status).toBe(200);
@@ -209,7 +209,7 @@ describe('without a mail server', () => {
     expect(await plain.database.query(`SELECT FROM recovery_code WHERE person_id = $1`, [gone.id])).toEqual([]);
   });
 
-  it('makes a bounded number of invitations of a project a day, also of those that were called off', async () => {
+  it('creates a bounded number of invitations of a project a day, withdrawn ones included', async () => {
     const { project, owner, invite } = await ownerAt(plain);
     const statuses: number[] = [];
     for (let time = 0; time < 55; time += 1) {
@@ -225,7 +225,7 @@ describe('without a mail server', () => {
 });
 
 describe('a person whose address is not proven', () => {
-  it('is mailed nothing until they open the link that was sent there', async () => {
+  it('gets no mail until they open the link sent there', async () => {
     const { project, invite } = await ownerAt(plain);
     const email = address();
     const browser = mailing.browser();
@@ -247,7 +247,7 @@ describe('a person whose address is not proven', () => {
     expect((await browser.post('/api/notifications', { project_id: project, kinds: ['keys'] })).status).toBe(200);
   });
 
-  it('is passed over by the loop, also where the choice was made before', async () => {
+  it('is skipped by the mailing loop, even if the choice was made before', async () => {
     const { project, owner } = await ownerAt(mailing);
     await owner.browser.post('/api/notifications', { project_id: project, kinds: ['keys'] });
     const { database } = plain;

@@ -61,7 +61,7 @@ async function make(name = 'till', more: object = {}): Promise<{ id: string; sec
   return { id: answer.body.key.id as string, secret: answer.body.secret as string, answer };
 }
 
-it('makes a key that the API opens, and shows its secret once', async () => {
+it('creates a key that the API opens, and shows its secret once', async () => {
   const { id, secret, answer } = await make('till 1', {
     daily_cap_credits: 5_000_000,
     allowed_sources: ['127.0.0.0/8'],
@@ -85,7 +85,7 @@ it('makes a key that the API opens, and shows its secret once', async () => {
   expect(isBox(row!.sealed)).toBe(true);
 });
 
-it('keeps the secret before for as long as the rotation says, and ends it at once where it says nothing', async () => {
+it('keeps the previous secret for the requested time, and ends it immediately without one', async () => {
   const { id, secret } = await make();
   const kept = await owner.browser.post(path(`/${id}/rotate`), { overlap_sec: 600 });
   expect(kept.status).toBe(200);
@@ -100,14 +100,14 @@ it('keeps the secret before for as long as the rotation says, and ends it at onc
   expect([tooLong.status, tooLong.body.error]).toEqual([400, 'INVALID_REQUEST']);
 });
 
-it('rotates the primary key too, whose secret is its project’s row’s', async () => {
+it('also rotates the primary key, whose secret is in its project’s row', async () => {
   const rotated = await owner.browser.post(path(`/${mine.merchant}/rotate`), { overlap_sec: 3600 });
   expect([rotated.status, rotated.body.key?.is_primary]).toEqual([200, true]);
   await becomes(rotated.body.secret as string, true);
   expect((await mine.get('/v1/things')).status).toBe(200);
 });
 
-it('lists what a key made before its secret changes hands, without the paths of URLs', async () => {
+it('lists what a key created before its secret changes hands, without the paths of URLs', async () => {
   const { id } = await make('maker');
   await merchants.database.query(
     `INSERT INTO webhook_endpoint (id, project_id, made_by_key, url, secret_sealed) VALUES (gen_random_uuid(), $1, $2, 'https://a.example/h?token=secret', 'x')`,
@@ -129,7 +129,7 @@ it('lists what a key made before its secret changes hands, without the paths of 
   expect((await owner.browser.post(path(`/${id}/rotate`), { overlap_sec: 0 })).body.made).toEqual(made);
 });
 
-it('revokes at once, for ever, and says so in the audit log with the person', async () => {
+it('revokes immediately and permanently, with the person in the audit log', async () => {
   const { id, secret } = await make('gone');
   await becomes(secret, true);
   const revoked = await owner.browser.post(path(`/${id}/revoke`), {});
@@ -149,7 +149,7 @@ it('revokes at once, for ever, and says so in the audit log with the person', as
   expect(shown.body.items.map((key: { name: string }) => key.name)).toContain('gone');
 });
 
-it('narrows and widens a key, but never the scopes of the primary', async () => {
+it('narrows and widens a key, but never the scopes of the primary one', async () => {
   const { id } = await make('wide', { daily_cap_credits: 1 });
   const changed = await owner.browser.post(path(`/${id}`), { name: ' narrow ', scopes: ['read'], no_daily_cap: true });
   expect(changed.body).toMatchObject({ name: 'narrow', scopes: ['read'] });
@@ -160,7 +160,7 @@ it('narrows and widens a key, but never the scopes of the primary', async () => 
   expect((await owner.browser.post(path(`/${mine.merchant}`), { scopes: ['read'] })).status).toBe(400);
 });
 
-it('lets an admin change what a key may do, not from where: allowed addresses are the owners’', async () => {
+it('lets an admin change a key’s rights, but not its allowed addresses, which are the owners’', async () => {
   const { id } = await make('moved', { allowed_sources: ['127.0.0.0/8'] });
   expect((await admin.browser.post(path(`/${id}`), { name: 'renamed' })).status).toBe(200);
   const moved = await admin.browser.post(path(`/${id}`), { allowed_sources: ['198.51.100.0/24'] });
@@ -168,7 +168,7 @@ it('lets an admin change what a key may do, not from where: allowed addresses ar
   expect((await owner.browser.post(path(`/${id}`), { allowed_sources: [] })).status).toBe(200);
 });
 
-it('refuses an eleventh key', async () => {
+it('rejects an eleventh key', async () => {
   const { merchant } = await project();
   const other = await merchants.signedIn('owner', merchant);
   const made = [];
@@ -178,7 +178,7 @@ it('refuses an eleventh key', async () => {
   expect(made).toEqual([...Array<number>(9).fill(201), 409]);
 });
 
-it('lets a member read and not write, and answers of another project as of none', async () => {
+it('lets a member read and not write, and answers for another project as for none', async () => {
   const { id } = await make('mine alone');
   expect((await member.browser.get(path())).status).toBe(200);
   for (const request of [path(), path(`/${id}/rotate`), path(`/${id}/revoke`)]) {
@@ -194,7 +194,7 @@ it('lets a member read and not write, and answers of another project as of none'
   expect((await other.browser.get(path(`/${id}/made`, theirs))).status).toBe(404);
 });
 
-it('does the same for an admin of the operators, and shows support everything but acts', async () => {
+it('does the same for an operator admin, and shows support everything except acts', async () => {
   const made = await admin.browser.post(path(), { name: 'by an operator', scopes: ['read'] });
   expect(made.status).toBe(201);
   await becomes(made.body.secret as string, true);

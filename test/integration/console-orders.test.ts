@@ -109,7 +109,7 @@ const FILTERS: readonly (readonly [string, (g: number) => boolean])[] = [
 ];
 
 describe.each(FILTERS)('orders of “%s”', (query, isWanted) => {
-  it('are those of the project, each once, the latest first', async () => {
+  it('are those of the project, each once, latest first', async () => {
     const lines = await mine(query);
     expect(keys(lines)).toEqual(numbers(isWanted));
     const times = lines.map(({ created_at: at }) => at);
@@ -125,13 +125,13 @@ describe.each(FILTERS)('orders of “%s”', (query, isWanted) => {
   });
 });
 
-it('the few that need attention or are unresolved are found by numbers, in all projects', async () => {
+it('finds the few that need attention or are unresolved by id, in all projects', async () => {
   expect(keys(await everyones('attention=true'))).toEqual(['order-2', 'order-2']);
   expect(keys(await everyones(`attention=true&project=${projects.theirs}`))).toEqual(['order-2']);
   expect(await everyones('due=true')).toEqual([]);
 });
 
-it('what waits for a worker is found in all projects and in one, within every other filter, a page at a time', async () => {
+it('finds waiting orders in all projects and in one, within every other filter, page by page', async () => {
   const due = (at: string | null) =>
     asAdmin(test.url, async (client) => {
       await client.query('SET session_replication_role = replica');
@@ -153,7 +153,7 @@ it('what waits for a worker is found in all projects and in one, within every ot
   }
 });
 
-it('a cursor of another project’s list, or of no order, is refused and says nothing', async () => {
+it('rejects a cursor of another project’s list, or of no order, without details', async () => {
   const { next_cursor: theirs } = (await admin.browser.get(`/api/operator/orders?limit=3&project=${projects.theirs}`))
     .body as { next_cursor: string };
   const none = Buffer.from('c999999', 'latin1').toString('base64url');
@@ -166,7 +166,7 @@ it('a cursor of another project’s list, or of no order, is refused and says no
   expect(other.body).toEqual(nothing.body);
 });
 
-it('what is new is counted from the newest that a list had, in its filter', async () => {
+it('counts new orders from the newest one that a list had, within its filter', async () => {
   const path = `/api/projects/${projects.mine}/orders`;
   const { newest } = (await owner.browser.get(`${path}?limit=1&status=refunded`)).body as { newest: string };
   const count = async (query: string): Promise<number> =>
@@ -188,7 +188,7 @@ it('what is new is counted from the newest that a list had, in its filter', asyn
   expect([await count('&status=refunded'), await count('')]).toEqual([1, 2]);
 });
 
-it('an order is found by its reference, in its project and in all of them', async () => {
+it('finds an order by its reference, in its project and in all of them', async () => {
   const found = async (account: Account, path: string): Promise<string[]> =>
     ((await account.browser.get(`${path}?q=invoice-3`)).body.items as { by: string; name: string }[])
       .map(({ by, name }) => `${by} ${name}`)
@@ -198,7 +198,7 @@ it('an order is found by its reference, in its project and in all of them', asyn
   expect(await found(admin, '/api/operator/search')).toEqual(twice(both));
 });
 
-it('the page of an order names its webhooks without the query of their URLs, whoever looks', async () => {
+it('the page of an order shows its webhooks without the query of their URLs, to everyone', async () => {
   await asAdmin(test.url, async (client) => {
     await client.query('SET session_replication_role = replica');
     await client.query(

@@ -50,7 +50,7 @@ async function makeProject(name: string): Promise<string> {
 
 const of = (rest: string, id = project): string => `/api/projects/${id}${rest}`;
 
-it('the home of a project says what it has, what needs account, and what to do first', async () => {
+it('the home of a project shows its balance, its sums, open tasks and first steps', async () => {
   const { status, body } = await owner.browser.get(of('/home'));
   expect([status, body]).toEqual([
     200,
@@ -71,7 +71,7 @@ it('the home of a project says what it has, what needs account, and what to do f
   expect(needs.map(({ kind }) => kind)).toEqual(['balance_out']);
 });
 
-it('the ledger is read page by page and as CSV of the same filter, its own entries alone', async () => {
+it('the ledger is read page by page and as CSV of the same filter, with its own entries only', async () => {
   const first = await owner.browser.get(of('/ledger?limit=2'));
   expect(first.body.items).toMatchObject([
     { kind: 'topup', amount: { usd: '3.000000' }, reference: 'bank-3' },
@@ -86,7 +86,7 @@ it('the ledger is read page by page and as CSV of the same filter, its own entri
   expect((await owner.browser.get(of('/ledger', other))).status).toBe(404);
 });
 
-it('projects are read page by page from the newest, those that a name and a state filter', async () => {
+it('reads projects page by page from the newest, filtered by name and state', async () => {
   const filtered = async (filter: string): Promise<string[]> => {
     const names: string[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
@@ -118,7 +118,7 @@ it('projects are read page by page from the newest, those that a name and a stat
   }
 });
 
-it('a webhook is made with a secret that is shown once and sealed unread, changed, rotated, tested and deleted', async () => {
+it('creates a webhook with a secret shown once and sealed, and changes, rotates, tests and deletes it', async () => {
   const made = await owner.browser.post(of('/webhooks'), {
     url: 'https://hooks.example.com/energy?token=secret',
     description: 'till',
@@ -172,7 +172,7 @@ it('a webhook is made with a secret that is shown once and sealed unread, change
   expect((await owner.browser.get(of('/webhooks'))).body.items).toEqual([]);
 });
 
-it('its owner sees what was done to the project and who looked at it, and nothing of another’s', async () => {
+it('its owner sees acts on the project and operators’ looks at it, and nothing of another project', async () => {
   await admin.browser.get(of('/balance'));
   const acts = (await owner.browser.get(of('/audit?limit=100'))).body.items as { action: string; actor: string }[];
   expect(acts.map(({ action }) => action)).toEqual(
@@ -182,7 +182,7 @@ it('its owner sees what was done to the project and who looked at it, and nothin
   expect((await member.browser.get(of('/audit'))).status).toBe(403);
 });
 
-it('a text that holds U+0000 is refused by its member, and nothing is at a path with it', async () => {
+it('rejects a text with U+0000 by its member, and has nothing at a path with it', async () => {
   const asked: (readonly [who: Account, path: string])[] = [
     ...['/orders?receiver=%00', '/orders?cursor=%00', '/orders/new?since=a%00', '/orders.csv?receiver=T%00'].map(
       (rest) => of(rest),
@@ -216,7 +216,7 @@ it('a text that holds U+0000 is refused by its member, and nothing is at a path 
   }
 });
 
-it('the year 0 is no year of a list, a file or a report', async () => {
+it('rejects the year 0 in a list, a file or a report', async () => {
   for (const list of ['orders', 'ledger', 'deposits', 'requests', 'orders.csv', 'ledger.csv']) {
     for (const query of ['from=0000-01-01', 'to=0000-12-31T00:00:00Z']) {
       const { status } = await owner.browser.get(of(`/${list}?${query}`));
@@ -228,14 +228,14 @@ it('the year 0 is no year of a list, a file or a report', async () => {
   }
 });
 
-it('deposits are not listed by time, and what asks for it is refused rather than passed over', async () => {
+it('rejects a time filter for deposits instead of ignoring it', async () => {
   for (const query of ['deposits?from=2026-11-01', 'deposits.csv?to=2026-11-30']) {
     expect([query, (await owner.browser.get(of(`/${query}`))).status]).toEqual([query, 400]);
   }
   expect((await admin.browser.get('/api/operator/deposits?from=2026-11-01')).status).toBe(400);
 });
 
-it('events, refused requests, statements and auto-delegations are lists of their own', async () => {
+it('events, refused requests, statements and auto-delegations have separate lists', async () => {
   await merchants.database.query(
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      VALUES ($1, now(), 'r1', 'GET', '/v1/orders', 401, 'INVALID_SIGNATURE', 'the body is not what was signed', '192.0.2.9'),
@@ -263,7 +263,7 @@ it('events, refused requests, statements and auto-delegations are lists of their
   expect((await owner.browser.get(of('/statements/1.csv'))).status).toBe(404);
 });
 
-it('operators see the whole service: home, inbox with the command that cures, pool, orders, deposits and reports', async () => {
+it('operators see the whole service: home, inbox with remedies, pool, orders, deposits and reports', async () => {
   await operators.database.query(`INSERT INTO sales_stop (reason, findings) VALUES ('a rule is broken', '[]')`);
   const inbox = await admin.browser.get('/api/operator/inbox');
   expect(inbox.body.items).toMatchObject([
@@ -329,7 +329,7 @@ describe('the settings of a project', () => {
       )
     ).map(({ action }) => action);
 
-  it('are read by its people, and changed by its owner with an audit row of each kind', async () => {
+  it('its people read them, and its owner changes them with an audit row of each kind', async () => {
     const before = (await member.browser.get(of('/settings'))).body;
     expect(before).toMatchObject({ name: 'Shop', signature_schemes: 'either', require_quote: false });
     expect([before.daily_cap, before.low_balance]).toEqual([undefined, undefined]);
@@ -369,7 +369,7 @@ describe('the settings of a project', () => {
     expect((await owner.browser.get(of('/settings'))).body).toEqual(before);
   });
 
-  it('of another project are not there', async () => {
+  it('of another project do not exist', async () => {
     expect((await owner.browser.get(of('/settings', other))).status).toBe(404);
     expect((await owner.browser.post(of('/settings', other), { require_quote: true })).status).toBe(404);
     const [row] = await operators.database.query<{ require_quote: boolean }>(
@@ -389,7 +389,7 @@ describe('a project’s name', () => {
       [project],
     );
 
-  it('is changed by its owner and by an admin, at once, with an audit entry that has the one before', async () => {
+  it('is changed by its owner and by an admin, immediately, with an audit entry that has the earlier one', async () => {
     const renamed = await owner.browser.post(of('/settings'), { name: '  Shop & Söhne ' });
     expect([renamed.status, renamed.body.name]).toEqual([200, 'Shop & Söhne']);
     const session = await owner.browser.get('/api/session');

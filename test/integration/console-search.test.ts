@@ -144,7 +144,7 @@ describe('the search of a project', () => {
     expect(within.body.items).toEqual([]);
   });
 
-  it('takes no empty text and none that nothing can be called', async () => {
+  it('rejects an empty text, and one that no name can contain', async () => {
     expect((await search(owner, ' ')).status).toBe(400);
     expect((await search(owner, 'x'.repeat(256))).status).toBe(400);
     expect(await found(owner, "' OR 1=1 --")).toEqual([]);
@@ -153,7 +153,7 @@ describe('the search of a project', () => {
 });
 
 describe('the search of operators', () => {
-  it('finds a thing in whichever project it is, with the project’s name', async () => {
+  it('finds an object in any project, with the project’s name', async () => {
     expect(await everywhere(txidOf('theirs'))).toMatchObject([
       { kind: 'order', name: 'payout-7', project: { id: projects.theirs, name: 'Theirs' } },
     ]);
@@ -173,15 +173,15 @@ describe('the search of operators', () => {
     expect((await everywhere(projects.mine)).map(({ kind }) => kind)).toEqual(['api_key', 'project']);
   });
 
-  it('is nobody else’s', async () => {
+  it('is not available to anyone else', async () => {
     expect((await owner.browser.get('/api/operator/search?q=payout-7')).status).toBe(404);
   });
 });
 
-describe('from where keys may be used', () => {
+describe('the source addresses of keys', () => {
   const path = (rest = ''): string => `/api/projects/${projects.mine}/sources${rest}`;
 
-  it('is known of requests that were taken: the newest twenty addresses of a key, for thirty days', async () => {
+  it('show the newest twenty of a key, for thirty days', async () => {
     const { database } = consoles.merchant;
     await database.query(
       `UPDATE api_key SET recent_sources = jsonb_build_object('192.0.2.50', clock_timestamp() - interval '31 days') WHERE id = $1`,
@@ -217,7 +217,7 @@ describe('from where keys may be used', () => {
     expect(other?.count).toBe(20);
   });
 
-  it('is changed by an owner, who sees before whom it locks out', async () => {
+  it('an owner changes the allowed ones, and first sees the addresses that this locks out', async () => {
     const check = await owner.browser.post(path('/check'), { allowed_sources: ['198.51.100.0/24'] });
     expect(check.body).toMatchObject({ locked_out: [{ address: '192.0.2.1' }], still_allowed: 1 });
     expect((await owner.browser.get(path())).body.allowed_sources).toEqual([]);
@@ -245,7 +245,7 @@ describe('from where keys may be used', () => {
     expect(acts.map(({ action }) => action)).toEqual(['project.options', expect.stringMatching(/^key/)]);
   });
 
-  it('takes no other thing for an address, and no key of another project', async () => {
+  it('accept only addresses, and no key of another project', async () => {
     const refused = async (body: object) => (await owner.browser.post(path('/check'), body)).status;
     expect(await refused({ allowed_sources: ['example.com'] })).toBe(400);
     expect(await refused({ allowed_sources: ['10.0.0.1/99'] })).toBe(400);

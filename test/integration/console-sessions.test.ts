@@ -47,7 +47,7 @@ const owner = (email?: string): Promise<Account> => merchants.signedIn('owner', 
 const tokenOf = (browser: Browser): string => browser.cookies.get('merchant-session') ?? '';
 
 describe('a session', () => {
-  it('gets another token at sign-in, at the second factor and at a new password; the one before is worth nothing', async () => {
+  it('gets a new token at sign-in, at the second factor and at a new password, and the earlier one is void', async () => {
     const account = await owner();
     const browser = outsider();
     browser.cookies.set('merchant-session', 'planted-by-account-else-who-waits-for-it-43');
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect((await browser.get('/api/session')).status).toBe(200);
   });
 
-  it('that was begun over another one ends it', async () => {
+  it('that begins over another one ends it', async () => {
     const { email, browser } = await merchants.signedIn('member', project);
     const before = tokenOf(browser);
     await signIn(browser, email);
@@ -80,7 +80,7 @@ describe('a session', () => {
     expect((await thief.get('/api/session')).status).toBe(401);
   });
 
-  it('ends with the sign-out, for whoever has its cookie', async () => {
+  it('ends with the sign-out, for everyone with its cookie', async () => {
     const { browser } = await owner();
     const thief = outsider();
     thief.cookies.set('merchant-session', tokenOf(browser));
@@ -90,7 +90,7 @@ describe('a session', () => {
     expect((await thief.get('/api/session')).status).toBe(401);
   });
 
-  it('says of each project of its person whether it is a test project', async () => {
+  it('says for each project of its person if it is a test project', async () => {
     const cli = cliWith(settings(test.url));
     const made = await cli('project', 'create', '--test', '--name', 'Till', '--json', '--reason', 'test');
     const played = (made.json() as { merchant: string }).merchant;
@@ -105,7 +105,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('is kept as a hash alone', async () => {
+  it('is stored only as a hash', async () => {
     const hexOf = (bytes: Buffer): string => bytes.toString('hex');
     const { browser } = await owner();
     const rows = await merchants.database.query<{ text: string }>(`SELECT s::text AS text FROM console_session s`);
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await browser.get('/api/session')).body.error).toBe('SIGN_IN');
   });
 
-  it('is kept alive by what is asked for by hand, not by what a page asks for by itself', async () => {
+  it('is kept alive by a person’s requests, not by those that a page makes itself', async () => {
     const { browser, id } = await owner();
     const seen = async (): Promise<boolean> => {
       const rows = await merchants.database.query<{ old: boolean }>(
@@ -145,7 +145,7 @@ describe('a session', () => {
     expect(await seen()).toBe(true);
   });
 
-  it('says that it ends twelve hours after what was asked for by hand last, whatever a page asks for by itself', async () => {
+  it('shows its end twelve hours after the last request of the person, whatever a page requests itself', async () => {
     const { browser, id } = await owner();
     const endsAfterSeen = async (headers: Readonly<Record<string, string>>): Promise<number> => {
       const { body } = await browser.get('/api/session', headers);
@@ -164,7 +164,7 @@ describe('a session', () => {
     expect(await endsAfterSeen({})).toBe(idleMs);
   });
 
-  it('that ends while a body is on its way does nothing any more', async () => {
+  it('that ends while a body is arriving does nothing more', async () => {
     const { browser, id } = await merchants.signedIn('owner', project);
     const database = merchants.app.get<Database>(DatabaseToken);
     const found = new Promise<void>((resolve) => {
@@ -182,7 +182,7 @@ describe('a session', () => {
     expect(await keys()).toHaveLength(before);
   });
 
-  it('wants the password once more after ten minutes, for what asks for it', async () => {
+  it('requires the password again after ten minutes, for routes that say so', async () => {
     const account = await owner();
     const { browser, id } = account;
     await merchants.database.query(
@@ -203,7 +203,7 @@ describe('a session', () => {
     expect((await act()).status).toBe(200);
   });
 
-  it('is listed with the others, which can be ended one by one or together', async () => {
+  it('is listed with the others, which can be ended singly or together', async () => {
     const account = await merchants.signedIn('member', project);
     const others = [outsider(), outsider(), outsider()];
     for (const browser of others) await signIn(browser, account.email);
@@ -229,7 +229,7 @@ describe('a session', () => {
     expect((await other.browser.get('/api/session')).status).toBe(200);
   });
 
-  it('ends its streams at once, also when another process ends it', async () => {
+  it('ends its streams immediately, even if another process ends it', async () => {
     const account = await merchants.signedIn('member', project);
     const second = await openConsole(test.url, 'merchant');
     try {
@@ -252,7 +252,7 @@ describe('a session', () => {
     }
   });
 
-  it('makes room for others: at most twenty of one person', async () => {
+  it('evicts others: a person has at most twenty', async () => {
     const { email, browser, id } = await merchants.signedIn('member', project);
     await signIn(browser, email);
     for (let time = 1; time <= 21; time += 1) await signIn(merchants.browser(`203.0.113.${time.toString()}`), email);
@@ -263,7 +263,7 @@ describe('a session', () => {
 });
 
 describe('a new password', () => {
-  it('ends all other sessions, and a browser that was known is an outsider', async () => {
+  it('ends all other sessions, and a known browser becomes an unknown one', async () => {
     const account = await merchants.signedIn('member', project);
     const other = outsider();
     await signIn(other, account.email);
@@ -284,14 +284,14 @@ describe('a new password', () => {
     ['short', 'too short', /at least 12/],
     ['of few characters', 'abababababababab', /too few/],
     ['made of the e-mail', 'fit-person@example.com!', /e-mail/],
-  ])('that is %s is refused', async (_what, password, says) => {
+  ])('that is %s is rejected', async (_what, password, says) => {
     const token = await invitationFor(merchants, 'member', project, 'fit-person@example.com');
     const { status, body } = await outsider().post('/api/invitations/accept', { token, password });
     expect([status, body.error, body.details[0].field]).toEqual([422, 'PASSWORD_NOT_FIT', 'password']);
     expect(body.msg).toMatch(says);
   });
 
-  it('wants the present one', async () => {
+  it('requires the present one', async () => {
     const { browser } = await merchants.signedIn('member', project);
     const refused = await browser.post('/api/security/password', {
       current_password: 'not it at all',

@@ -53,7 +53,7 @@ const guessesKept = async (): Promise<number | undefined> =>
 const tokenOf = (browser: Browser): string => browser.cookies.get('merchant-session') ?? '';
 
 describe('a password', () => {
-  it('that is wrong, of nobody, or of who was removed, is answered alike and by the same statements', async () => {
+  it('that is wrong, unknown, or of a removed person gets the same answer by the same statements', async () => {
     const [member, removed] = [
       await merchants.signedIn('member', project),
       await merchants.signedIn('member', project),
@@ -74,14 +74,14 @@ describe('a password', () => {
     expect((await signIn(outsider(), removed.email)).status).toBe(401);
   });
 
-  it('is taken with capitals in the e-mail, and opens a session that is whole for a member', async () => {
+  it('accepts capitals in the e-mail, and opens a complete session for a member', async () => {
     const { email } = await merchants.signedIn('member', project);
     const { status, body } = await signIn(outsider(), ` ${email.toUpperCase()} `);
     expect([status, body]).toEqual([200, expect.objectContaining({ stage: 'signed_in', audience: 'merchant' })]);
     expect(body.projects).toEqual([{ id: project, name: 'Shop', role: 'member' }]);
   });
 
-  it('opens nothing once it is being replaced, whenever it was judged', async () => {
+  it('opens nothing once it is being replaced, whenever it was checked', async () => {
     const { id, email } = await merchants.signedIn('member', project);
     await asAdmin(test.url, async (client) => {
       await client.query('BEGIN');
@@ -109,7 +109,7 @@ describe('a password', () => {
 });
 
 describe('guesses', () => {
-  it('from unknown devices share one budget of an account, and lock nobody out of a browser that is known', async () => {
+  it('from unknown devices share one budget of an account, and lock out no known browser', async () => {
     const { email, browser } = await merchants.signedIn('member', project);
     await signIn(browser, email);
     for (let guess = 1; guess <= 10; guess += 1) {
@@ -125,7 +125,7 @@ describe('guesses', () => {
     expect(ofNobody.body).toEqual(spent.body);
   });
 
-  it('of a known browser have a budget of their own', async () => {
+  it('of a known browser have a separate budget', async () => {
     const { email, browser } = await merchants.signedIn('member', project);
     await signIn(browser, email);
     for (let guess = 1; guess <= 10; guess += 1) await signIn(browser, email, 'a wrong one');
@@ -133,7 +133,7 @@ describe('guesses', () => {
     expect((await signIn(outsider(), email)).status).toBe(200);
   });
 
-  it('of a forged cookie, or of another account’s, are those of an unknown device', async () => {
+  it('of a forged cookie, or of another account’s, count as those of an unknown device', async () => {
     const [one, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', project)];
     await signIn(other.browser, other.email);
     const cookie = other.browser.cookies.get('merchant-device') ?? '';
@@ -170,7 +170,7 @@ describe('guesses', () => {
   );
 
   it(
-    'are forgotten when their window is over, however many there are',
+    'are forgotten after their window, however many there are',
     async () => {
       await merchants.database.query(`INSERT INTO sign_in_guess (key, guesses, window_ends)
         SELECT sha256(n::text::bytea), 1, clock_timestamp() - interval '1 second' FROM generate_series(1, 25000) n`);
@@ -190,7 +190,7 @@ describe('guesses', () => {
   );
 
   it(
-    'of one network of IPv6 count together',
+    'of one IPv6 network count together',
     async () => {
       for (let guess = 1; guess <= 60; guess += 1) {
         const address = `2001:db8:1:2::${guess.toString(16)}`;
@@ -203,7 +203,7 @@ describe('guesses', () => {
   );
 
   it(
-    'of one /56 of IPv6 count together, whatever their /64',
+    'of one IPv6 /56 count together, whatever their /64',
     async () => {
       const statuses: number[] = [];
       for (let guess = 0; guess <= 120; guess += 1) {
@@ -225,7 +225,7 @@ describe('guesses', () => {
 });
 
 describe('the second factor', () => {
-  it('is asked for before anything else, and a session that waits for it can set up no other', async () => {
+  it('is required before anything else, and a session that waits for it can set up no other', async () => {
     const { email } = await owner();
     const browser = outsider();
     expect((await signIn(browser, email)).body).toMatchObject({ stage: 'second_factor' });
@@ -240,7 +240,7 @@ describe('the second factor', () => {
     expect(browser.cookies.has('merchant-device')).toBe(false);
   });
 
-  it('takes a step once: the same code signs nobody in again', async () => {
+  it('accepts a step once: the same code signs no one in again', async () => {
     const account = await owner();
     const code = (await codesAnew(merchants, account))();
     const [first, second] = [outsider(), outsider()];
@@ -250,7 +250,7 @@ describe('the second factor', () => {
     expect((await second.post('/api/sign-in/second-factor', { code })).body).toMatchObject({ error: 'WRONG_CODE' });
   });
 
-  it('takes one of two codes that come at the same moment', async () => {
+  it('accepts one of two concurrent codes', async () => {
     const account = await owner();
     const code = (await codesAnew(merchants, account))();
     const browsers = [outsider(), outsider(), outsider(), outsider()];
@@ -259,7 +259,7 @@ describe('the second factor', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('takes no code of a step long past, nor of one far ahead', async () => {
+  it('accepts no code of a step long past, nor of one far ahead', async () => {
     const { email, secret } = await owner();
     const browser = outsider();
     await signIn(browser, email);
@@ -269,7 +269,7 @@ describe('the second factor', () => {
     }
   });
 
-  it('ends the attempt at the fifth wrong code, and the right one comes too late', async () => {
+  it('ends the attempt at the fifth wrong code, after which the right one is too late', async () => {
     const account = await owner();
     const browser = outsider();
     await signIn(browser, account.email);
@@ -282,7 +282,7 @@ describe('the second factor', () => {
     expect((await browser.post('/api/sign-in/second-factor', { code })).body.error).toBe('SIGN_IN');
   });
 
-  it('cannot be guessed at with a known password, and the owner’s own browser still signs in', async () => {
+  it('cannot be guessed with a known password, while the owner’s own browser still signs in', async () => {
     const account = await owner();
     const wrong = { code: '123456' };
     let refused = 0;
@@ -298,7 +298,7 @@ describe('the second factor', () => {
     expect(again.body).toMatchObject({ stage: 'signed_in' });
   });
 
-  it('has ten recovery codes, each good once, and new ones end the old', async () => {
+  it('has ten recovery codes, each valid once, and new ones replace the old', async () => {
     const account = await owner();
     const [first = '', second = ''] = account.recoveryCodes;
     expect(new Set(account.recoveryCodes).size).toBe(10);
@@ -322,7 +322,7 @@ describe('the second factor', () => {
     }
   });
 
-  it('has ten of them however many ask for new ones at once', async () => {
+  it('has ten of them after concurrent requests for new ones', async () => {
     const { browser, id } = await owner();
     const { database } = merchants;
     const asked = await database.transaction(async (tx) => {
@@ -349,7 +349,7 @@ describe('the second factor', () => {
     expect((await browser.post('/api/security/second-factor/remove', {})).body.error).toBe('SECOND_FACTOR_REQUIRED');
   });
 
-  it('lies in the database under a key, and no answer shows it again', async () => {
+  it('is stored under a key, and no answer shows it again', async () => {
     const { browser, secret, id } = await owner();
     const rows = await merchants.database.query<{ text: string }>(
       `SELECT p::text AS text FROM person p WHERE id = $1`,

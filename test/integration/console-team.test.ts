@@ -46,7 +46,7 @@ const tokenIn = (link: string): string => {
 };
 
 describe('an invitation', () => {
-  it('of an owner makes a member of this project, with this role, once, and is in the audit log', async () => {
+  it('of an owner creates one member of this project with this role, with an audit entry', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const path = `/api/projects/${project}/team`;
@@ -89,7 +89,7 @@ describe('an invitation', () => {
     ]);
   });
 
-  it('is worth nothing a day later, when it was withdrawn, when another was made, or at the other console', async () => {
+  it('is void after a day, after its withdrawal, after a newer one, or at the other console', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const old = await invitationFor(merchants, 'member', project, 'late@example.com');
@@ -115,7 +115,7 @@ describe('an invitation', () => {
     expect((await read(second)).status).toBe(200);
   });
 
-  it('that two take at the same moment makes one of them a member', async () => {
+  it('accepted twice concurrently creates one member', async () => {
     const project = await newProject();
     const token = await invitationFor(merchants, 'member', project, 'raced@example.com');
     const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)));
@@ -123,7 +123,7 @@ describe('an invitation', () => {
     expect(await merchants.database.query(`SELECT FROM membership WHERE project_id = $1`, [project])).toHaveLength(1);
   });
 
-  it('is the only open one of a person, however many are made at once', async () => {
+  it('is a person’s only open one, after any number of concurrent ones', async () => {
     const project = await newProject();
     const asked = Array.from({ length: 8 }, () => invitationFor(merchants, 'member', project, 'asked@example.com'));
     const tokens = await Promise.all(asked);
@@ -131,7 +131,7 @@ describe('an invitation', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('is not made for who takes another one meanwhile: it would undo the role', async () => {
+  it('is not created for a person who accepts another one meanwhile, because it would undo the role', async () => {
     const project = await newProject();
     const email = 'twice@example.com';
     const { database } = merchants;
@@ -148,7 +148,7 @@ describe('an invitation', () => {
     expect(await made).toMatchObject({ code: 'ALREADY_A_MEMBER' });
   });
 
-  it('to who has an account wants its password, and signs the other sessions out', async () => {
+  it('to a person with an account requires its password, and ends the other sessions', async () => {
     const [one, other] = [await newProject(), await newProject()];
     const account = await merchants.signedIn('member', one);
     const token = await invitationFor(merchants, 'member', other, account.email);
@@ -162,7 +162,7 @@ describe('an invitation', () => {
     expect((await account.browser.get('/api/session')).status).toBe(401);
   });
 
-  it('lets nobody guess at the password of an account for long', async () => {
+  it('limits guesses at the password of an account', async () => {
     const [one, other] = [await newProject(), await newProject()];
     const { email } = await merchants.signedIn('member', one);
     const token = await invitationFor(merchants, 'member', other, email);
@@ -175,7 +175,7 @@ describe('an invitation', () => {
     expect(statuses.slice(10)).toEqual([429, 429]);
   });
 
-  it('is refused for a role of the other audience, for who is a member already, and for what is no e-mail', async () => {
+  it('is rejected for a role of the other audience, a present member, and an invalid e-mail', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const invite = (email: string, role: string) =>
@@ -188,7 +188,7 @@ describe('an invitation', () => {
 });
 
 describe('a role', () => {
-  it('that changes ends the person’s sessions and streams, and is in the audit log', async () => {
+  it('that changes ends the person’s sessions and streams, with an audit entry', async () => {
     const project = await newProject();
     const [owner, member] = [await merchants.signedIn('owner', project), await merchants.signedIn('member', project)];
     const stream = await member.browser.open('GET', '/api/session/stream', undefined, {
@@ -209,7 +209,7 @@ describe('a role', () => {
     expect((await acts(project)).at(-1)).toMatchObject({ action: 'team.role', actor: owner.email, detail });
   });
 
-  it('that is taken leaves nothing to sign in to', async () => {
+  it('that is removed leaves nothing to sign in to', async () => {
     const project = await newProject();
     const [owner, member] = [await merchants.signedIn('owner', project), await merchants.signedIn('member', project)];
     expect((await owner.browser.post(`/api/projects/${project}/team/${member.id}/remove`, {})).status).toBe(200);
@@ -220,7 +220,7 @@ describe('a role', () => {
     expect((await owner.browser.post(`/api/projects/${project}/team/${member.id}/remove`, {})).status).toBe(404);
   });
 
-  it('of the last owner stays, also when two owners remove each other at once', async () => {
+  it('of the last owner stays, even if two owners remove each other concurrently', async () => {
     const project = await newProject();
     const [one, other] = [await merchants.signedIn('owner', project), await merchants.signedIn('owner', project)];
     const remove = (by: typeof one, who: typeof one) =>
@@ -248,7 +248,7 @@ describe('a role', () => {
 });
 
 describe('an operator', () => {
-  it('who looks at a project leaves a row that its owner sees, one for each kind in a while', async () => {
+  it('who looks at a project leaves a row that its owner sees, one per kind and period', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const support = await operators.signedIn('support');
@@ -265,7 +265,7 @@ describe('an operator', () => {
     expect(last).toMatchObject({ by: support.email, what: '/api/projects/:project_id/playground/simulation' });
   });
 
-  it('who reads one project among the service’s projects, orders or deposits leaves a row that its owner sees', async () => {
+  it('who reads one project in the lists of the service leaves a row that its owner sees', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const support = await operators.signedIn('support');
@@ -285,7 +285,7 @@ describe('an operator', () => {
     );
   });
 
-  it('of support changes nothing; an admin invites owners and operators, signs people out, and resets a second factor', async () => {
+  it('of support changes nothing, and an admin invites people, ends sessions and resets a second factor', async () => {
     const project = await newProject();
     const [admin, support] = [await operators.signedIn('admin'), await operators.signedIn('support')];
     const invite = { email: 'asked@example.com', role: 'owner' };
@@ -388,7 +388,7 @@ describe('the command line', () => {
     );
   });
 
-  it('asks which one, where both consoles know the e-mail', async () => {
+  it('asks for the console if both know the e-mail', async () => {
     const email = 'both@example.com';
     await merchants.signedIn('member', await newProject(), email);
     await operators.signedIn('support', undefined, email);

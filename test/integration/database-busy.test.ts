@@ -76,7 +76,7 @@ it('a process starts as soon as a connection is free', async () => {
   await source.destroy();
 });
 
-it('a process that gets no connection in time says that all are taken', async () => {
+it('a process that gets no connection in time reports that all are taken', async () => {
   await allow(0);
   const thrown = await thrownBy(open(asRole(database.url, 'api'), 0));
   await allow(-1);
@@ -111,7 +111,7 @@ it.each([
   ]);
 });
 
-it('a database that is away is still called away, at once', async () => {
+it('an unreachable database is still reported as such, immediately', async () => {
   const lines: string[] = [];
   const thrown = await thrownBy(
     open('postgres://energy:secret@127.0.0.1:1/energy', 120_000, (line) => lines.push(line)),

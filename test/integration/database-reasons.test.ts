@@ -87,7 +87,7 @@ const CASES: readonly (readonly [string, () => string, RegExp])[] = [
   ],
 ];
 
-test.each(CASES)('%s is named by command and doctor', async (_name, url, says) => {
+test.each(CASES)('command and doctor name %s', async (_name, url, says) => {
   const env = settings(url());
   const { code, err } = await cliWith(env)('price', 'list');
   expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(says) as string });
@@ -95,7 +95,7 @@ test.each(CASES)('%s is named by command and doctor', async (_name, url, says) =
   expect(`${finding!.says} ${finding!.todo ?? ''}`).toMatch(new RegExp(says.source, 'i'));
 });
 
-test('with the authority named the connection is made', async () => {
+test('connects once the authority is named', async () => {
   const url = urlWith((each) => {
     each.searchParams.set('sslmode', 'require');
     each.searchParams.set('sslrootcert', caFile);

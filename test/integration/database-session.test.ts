@@ -63,13 +63,13 @@ const RIGHT = {
   isolation: 'read committed',
 };
 
-test('an odd DateStyle, time zone and kind of strings change no value', async () => {
+test('an unusual DateStyle, time zone and string syntax change no value', async () => {
   await set(TRACKED);
   const rows = await withDatabase((database) => database.query(READ));
   expect(rows).toEqual([RIGHT]);
 });
 
-test('odd settings that a pooler does not take over change no value, or keep the process from starting', async () => {
+test('unusual settings that a pooler keeps change no value, or prevent the start', async () => {
   await set(OTHERS);
   if (isThroughPooler()) {
     await expect(withDatabase((database) => database.query(READ))).rejects.toThrow(

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('a connection lost between two statements of a transaction fails the transaction and nothing else', async () => {
+test('a connection lost between two statements of a transaction fails only the transaction', async () => {
   const thrown: unknown = await pool
     .transaction(async (tx) => {
       const [mine] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -47,7 +47,7 @@ const pidNow = async (): Promise<number> => {
 describe('a repository within a transaction', () => {
   const ROW = { durationMaxSec: 77, sunPerEnergy: 9_007_199_254_740_993n };
 
-  test('sees what the statements do, is seen by them, and is undone with them', async () => {
+  test('sees the statements’ effects, and the statements see and undo its own', async () => {
     const work = pool.transaction(async (tx) => {
       await tx.repository(PriceRow).insert(ROW);
       expect(await tx.query('SELECT sun_per_energy FROM price_row WHERE duration_max_sec = 77')).toEqual([
@@ -72,7 +72,7 @@ describe('a repository within a transaction', () => {
       })
       .catch((error: unknown) => error);
 
-  test('fails as any other statement does: by its row, for a server that only reads, for a connection that went', async () => {
+  test('fails like any other statement: by its row, on a read-only server, on a lost connection', async () => {
     const before = await pidNow();
     const taken = await failed('INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES (77, 1)');
     expect([sqlStateOf(taken), isRowFault(taken)]).toEqual(['23505', true]);
@@ -113,7 +113,7 @@ describe('the metric of faults', () => {
 
   afterAll(() => short.destroy());
 
-  test('counts each failed statement once, of a repository too, within a transaction and without', async () => {
+  test('counts each failed statement once, also of a repository, with and without a transaction', async () => {
     const slowly = (rows: Repository<PriceRow>) => rows.createQueryBuilder().select('pg_sleep(1)').getRawOne();
     const works = [
       () => slowly(short.getRepository(PriceRow)),
@@ -162,7 +162,7 @@ describe('connections after a failed statement', () => {
     expect(await pidNow()).not.toBe(before);
   });
 
-  test('a failed statement leaves nothing of its settings or locks on the connection that is kept', async () => {
+  test('a failed statement leaves no settings or locks on a connection that is kept', async () => {
     const before = await pidNow();
     const cancelled = await pool
       .query(

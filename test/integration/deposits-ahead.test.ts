@@ -6,7 +6,7 @@ const AHEAD_MS = 3_600_000;
 beforeAll(() => openStage(Date.now() + AHEAD_MS), START_LIMIT_MS);
 afterAll(closeStage);
 
-test('a deposit of a chain whose clock is an hour ahead is credited by the rate set by hand, once it is solid', async () => {
+test('credits a deposit of a chain an hour ahead at the manual rate, once it is solid', async () => {
   const paid = await shop();
   await payTrx(paid, 20_000_000);
   await settle();

@@ -52,7 +52,7 @@ const shopOf = async (customer: Customer) => {
 };
 
 describe('the address', () => {
-  it("is the project's own, with what it accepts", async () => {
+  it('is the project’s own, with the accepted assets', async () => {
     const [one, other] = [await project(), await project()];
     const answer = await one.get('/v1/deposits/address');
     expect(answer.status).toBe(200);
@@ -67,7 +67,7 @@ describe('the address', () => {
     expect((await shopOf(other)).address).not.toBe((await shopOf(one)).address);
   });
 
-  it('says whether what contracts send is seen, by what nodes kept of the last minute of blocks', async () => {
+  it('says if payments by contracts are visible, by the nodes’ records of the last minute', async () => {
     const customer = await project();
     const seen = async (): Promise<boolean> =>
       (await customer.get('/v1/deposits/address')).body.accepts[0].from_contracts as boolean;
@@ -91,7 +91,7 @@ describe('the address', () => {
     expect(await seen()).toBe(false);
   });
 
-  it('is refused when the key gives another one than was assigned', async () => {
+  it('is refused if the key derives another one than was assigned', async () => {
     const customer = await project();
     await shopOf(customer);
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
@@ -103,7 +103,7 @@ describe('the address', () => {
     expectError(await customer.get('/v1/deposits/address'), 'INTERNAL_ERROR');
   });
 
-  it('is none where deposits are not in use', async () => {
+  it('does not exist if deposits are not in use', async () => {
     const { merchant, apiKey } = await makeCustomer(api, 0n);
     const customer = new HmacCustomer(without.baseUrl, merchant, apiKey);
     expectError(await customer.get('/v1/deposits/address'), 'TOPUP_NOT_CONFIGURED');
@@ -112,7 +112,7 @@ describe('the address', () => {
 });
 
 describe('the list', () => {
-  it('has what the project paid in, newest first, page by page and by status', async () => {
+  it('has the project’s payments, newest first, page by page and by status', async () => {
     const [customer, other] = [await project(), await project()];
     const to = await shopOf(customer);
     await payTrx(to, 12_345_678);
@@ -176,7 +176,7 @@ it('a deposit is in the statement of its month, with its rate and transaction', 
   );
 });
 
-it('both take HMAC alone, and a key that may read', async () => {
+it('both require HMAC, and a key that may read', async () => {
   const customer = await project();
   const { merchant, apiKey } = customer;
   const reader = await apiKeysOn(api.database, api.app).create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);

@@ -96,7 +96,7 @@ const joined = async ({ id }: Shop): Promise<boolean> =>
   ).length === 0;
 
 describe('a project with many small payments', () => {
-  it('is credited with all of them by one payment that passes, and a block reads a bounded number of rows', async () => {
+  it('is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows', async () => {
     const [to, other] = [await shop(), await shop()];
     await dust(to, 12_000);
     await passesUntil(() => joined(to));
@@ -131,7 +131,7 @@ describe('a project with many small payments', () => {
     expect(forMany).toBeLessThan(forFew + 1000);
   });
 
-  it('has those rated that wait for a rate, in batches, and their sum credited', async () => {
+  it('gets rates for the waiting ones in batches, and credit for their sum', async () => {
     const to = await shop();
     await rates(
       () => undefined,
@@ -147,7 +147,7 @@ describe('a project with many small payments', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('keeps its sum right while the version before credits small ones row by row', async () => {
+  it('keeps its sum right while the previous version credits small ones row by row', async () => {
     const to = await shop();
     await payTrx(to, 4_000_000);
     await payTrx(to, 5_000_000);
@@ -190,7 +190,7 @@ describe('a lock that another session holds', () => {
   it.each([
     ['project', `SELECT id FROM project WHERE id = $1 FOR UPDATE`],
     ['balance', `SELECT project_id FROM credit_account WHERE project_id = $1 FOR UPDATE`],
-  ])("on a project's %s delays its own deposits alone, and they are credited once it ends", async (_of, statement) => {
+  ])('on a project’s %s delays its own deposits alone, and they are credited once it ends', async (_of, statement) => {
     const [busy, other] = [await shop(), await shop()];
     await locked(statement, [busy.id], async () => {
       await payTrx(busy, 20_000_000);
@@ -218,7 +218,7 @@ describe('a lock that another session holds', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('on a deposit that was seen at the head delays that one alone', async () => {
+  it('on a deposit seen at the head delays that one alone', async () => {
     const [busy, other] = [await shop(), await shop()];
     await payTrx(busy, 20_000_000);
     await sightings();

@@ -49,7 +49,7 @@ const history = () => new RateHistory(database);
 const minutes = async (): Promise<unknown[]> => database.query(`SELECT asset FROM asset_rate`);
 
 describe('a deposit', () => {
-  it('is not credited by the rate of a minute that has not come yet, neither a new one nor one that waits', async () => {
+  it('is not credited at the rate of a future minute, neither a new one nor a waiting one', async () => {
     const waiting = await shop();
     await payTrx(waiting, 20_000_000);
     await settle();

@@ -36,7 +36,7 @@ beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
 describe('a payment', () => {
-  it('that the balance cannot take in is held, and what others pay in the same block is credited', async () => {
+  it('that the balance cannot hold is held, and others’ payments in the same block are credited', async () => {
     const [full, other] = [await shop(), await shop()];
     const ledger = operator.get(Ledger);
     await ledger.topUp(full.id, credits(CREDITS_MAX - 25_000_000n), 'all of it', AUTHOR);
@@ -60,7 +60,7 @@ describe('a payment', () => {
 });
 
 describe('addresses', () => {
-  it('are those of every project, also of one that is being made while the account is begun', async () => {
+  it('exist for every project, even one created while the account is begun', async () => {
     const root = HDKey.fromMasterSeed(pbkdf2Sync('begun meanwhile', 'mnemonic', 2048, 64, 'sha512'));
     const xpub = root.derive("m/44'/195'/5'").publicExtendedKey;
     const addresses = (await open('cli', [ProjectsModule], { DEPOSIT_XPUB: xpub })).get(DepositAddresses);
@@ -86,7 +86,7 @@ describe('addresses', () => {
 describe('a return', () => {
   const returns = () => operator.get(DepositReturns);
 
-  it('goes to no address of the service, where it would be credited to nobody or move nothing', async () => {
+  it('goes to no address of the service, where it would be credited to no project or move nothing', async () => {
     const [to, other] = [await shop(), await shop()];
     await payTrx(to, 40_000_000);
     await settle();

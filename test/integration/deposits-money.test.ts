@@ -60,7 +60,7 @@ const movementsOf = ({ address }: Shop) =>
   );
 
 describe('a sweep', () => {
-  it('is signed elsewhere, and what it moved and burnt explains what is left', async () => {
+  it('is signed elsewhere, and its transfers and fees explain the rest', async () => {
     const [to, empty] = [await shop(), await shop()];
     const treasury = newChainAccount();
     await payTrx(to, 50_000_000);
@@ -103,7 +103,7 @@ describe('a sweep', () => {
     expect(await movementsOf(to)).toContainEqual({ kind: 'native', asset: 'TRX', amount: '11000000' });
   });
 
-  it('goes to no deposit address, and from one to another it is a deposit of nobody', async () => {
+  it('goes to no deposit address, and a transfer between two of them is no project’s deposit', async () => {
     const [one, other] = [await shop(), await shop()];
     await expect(operator.get(Sweeps).plan({ to: other.address, keepSun: 0n, limit: 10 }, AUTHOR)).rejects.toThrow(
       'is the deposit address of a project',
@@ -118,7 +118,7 @@ describe('a sweep', () => {
     expect(await movementsOf(other)).toEqual([{ kind: 'native', asset: 'TRX', amount: '20000000' }]);
   });
 
-  it('goes to no address that has paid a deposit, which goes on paying; and no address is kept without a plan', async () => {
+  it('goes to no address that has paid a deposit, which goes on paying, and keeps no address without a plan', async () => {
     const to = await shop();
     const kept = (address: string) => database.query(`SELECT FROM deposit_sweep_address WHERE address = $1`, [address]);
     await payTrx(to, 20_000_000);
@@ -141,8 +141,8 @@ describe('a sweep', () => {
   });
 });
 
-describe('what was missed', () => {
-  it('is reported by an audit and taken in by a rescan, at the rate of its own minute, once', async () => {
+describe('a missed deposit', () => {
+  it('is reported by an audit and recorded by a rescan, at the rate of its own minute, once', async () => {
     const [seen, missed] = [await shop(), await shop()];
     const from = (await solid()) + 1;
     await payToken(seen, 7_000_000n, otherToken);
@@ -171,7 +171,7 @@ describe('what was missed', () => {
     expect(await unexplained()).toEqual([]);
   });
 
-  it('is looked for beside live traffic, and neither doubles the other', async () => {
+  it('is searched for beside live traffic, and neither doubles the other', async () => {
     const shops = [await shop(), await shop()];
     const from = (await solid()) + 1;
     for (let round = 0; round < 8; round += 1) {
@@ -222,7 +222,7 @@ describe('a return', () => {
     return { to, id: await idOf(to) };
   };
 
-  it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
+  it('removes the credits first, is paid once, and gets another transaction only if the first can no longer arrive', async () => {
     const { to, id } = await paid();
     // An existing account, because the first sender to a new one pays for its creation.
     const customer = payer.address;
@@ -256,7 +256,7 @@ describe('a return', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('of each of two equal deposits is a transaction of its own, in one block too', async () => {
+  it('of each of two equal deposits has its own transaction, even in one block', async () => {
     const { to } = await paid();
     await payTrx(to, 40_000_000);
     await settle();
@@ -273,7 +273,7 @@ describe('a return', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('that failed on chain is not paid, and another transaction is made', async () => {
+  it('that failed on chain is not paid, and gets another transaction', async () => {
     const to = await shop();
     // TRX for a thousand energy. A token transfer needs more and burns all of it.
     await payTrx(to, 100_000);
@@ -289,7 +289,7 @@ describe('a return', () => {
     expect(await returns().give(id!, payer.address, AUTHOR)).toMatchObject({ isAgain: true, credits: 200_000_000n });
   });
 
-  it('of the one that carried small ones takes off what it is worth itself', async () => {
+  it('of a deposit that carried small ones removes only its own worth', async () => {
     const to = await shop();
     await payTrx(to, 4_000_000);
     await settle();
@@ -306,7 +306,7 @@ describe('a return', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('that two repeat at once gets one transaction more', async () => {
+  it('that two repeat concurrently gets one transaction more', async () => {
     const { id } = await paid();
     const customer = payer.address;
     await returns().give(id, customer, AUTHOR);
@@ -326,7 +326,7 @@ describe('a return', () => {
     );
   });
 
-  it('of credits that are spent is refused, and nothing is booked', async () => {
+  it('of spent credits is refused, and books nothing', async () => {
     const to = await shop();
     await payTrx(to, 40_000_000);
     await settle();
@@ -338,7 +338,7 @@ describe('a return', () => {
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
   });
 
-  it('of what waits, or was credited with others, is refused; of what was ignored it books nothing', async () => {
+  it('of a waiting deposit, or of one credited with others, is refused, and of an ignored one books nothing', async () => {
     const [small, odd] = [await shop(), await shop()];
     await payTrx(small, 4_000_000);
     const minute = Math.floor(((await wallet().headTime()) + 3000) / 60_000);
@@ -370,7 +370,7 @@ describe('a return', () => {
   });
 });
 
-it('verify finds a deposit that is credited with more than it is worth', async () => {
+it('verify finds a deposit that is credited with more than its worth', async () => {
   const to = await shop();
   await payTrx(to, 10_000_000);
   await settle();
@@ -391,7 +391,7 @@ it('verify finds a deposit that is credited with more than it is worth', async (
   await change(1);
 });
 
-it('the commands say the same', async () => {
+it('the commands show the same', async () => {
   const run = commandLine;
   const to = await shop();
   const from = (await solid()) + 1;

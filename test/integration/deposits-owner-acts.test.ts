@@ -73,7 +73,7 @@ describe('a payment to a blacklisted address', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('that passes the minimum with small ones holds all of them, and all are credited in one entry', async () => {
+  it('that reaches the minimum with small ones holds all of them, and all are credited in one entry', async () => {
     const to = await blacklisted();
     for (const amount of [2_000_000n, 4_000_000n]) await payToken(to, amount);
     await settle();
@@ -90,8 +90,8 @@ describe('a payment to a blacklisted address', () => {
   });
 });
 
-describe('what the owner destroys at a deposit address', () => {
-  it('is a movement: the audit agrees, and verify takes it for no theft', async () => {
+describe('tokens that the owner destroys at a deposit address', () => {
+  it('are a movement: the audit agrees, and verify reports no theft', async () => {
     const to = await shop();
     await payToken(to, 12_000_000n);
     await settle();
@@ -109,7 +109,7 @@ describe('what the owner destroys at a deposit address', () => {
     expect(await creditedTo(to)).toBe(120_000_000n);
   });
 
-  it('is not credited when the address may send again', async () => {
+  it('are not credited when the address may send again', async () => {
     const to = await blacklisted();
     await payToken(to, 12_000_000n);
     await settle();
@@ -123,7 +123,7 @@ describe('what the owner destroys at a deposit address', () => {
   });
 });
 
-it('a worker keeps what the owner has set, and which addresses may send nothing', async () => {
+it('a worker stores the owner’s settings, and the addresses that may send nothing', async () => {
   const to = await blacklisted();
   await tokenAct('fees', { basis_points: 10, max_fee: 1 });
   await settle();
@@ -163,7 +163,7 @@ async function doctorLines(more: Record<string, string> = {}): Promise<string[]>
     .map(({ check, state, says }) => `${check} ${state}: ${says}`);
 }
 
-it('the doctor names what the owner has set, and why transfers cannot be measured', async () => {
+it('the doctor names the owner’s settings, and the reason why transfers cannot be measured', async () => {
   // Makes the reversals of the previous tests solid.
   await settle();
   const answers = `token ok: ${env['TOKEN_CONTRACT']!} answers like a token.`;
@@ -201,7 +201,7 @@ describe('a deprecated token', () => {
       ...args,
     );
 
-  it('has its successor accepted on the word of the chain alone, and what was paid since is taken in by a rescan', async () => {
+  it('has its successor accepted only by the chain’s evidence, and a rescan records payments since then', async () => {
     expect(await accept()).toMatchObject({ code: 1, err: expect.stringContaining('is not deprecated') });
     const to = (paidBefore = await shop());
     await payToken(to, 12_000_000n);
@@ -239,7 +239,7 @@ describe('a deprecated token', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('gives back and sweeps what was paid before its successor, once the setting names that one', async () => {
+  it('returns and sweeps payments from before its successor, once the setting names that one', async () => {
     const to = paidBefore;
     await payTrx(to, 50_000_000);
     await settle();

@@ -55,7 +55,7 @@ async function explainOutflows(): Promise<void> {
 }
 
 describe('a payment from an address that a deposit address paid', () => {
-  it('is held, whatever its size, and credited when the operator says so', async () => {
+  it('is held, whatever its size, and credited when the operator decides so', async () => {
     const [from, to] = [await paidShop(), await shop()];
     const lost = newChainAccount();
     await sendFrom(from, lost.address, 40_000_000n);
@@ -74,7 +74,7 @@ describe('a payment from an address that a deposit address paid', () => {
     await explainOutflows();
   });
 
-  it('is held when both are in one block', async () => {
+  it('is held if both are in one block', async () => {
     const [from, to] = [await paidShop(), await shop()];
     const lost = newChainAccount();
     await payTrx({ id: '', address: lost.address }, 30_000_000);
@@ -87,7 +87,7 @@ describe('a payment from an address that a deposit address paid', () => {
     await explainOutflows();
   });
 
-  it('is credited when a deposit was given back to that address', async () => {
+  it('is credited if a deposit was returned to that address', async () => {
     const [from, to] = [await paidShop(), await shop()];
     const customer = newChainAccount();
     await payTrx(from, 50_000_000);
@@ -103,7 +103,7 @@ describe('a payment from an address that a deposit address paid', () => {
 });
 
 describe('a return', () => {
-  it('is refused while something left that is neither a sweep nor a return, and made once that is explained', async () => {
+  it('is refused while an outflow is neither a sweep nor a return, and made once that is explained', async () => {
     const [stolen, to] = [await paidShop(), await paidShop()];
     const customer = newChainAccount().address;
     const txid = await sendFrom(stolen, newChainAccount().address, 40_000_000n);
@@ -138,7 +138,7 @@ describe('the number of a deposit address', () => {
   });
 });
 
-it('verify finds a deposit that was credited at no rate that was stored since its minute', async () => {
+it('verify finds a deposit credited at a rate that was not stored since its minute', async () => {
   const to = await paidShop();
   const isFound = async (): Promise<boolean> =>
     findingsOf(await verifyRecords(database)).some(

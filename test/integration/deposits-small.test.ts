@@ -112,12 +112,12 @@ async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<v
   spies[0].rest();
 }
 
-describe('a payment that is too small by itself', () => {
+describe('a payment that is too small alone', () => {
   it.each([
     ['above', 34_000_000n],
     ['below', 26_000_000n],
   ])(
-    'is not held while TRX is far %s its median, and its sum is credited at the first rate that is not',
+    'is not held while TRX is far %s its median, and its sum is credited at the first normal rate',
     async (_where, far) => {
       const to = await shop();
       await rates('TRX', 30_000_000n, far);
@@ -143,7 +143,7 @@ describe('a payment that is too small by itself', () => {
     },
   );
 
-  it('is in no event while there is no rate, and is credited with a larger one that is', async () => {
+  it('is in no event without a rate, and is credited with a larger payment that has one', async () => {
     const to = await shop();
     await database.query(`DELETE FROM asset_rate`);
     await payTrx(to, 500_000);
@@ -158,7 +158,7 @@ describe('a payment that is too small by itself', () => {
     expect(await creditedTo(to)).toBe(37_500_000n);
   });
 
-  it('is left waiting by the version before, which credits small ones whether they have a rate or not', async () => {
+  it('stays waiting for the previous version, which credits small ones with or without a rate', async () => {
     const to = await shop();
     await database.query(`DELETE FROM asset_rate`);
     await payTrx(to, 500_000);
@@ -186,7 +186,7 @@ describe('a payment that is too small by itself', () => {
     expect(await creditedTo(to)).toBe(59_700_000n);
   });
 
-  it('that came before the rate was doubted keeps the rate of its own minute', async () => {
+  it('from before the rate was doubted keeps the rate of its own minute', async () => {
     const to = await shop();
     await payTrx(to, 9_000_000);
     await taken();
@@ -200,8 +200,8 @@ describe('a payment that is too small by itself', () => {
   });
 });
 
-describe('small payments that one node alone has', () => {
-  it('wait without an event, are in no sum of agreed ones, and are held once when their own sum passes', async () => {
+describe('small payments that only one node has', () => {
+  it('wait without an event, are in no sum of agreed ones, and are held once when their own sum reaches the minimum', async () => {
     const to = await shop();
     await payByContract(to, 1_000_000, 1_000_000);
     await payTrx(to, 9_000_000);
@@ -232,7 +232,7 @@ describe('small payments that one node alone has', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('are decided on together: what the operator ignores is all of the sum, and none that came after it', async () => {
+  it('are decided together: the operator ignores the whole sum, and none that came after it', async () => {
     const to = await shop();
     await payByContract(to, 6_000_000, 6_000_000, 3_000_000);
     const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
@@ -248,7 +248,7 @@ describe('small payments that one node alone has', () => {
     expect(await creditedTo(to)).toBe(0n);
   });
 
-  it('are held once too when the rate is doubted meanwhile', async () => {
+  it('are also held once if the rate is doubted meanwhile', async () => {
     const to = await shop();
     await rates('TRX', 30_000_000n, 34_000_000n);
     await payByContract(to, 6_000_000, 6_000_000);
@@ -261,7 +261,7 @@ describe('small payments that one node alone has', () => {
   });
 });
 
-it('a sum beyond what one node is believed in a day is held once, and credited whole', async () => {
+it('holds a sum beyond one node’s daily limit once, and credits it whole', async () => {
   const alone = await openWorker({
     ...QUIET,
     TRON_FULL_NODE_URLS: chain.fullUrl,

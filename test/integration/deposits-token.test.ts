@@ -35,7 +35,7 @@ const withOtherToken = async (...args: string[]) =>
   cliWith({ ...env, TOKEN_CONTRACT: otherToken, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
 
 describe('a changed TOKEN_CONTRACT', () => {
-  it('keeps a worker from reading, which names the token that deposits are paid in', async () => {
+  it('stops a worker’s reading, and names the token of deposits', async () => {
     const to = await shop();
     await payToken(to, 70_000_000n, otherToken);
     await settle();
@@ -50,7 +50,7 @@ describe('a changed TOKEN_CONTRACT', () => {
     expect(await depositsOf(to)).toEqual([]);
   });
 
-  it('lets no command credit, sweep or give back: a rescan takes in nothing of the other token', async () => {
+  it('lets no command credit, sweep or return, and a rescan records nothing of the other token', async () => {
     const to = await shop();
     await payToken(to, 12_000_000n);
     await payToken(to, 50_000_000n, otherToken);
@@ -83,7 +83,7 @@ const falsify = (of: Shop, contract: string | null) =>
   });
 
 describe('a deposit', () => {
-  it('is kept with the token it was paid in, and one of another token is found by verify', async () => {
+  it('is stored with its token, and verify finds one of another token', async () => {
     const to = await shop();
     await payToken(to, 12_000_000n);
     await settle();

@@ -43,8 +43,8 @@ beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
-describe('what leaves a deposit address', () => {
-  it('for another party is found until it is explained, though every balance is as recorded; a sweep and a return are not', async () => {
+describe('outflows of a deposit address', () => {
+  it('to another party are found until they are explained, even if every balance matches; a sweep and a return are not', async () => {
     const [swept, returned, robbed] = [await shop(), await shop(), await shop()];
     for (const to of [swept, returned, robbed]) await payTrx(to, 40_000_000);
     await settle();
@@ -84,7 +84,7 @@ describe('what leaves a deposit address', () => {
   });
 });
 
-it('a return of the one that carried small ones and is worth less than one credit takes nothing off, and is paid once', async () => {
+it('a return worth less than one credit, of a deposit that carried small ones, removes nothing and is paid once', async () => {
   const to = await shop();
   // At this rate a sun is worth less than a credit.
   await rates(
@@ -108,7 +108,7 @@ it('a return of the one that carried small ones and is worth less than one credi
   expect(findingsOf(await verifyRecords(database))).toEqual([]);
 });
 
-it('a balance that is explained is none of what verify finds, up to that amount', async () => {
+it('an explained balance is no finding, up to that amount', async () => {
   const to = await shop();
   await payTrx(to, 15_000_000);
   await settle();
@@ -183,7 +183,7 @@ describe('TRX that a contract pays', () => {
 
   afterEach(() => chain.control('node', { index: 1, saveInternal: 'all' }));
 
-  it('after it froze stake is one deposit, and agreed, whatever of the stake a node keeps', async () => {
+  it('after it froze stake is one agreed deposit, whatever entries of the stake a node keeps', async () => {
     const to = await shop();
     await payAfterFreezing(to, 11 * TRX);
     await follow();
@@ -191,7 +191,7 @@ describe('TRX that a contract pays', () => {
     expect(await unexplained()).toEqual([]);
   });
 
-  it('is known under the place that it had while all entries of a receipt counted, and another one has a place of its own', async () => {
+  it('is known under its place from when all entries of a receipt counted, and another one has its own place', async () => {
     const to = await shop();
     const from = (await solid()) + 1;
     const { txid, by } = await payAfterFreezing(to, 12 * TRX, 13 * TRX);
@@ -212,7 +212,7 @@ describe('TRX that a contract pays', () => {
   });
 });
 
-it('what went to that address by a return that the records have lost is not given back once more', async () => {
+it('does not return again what a lost return already paid to the address', async () => {
   const to = await shop();
   await payTrx(to, 15_000_000);
   await payTrx(to, 15_000_000);

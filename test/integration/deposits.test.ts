@@ -50,7 +50,7 @@ beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
 
 describe('a payment', () => {
-  it('in TRX and one in USDT are credited when their block is solid, and once', async () => {
+  it('in TRX and one in USDT are credited once, when their block is solid', async () => {
     const to = await shop();
     await payTrx(to, 12_345_678);
     await mine(1);
@@ -70,7 +70,7 @@ describe('a payment', () => {
     expect(await creditedTo(to)).toBe(107_037_044n);
   });
 
-  it('is in an event, as the database has it', async () => {
+  it('is in an event, as in the database', async () => {
     const to = await shop();
     await payTrx(to, 20_000_000);
     await settle();
@@ -96,7 +96,7 @@ describe('a payment', () => {
     });
   });
 
-  it('is credited to frozen and postpaid projects too', async () => {
+  it('is also credited to frozen and postpaid projects', async () => {
     const to = await shop();
     await operator.get(Ledger).setFrozen(to.id, true, AUTHOR);
     await payTrx(to, 10_000_000);
@@ -119,7 +119,7 @@ describe('a payment', () => {
     expect(counted).toEqual([{ contract: otherToken, transfers: 2n }]);
   });
 
-  it('that one transaction makes twice to one address is two deposits', async () => {
+  it('made twice to one address by one transaction is two deposits', async () => {
     const to = await shop();
     meddle(spies, (path, answer) =>
       path === BLOCK ? answer : infosOf(answer).map((info) => ({ ...info, log: twice(info['log']) })),
@@ -151,7 +151,7 @@ describe('a payment', () => {
 });
 
 describe('small payments', () => {
-  it('wait until their sum passes the minimum, each at its own rate', async () => {
+  it('wait until their sum reaches the minimum, each at its own rate', async () => {
     const [to, other] = [await shop(), await shop()];
     for (const amount of [4_000_000, 5_999_999]) {
       await payTrx(to, amount);
@@ -182,7 +182,7 @@ describe('small payments', () => {
     expect(await creditedTo(other)).toBe(0n);
   });
 
-  it('by the hundred in one block are one entry, and what comes after it waits anew', async () => {
+  it('by the hundred in one block are one entry, and later ones wait again', async () => {
     const to = await shop();
     for (let payment = 0; payment < 12; payment += 1) await payTrx(to, 1_000_000 + payment);
     await settle();
@@ -200,7 +200,7 @@ describe('small payments', () => {
 });
 
 describe('the rate', () => {
-  it('is that of the minute of the block, whenever it is read', async () => {
+  it('is that of the block’s minute, whenever it is read', async () => {
     const to = await shop();
     const head = (await wallet().headTime()) + 3000;
     const minute = Math.floor((head - GENESIS_MS) / MINUTE_MS);
@@ -215,7 +215,7 @@ describe('the rate', () => {
     expect(await creditedTo(to)).toBe(32_000_000n);
   });
 
-  it('is waited for, and the deposit credited when there is one', async () => {
+  it('is awaited, and the deposit credited once there is one', async () => {
     const to = await shop();
     await rates(
       () => undefined,
@@ -292,7 +292,7 @@ describe('the rate', () => {
     expect(await creditedTo(lost)).toBe(99_200_000n);
   });
 
-  it('that more deposits wait for than are decided on at once keeps none waiting that has one', async () => {
+  it('awaited by more deposits than one step decides keeps none waiting that has one', async () => {
     const [poor, rich] = [await shop(), await shop()];
     await rates(
       () => 30_000_000n,
@@ -325,7 +325,7 @@ describe('the rate', () => {
 });
 
 describe('addresses', () => {
-  it('are those of the key, one for each project, and are given out only while the key gives them', async () => {
+  it('are those of the key, one per project, and are shown only while the key derives them', async () => {
     const key = AccountKey.read(XPUB);
     const addresses = operator.get(DepositAddresses);
     const rows = await addresses.list();
@@ -344,14 +344,14 @@ describe('addresses', () => {
     expect(await addresses.wrong()).toHaveLength(1);
   });
 
-  it('are never changed or deleted', async () => {
+  it('never change and are never deleted', async () => {
     const { id } = await shop();
     for (const statement of [`UPDATE deposit_address SET place = place + 100000`, `DELETE FROM deposit_address`]) {
       await expect(database.query(`${statement} WHERE project_id = $1`, [id])).rejects.toThrow('append-only');
     }
   });
 
-  it('are given to older projects in the order they were made, also by two at once', async () => {
+  it('are assigned to older projects in the order of their creation, even by two concurrent commands', async () => {
     const older = await openOlder(5);
     const addresses = operator.get(DepositAddresses);
     await Promise.all([addresses.assignMissing(), addresses.assignMissing()]);
@@ -363,13 +363,13 @@ describe('addresses', () => {
     expect(await addresses.assignMissing()).toBe(0);
   });
 
-  it('of an account that was begun with another key are refused', async () => {
+  it('of an account begun with another key are refused', async () => {
     const root = HDKey.fromMasterSeed(pbkdf2Sync('another', 'mnemonic', 2048, 64, 'sha512'));
     const other = await open('cli', [DepositsModule], { DEPOSIT_XPUB: root.derive("m/44'/195'/3'").publicExtendedKey });
     await expect(other.get(DepositAddresses).assignMissing()).rejects.toThrow('another key');
   });
 
-  it('are missing from no project: without the key none is made where deposits are in use, but for tests', async () => {
+  it('exist for every project: without the key, none is created where deposits are in use, except for tests', async () => {
     const without = (await open('cli', [ProjectsModule], { DEPOSIT_XPUB: '' })).get(Projects);
     const count = () => database.query(`SELECT count(*) FROM project`);
     const before = await count();

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const nodes = () => ({ TRON_FULL_NODE_URLS: chain.fullUrl, TRON_SOLIDITY_NODE_URLS: chain.solidUrl });
 
-test('exchanged keys are called exchanged', async () => {
+test('names exchanged keys', async () => {
   const keys = Object.fromEntries(
     deriveSettings({ MASTER_KEY: TEST_MASTER_KEY }, 'cli').map(({ name, value }) => [name, value]),
   );
@@ -41,7 +41,7 @@ test('exchanged keys are called exchanged', async () => {
   expect(err).not.toContain('MASTER_KEY');
 });
 
-test('the login of another process is sent to that of the command line', async () => {
+test('sends the login of another process to that of the command line', async () => {
   const env = settings(asRole(database.url, 'api'), nodes());
   const { out, code } = await cliWith(env)('doctor', '--patience', '1');
   expect(code).toBe(1);
@@ -50,7 +50,7 @@ test('the login of another process is sent to that of the command line', async (
   expect(err).toMatch(/may not do this \(permission denied.*energy_cli_login/);
 });
 
-test('a superuser is warned of', async () => {
+test('warns of a superuser', async () => {
   const { lookAtDatabase } = await import('../../src/diagnostics/doctor-stores.js');
   const findings = await lookAtDatabase(readConfig(settings(database.url)));
   expect(findings.find(({ check }) => check === 'login')).toMatchObject({
@@ -61,7 +61,7 @@ test('a superuser is warned of', async () => {
   expect(others.find(({ check }) => check === 'login')).toBeUndefined();
 });
 
-test('exchanged URLs of a node are called exchanged', async () => {
+test('names exchanged URLs of a node', async () => {
   const { TRON_FULL_NODE_URLS: full, TRON_SOLIDITY_NODE_URLS: solid } = nodes();
   const of = (env: Record<string, string>) => lookAtNodes(readConfig(settings(database.url, env)), 3000);
   const [finding] = await of({ TRON_FULL_NODE_URLS: solid, TRON_SOLIDITY_NODE_URLS: full });

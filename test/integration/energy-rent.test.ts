@@ -70,8 +70,8 @@ const MEMBERS = [
 const CHARGED = ['price_usd', 'credits', 'trx_usd'];
 const FAILED = ['error', 'error_code'];
 
-describe('a rental that is still open when the hold is over', () => {
-  test('is 409 with the order shown as unresolved, also once more and by its key, and stays one order', async () => {
+describe('a rental that is still open at the end of the hold', () => {
+  test('is 409 with the order shown as unresolved, also on repetition and by its key, and stays one order', async () => {
     const { hasty: client, http } = await newRenter();
     const before = await balanceOf(http);
     const first = await rentOnce(http.at(hasty.baseUrl), 'open');
@@ -94,7 +94,7 @@ describe('a rental that is still open when the hold is over', () => {
     expect(await ordersOf(http)).toHaveLength(1);
   });
 
-  test('is the same order at POST /v1/orders, so that no change of path buys it twice', async () => {
+  test('is the same order at POST /v1/orders, so that a change of path does not buy twice', async () => {
     const { hasty: client, http } = await newRenter();
     const { id } = await client.rent(body(), 'both');
     const replay = await http.post('/v1/orders', body(), withKey('both'));
@@ -103,7 +103,7 @@ describe('a rental that is still open when the hold is over', () => {
 });
 
 describe('a rental that is refunded while its caller waits', () => {
-  test('is 502 for whoever bought it and 200 for every replay, both with the order shown as refused', async () => {
+  test('is 502 for its buyer and 200 for every replay, both with the order shown as refused', async () => {
     const { http, client } = await newRenter();
     const before = await balanceOf(http);
     const answering = rentOnce(http, 'refund');
@@ -122,7 +122,7 @@ describe('a rental that is refunded while its caller waits', () => {
     expect(await ordersOf(http)).toHaveLength(1);
   });
 
-  test('is returned as an order by a client that repeats its 502', async () => {
+  test('is returned as an order to a client that repeats after its 502', async () => {
     const { http, client } = await newRenter();
     const renting = client.rent(body(), 'repeated');
     await taken(http, 'repeated');
@@ -148,7 +148,7 @@ describe('our refusals', () => {
     expectError(await renter.http.post('/v1/energy/order', { key }), 'NOT_FOUND');
   }
 
-  test('are errors that no client takes for an order, and leave nothing', async () => {
+  test('are errors that no client mistakes for an order, and leave nothing', async () => {
     const renter = await newRenter();
     await expectRefused(renter, { quote_ref: 'forged' }, 'QUOTE_NOT_FOUND');
     await expectRefused(renter, body({ energy: 6000 }), 'NOT_WORTH_RENTING');
@@ -169,14 +169,14 @@ describe('our refusals', () => {
     await expectRefused(byQuote, body(), 'QUOTE_REQUIRED');
   });
 
-  test('of a refused purchase leave the key for the same purchase', async () => {
+  test('of a purchase leave the key free for the same purchase', async () => {
     const { http, hasty: client } = await newRenter(1n);
     expectError(await rentOnce(http, 'poor'), 'INSUFFICIENT_CREDITS');
     await world.api.ledger.topUp(http.merchant, 1_000_000_000n as never, `more-${http.merchant}`, AUTHOR);
     expect(await client.rent(body(), 'poor')).toMatchObject({ idempotency_key: 'poor', status: 'unresolved' });
   });
 
-  test('a key that is another purchase’s and a quote that became an order are refused in words that invite no second purchase', async () => {
+  test('a key of another purchase and a used quote are refused in words that invite no second purchase', async () => {
     const { hasty: client } = await newRenter();
     const { ref } = await client.quote(body());
     await client.rent({ quote_ref: ref }, 'mine');
@@ -192,7 +192,7 @@ describe('our refusals', () => {
 });
 
 describe('wrong inputs', () => {
-  test('rent without an Idempotency-Key is refused, though a nonce could make one', async () => {
+  test('refuses a rental without an Idempotency-Key, though a nonce could provide one', async () => {
     const { http } = await newRenter();
     expectError(await http.post('/v1/energy/rent', body()), 'IDEMPOTENCY_KEY_REQUIRED');
     expectError(await http.post('/v1/energy/rent', {}), 'INVALID_REQUEST');
@@ -225,7 +225,7 @@ describe('wrong inputs', () => {
     expect(answer.body.details.length).toBeGreaterThan(0);
   });
 
-  test('every path but the balance wants HMAC', async () => {
+  test('every path except the balance requires HMAC', async () => {
     const { http } = await newRenter();
     const byMd5 = await makeCustomer(world.api);
     for (const path of ['/v1/energy/quote', '/v1/energy/rent', '/v1/energy/order', '/v1/credits/topup']) {
@@ -237,7 +237,7 @@ describe('wrong inputs', () => {
 });
 
 describe('reading', () => {
-  test('an order by its key is one of this project and a rental; anything else is not found', async () => {
+  test('finds an order by key only if it is a rental of this project', async () => {
     const [one, other] = [await newRenter(), await newRenter()];
     await one.hasty.rent(body(), 'of-one');
     const activation = await one.http.post('/v1/activate', { address: newOwner().address }, withKey('activation'));
@@ -248,7 +248,7 @@ describe('reading', () => {
     }
   });
 
-  test('a quote is the one of POST /v1/quotes, and a rental redeems it at its price', async () => {
+  test('a quote is that of POST /v1/quotes, and a rental redeems it at its price', async () => {
     const { client, hasty: renting, http } = await newRenter();
     const quote = await client.quote(body());
     const { ref, expires_at, ...terms } = (await http.post('/v1/quotes', body())).body;
@@ -266,7 +266,7 @@ describe('reading', () => {
 });
 
 describe('credits', () => {
-  test('the balance is answered with every member, and an empty body asks for it too', async () => {
+  test('answers the balance with every member, even for an empty body', async () => {
     const { client } = await newRenter(50_000_000n);
     const balance = await client.balance({});
     expect(balance).toEqual({
@@ -281,7 +281,7 @@ describe('credits', () => {
     expect(await client.balance()).toEqual({ ...balance, timestamp: expect.any(String) });
   });
 
-  test('a project that may owe has its limit, or the largest integer without one; nothing left is said', async () => {
+  test('a postpaid project has its limit, or the largest integer without one, and no remaining amount', async () => {
     const postpaid = async (debtLimitCredits: bigint | undefined) => {
       const { merchant, apiKey } = await makeCustomer(world.api, 0n, { kind: 'postpaid', debtLimitCredits } as never);
       return new FamilyClient(world.api.baseUrl, merchant, apiKey).balance({});
@@ -293,7 +293,7 @@ describe('credits', () => {
     expect(await client.balance()).toMatchObject({ can_execute_gas_operations: false });
   });
 
-  test('a top-up is not offered', async () => {
+  test('offers no top-up', async () => {
     const { http } = await newRenter();
     expectError(await http.post('/v1/credits/topup', { amount: '25.00', currency: 'USDT' }), 'TOPUP_NOT_CONFIGURED');
     expectError(await http.request('POST', '/v1/credits/topup'), 'TOPUP_NOT_CONFIGURED');
@@ -320,7 +320,7 @@ describe('waiting', () => {
     }
   });
 
-  test('is granted to 2 000 in a process, 500 of them of one project; further ones are answered at once', async () => {
+  test('is granted to 2 000 in a process, 500 of them of one project, and further ones are answered immediately', async () => {
     const [renter, other] = [await newRenter(), await newRenter()];
     const full = await openApi(world.env);
     try {
@@ -349,7 +349,7 @@ describe('waiting', () => {
     }
   });
 
-  test('a connection that breaks costs a client nothing: it repeats and gets the same order', async () => {
+  test('a broken connection costs a client nothing: it repeats and gets the same order', async () => {
     const renter = await newRenter();
     const proxy = await openProxy(world.api.baseUrl);
     try {
@@ -370,7 +370,7 @@ describe('waiting', () => {
 });
 
 describe('a rental that is delivered', () => {
-  test('is 200 with the order, at once after the delivery and for every replay', async () => {
+  test('is 200 with the order, immediately after the delivery and for every replay', async () => {
     const { http, client, hasty: impatient } = await newRenter();
     const open = await impatient.rent(body(), 'before');
     expect(open.status).toBe('unresolved');

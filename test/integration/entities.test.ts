@@ -74,13 +74,13 @@ it('every table has its entity, with the same columns, types, nullability, ident
   expect(shapesOfEntities()).toEqual(inDatabase);
 });
 
-it('no entity has a relation, so that nothing is read or written along with a row', () => {
+it('no entity has a relation, so that no other row is read or written along with it', () => {
   expect(source.entityMetadatas.flatMap((entity) => entity.relations.map((relation) => relation.propertyPath))).toEqual(
     [],
   );
 });
 
-it('amounts are read as bigint and moments as dates', async () => {
+it('reads amounts as bigint and times as dates', async () => {
   await source.query(
     `INSERT INTO pool_wallet (address, role, permission_id, key_address, staked_sun) VALUES ('T1', 'pool', 2, 'T2', 9007199254740993)`,
   );

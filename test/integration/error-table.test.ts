@@ -230,9 +230,12 @@ const HEADERS: Partial<Record<ErrorCode, Record<string, string>>> = {
   RATE_LIMITED: { 'ratelimit-limit': '2', 'ratelimit-remaining': '0' },
 };
 
-test.each(Object.keys(HTTP_STATUS) as ErrorCode[])('%s is answered where it is due, in the one shape', async (code) => {
-  const answer = await PROVOKED[code]();
-  expectError(answer, code);
-  expect(answer.headers).toMatchObject(HEADERS[code] ?? {});
-  expect(answer.headers['location']).toBeUndefined();
-});
+test.each(Object.keys(HTTP_STATUS) as ErrorCode[])(
+  '%s is answered where it applies, in the common shape',
+  async (code) => {
+    const answer = await PROVOKED[code]();
+    expectError(answer, code);
+    expect(answer.headers).toMatchObject(HEADERS[code] ?? {});
+    expect(answer.headers['location']).toBeUndefined();
+  },
+);

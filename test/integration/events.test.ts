@@ -86,7 +86,7 @@ async function buy(customer: Customer, key: string, receiver = 0): Promise<Recor
   return answer.body;
 }
 
-it('an order accepted and refunded is reported as it was at each moment, however late it is numbered', async () => {
+it('reports an accepted and refunded order as it was at each moment, however late it is numbered', async () => {
   const customer = await makeCustomer(world.api);
   const accepted = await buy(customer, 'reported');
   await refundOrder(world.api, customer.merchant, 'reported');
@@ -103,7 +103,7 @@ it('an order accepted and refunded is reported as it was at each moment, however
   expect(second!.id).not.toBe(first!.id);
 });
 
-it('an order that was refused has no event', async () => {
+it('a refused order has no event', async () => {
   const customer = await makeCustomer(world.api, 0n);
   const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
   expect((await customer.post('/v1/orders', order)).status).toBe(402);
@@ -111,7 +111,7 @@ it('an order that was refused has no event', async () => {
   expect(await readAll(customer.merchant)).toEqual([]);
 });
 
-it('what was done to a project is reported: frozen, unfrozen, and what was given back for an order', async () => {
+it('reports acts on a project: a freeze, its end, and compensations for an order', async () => {
   const customer = await makeCustomer(world.api);
 
   const order = await buy(customer, 'compensated');
@@ -135,7 +135,7 @@ it('what was done to a project is reported: frozen, unfrozen, and what was given
   });
 });
 
-it('what became of a key is in the log, and nothing of its secrets', async () => {
+it('the log has the changes of a key, and nothing of its secrets', async () => {
   const customer = await makeCustomer(world.api);
   const keys = apiKeysOn(database, world.api.app);
   const { id, apiKey } = await keys.create(customer.merchant, { name: 'reports', scopes: ['read'] }, AUTHOR);
@@ -157,7 +157,7 @@ it('what became of a key is in the log, and nothing of its secrets', async () =>
   for (const secret of [apiKey, rotated, primary]) expect(JSON.stringify(events)).not.toContain(secret);
 });
 
-describe('a balance that falls below the threshold of its project', () => {
+describe('a balance below its project’s threshold', () => {
   const PRICE = 10_000n;
 
   async function lowEvents(customer: Customer): Promise<Seen[]> {
@@ -175,7 +175,7 @@ describe('a balance that falls below the threshold of its project', () => {
     return { customer, price, low };
   }
 
-  it('is an event when an order, or a correction, takes it there; a threshold that is set is none', async () => {
+  it('is an event when an order or a correction takes it there, but not when a threshold is set', async () => {
     const { customer, price, low } = await makeWatched(1n);
     await buy(customer, 'reaches it');
     expect(await lowEvents(customer)).toEqual([]);
@@ -198,7 +198,7 @@ describe('a balance that falls below the threshold of its project', () => {
     expect(await lowEvents(other)).toHaveLength(1);
   });
 
-  it('is one again only after it was as high', async () => {
+  it('is an event again only after it was as high as the threshold', async () => {
     const { customer } = await makeWatched(0n);
     await buy(customer, 'falls below');
     await buy(customer, 'falls further');
@@ -213,7 +213,7 @@ describe('a balance that falls below the threshold of its project', () => {
     expect(await lowEvents(customer)).toHaveLength(2);
   });
 
-  it('is exactly one event, whichever of many orders at once takes it there', async () => {
+  it('is exactly one event, whichever of many concurrent orders takes it there', async () => {
     const { customer, price, low } = await makeWatched(3n);
     const orders = Array.from({ length: 8 }, (_, n) => buy(customer, `beside ${n.toString()}`, n));
     await Promise.all(orders);
@@ -222,7 +222,7 @@ describe('a balance that falls below the threshold of its project', () => {
     expect(event!.data.balance).toMatchObject({ credits_balance: Number(low - price) });
   });
 
-  it('is none when the order that would take it there is refused', async () => {
+  it('is none if the order that would take it there is refused', async () => {
     const { customer, low } = await makeWatched(0n);
     await world.api.ledger.setDailyCap(customer.merchant, credits(1n), AUTHOR);
     const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
@@ -232,7 +232,7 @@ describe('a balance that falls below the threshold of its project', () => {
   });
 });
 
-it('a hundred writers and a reader who only asks for more: every event once, and none of one object reversed', async () => {
+it('a hundred writers and a reader by position: every event once, and none of one object reversed', async () => {
   const customers = await Promise.all(Array.from({ length: 10 }, () => makeCustomer(world.api)));
   const each = 12;
   const write = async (customer: Customer, writer: number): Promise<void> => {
@@ -275,7 +275,7 @@ it('a hundred writers and a reader who only asks for more: every event once, and
   }
 }, 120_000);
 
-it('who commits late comes later: a reader who has read past misses nothing', async () => {
+it('a late commit comes later: a reader past it misses nothing', async () => {
   const customer = await makeCustomer(world.api);
   const late = await session();
   try {
@@ -294,7 +294,7 @@ it('who commits late comes later: a reader who has read past misses nothing', as
   }
 });
 
-it('while another session numbers nobody else does, and nobody waits', async () => {
+it('while one session numbers, no other one does, and none waits', async () => {
   const customer = await makeCustomer(world.api);
   const other = await session();
   try {
@@ -333,7 +333,7 @@ it('an event never changes, is never deleted, and is numbered once', async () =>
   ).rejects.toThrow('event is append-only');
 });
 
-it('wanted types alone are read, and the position passes the others', async () => {
+it('reads only the wanted types, and the position passes the others', async () => {
   const customer = await makeCustomer(world.api);
   await buy(customer, 'typed');
   for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
@@ -345,7 +345,7 @@ it('wanted types alone are read, and the position passes the others', async () =
   expect(one.lastPosition).toBe(2n);
 });
 
-it('what is too old cannot be read any more and says so; the row stays', async () => {
+it('an expired event cannot be read any more and says so, but its row stays', async () => {
   const customer = await makeCustomer(world.api);
   for (let n = 0; n < 4; n += 1) await database.query(toggle, [customer.merchant]);
   await numberAll();
@@ -370,7 +370,7 @@ it('what is too old cannot be read any more and says so; the row stays', async (
   expect(kept).toEqual({ rows: 4 });
 });
 
-it('an old event that waits for its position keeps it and what it says, and is deleted once it has it', async () => {
+it('an old event that waits for its position keeps it and its payload, and is deleted once numbered', async () => {
   const customer = await makeCustomer(world.api);
   await numberAll();
   await database.query(toggle, [customer.merchant]);
@@ -389,7 +389,7 @@ it('an old event that waits for its position keeps it and what it says, and is d
   expect(await readAll(customer.merchant)).toEqual([]);
 });
 
-it('on a server that may have lost commits every log goes on a million higher, and says so first', async () => {
+it('on a server that may have lost commits every log continues a million higher, after an announcement', async () => {
   const customer = await makeCustomer(world.api);
   await database.query(toggle, [customer.merchant]);
   await numberAll();
@@ -416,7 +416,7 @@ it('on a server that may have lost commits every log goes on a million higher, a
 const STATEMENTS = ['hold_numbering', 'take_events', 'number_events'];
 
 it.each(STATEMENTS)(
-  'a numberer that dies before %s leaves nothing, and the next one numbers all of it',
+  'a numberer that dies before %s leaves nothing, and the next one numbers everything',
   async (name) => {
     const customer = await makeCustomer(world.api);
     for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);

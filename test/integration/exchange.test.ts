@@ -120,12 +120,12 @@ it.each<[string, RequestListener, unknown]>([
   expect(asked).toEqual(['/wallet/getnowblock']);
 });
 
-it('nobody there', async () => {
+it('fails if nothing listens', async () => {
   const node = at('http://127.0.0.1:1');
   expect(await ask(node)).toBe('unreachable, backed off');
 });
 
-it('an idle connection that the node has closed is no fault', async () => {
+it('an idle connection that the node closed is no fault', async () => {
   const node = await nodeThat((_, response) => response.end('{"a":1}'));
   servers[0]!.keepAliveTimeout = 50;
   expect(await ask(node)).toEqual({ a: 1 });
@@ -160,7 +160,7 @@ it.each([
   ['read', READS, false],
   ['broadcast', BROADCASTS, true],
 ] as const)(
-  'a %s whose time ends while it waits for a connection is never sent, even when one is free again',
+  'a %s that times out while it waits for a connection is never sent, even if one is free again',
   async (_, most, isBroadcast) => {
     await nodeThat(() => undefined);
     const connections = new Connections(READS + BROADCASTS);

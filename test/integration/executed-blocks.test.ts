@@ -73,7 +73,7 @@ function meddle(path: string, change: (answer: unknown) => unknown): void {
       : undefined;
 }
 
-it('payments in TRX and in a token are read from the block and its receipts', async () => {
+it('reads payments in TRX and in a token from the block and its receipts', async () => {
   const block = await executedBlockOf(node, paid);
   expect(block.number).toBe(paid);
   const moved = block.transactions.flatMap(({ txid, transfers }) =>
@@ -101,7 +101,7 @@ it('payments in TRX and in a token are read from the block and its receipts', as
   ]);
 });
 
-it('a block is empty when its header says so, and no receipts are asked for', async () => {
+it('a block is empty if its header says so, and its receipts are not requested', async () => {
   solid.before = (path) => (path === INFOS ? 'break' : undefined);
   const block = await executedBlockOf(node, paid + 1);
   expect(block.transactions).toEqual([]);
@@ -160,7 +160,7 @@ it('a height that the solid chain has not reached is an error of the node', asyn
   await expect(executedBlockOf(node, paid + 100)).rejects.toBeInstanceOf(NodeError);
 });
 
-it('an amount beyond 2^53 in an internal transaction is read again to the last digit', async () => {
+it('reads an amount beyond 2^53 in an internal transaction again, to the last digit', async () => {
   const internal = (value: string): string =>
     `{"caller_address":"${'41'.repeat(21)}","transferTo_address":"${'41'.repeat(21)}","note":"63616c6c","callValueInfo":[{"callValue":${value}}]}`;
   const withInternal = (info: unknown, value: string): string =>

@@ -23,7 +23,7 @@ async function explain(...fingerprints: string[]): Promise<void> {
   expect(`${code.toString()} ${err}`).toMatch(/^0 /);
 }
 
-it('an explanation holds for the amount explained and less, and not for more or the other way', async () => {
+it('an explanation covers the explained amount and less, and neither more nor the opposite sign', async () => {
   await drift(7);
   const [found, ...more] = await fingerprintsOf('ledger-balance');
   expect(more).toEqual([]);
@@ -53,7 +53,7 @@ it('a delegation in excess keeps its name while it grows, and stays explained wh
   expect(await fingerprintsOf('open-delegations')).toEqual([found]);
 });
 
-it('a wallet that was explained to hold too much is named again when that grows', async () => {
+it('names a wallet with an explained excess again when the excess grows', async () => {
   const over = (trx: number): Promise<void> =>
     world.byHand(
       `UPDATE pool_slot SET free_sun = free_sun + ${trx.toString()}::bigint * 1000000
@@ -67,7 +67,7 @@ it('a wallet that was explained to hold too much is named again when that grows'
   expect(await fingerprintsOf('capacity')).toEqual([found]);
 }, 90_000);
 
-it('an explanation can be reclaimed, and that is on record', async () => {
+it('an explanation can be withdrawn, and that is recorded', async () => {
   await drift(20);
   const [found] = await fingerprintsOf('ledger-balance');
   await explain(found!);

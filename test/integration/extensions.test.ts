@@ -61,7 +61,7 @@ const endOf = async (key: string): Promise<number> => Date.parse(String((await r
 const balanceOf = async (of = caller): Promise<number> => Number((await of.get('/v1/balance')).body.credits_balance);
 
 describe('an extension', () => {
-  it('moves the end, charges without the price floor, and is shown by the order, its events and its ledger from then on', async () => {
+  it('moves the end, is charged without the price floor, and then appears in the order, its events and its ledger', async () => {
     const hand = await Hand.open();
     // So small an amount that the order costs the price floor.
     const { msg } = (
@@ -129,7 +129,7 @@ describe('an extension', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
-  it('leaves a rental due whose top-up is on its way, and any other at rest', async () => {
+  it('leaves a rental due while its top-up is pending, and any other at rest', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     const isDue = async (): Promise<boolean> =>
@@ -147,7 +147,7 @@ describe('an extension', () => {
     await byHand(`DELETE FROM leg WHERE leg_no = 2 AND order_id = (SELECT id FROM orders WHERE key = $1)`, [key]);
   });
 
-  it('of fifty requests at once under one key is made and charged once, and each is answered the same bytes', async () => {
+  it('of fifty concurrent requests under one key is made and charged once, and each gets the same bytes', async () => {
     const key = await settledOrder(await Hand.open());
     const before = await balanceOf();
     const answers = await Promise.all(Array.from({ length: 50 }, () => extend(key, { under: 'fifty' })));
@@ -159,7 +159,7 @@ describe('an extension', () => {
     expect((await read(key)).extensions).toHaveLength(1);
   });
 
-  it('shares its keys with orders: another request under a key that was used is refused, of either kind', async () => {
+  it('shares its keys with orders: another request under a used key is refused, of either kind', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     const other = await settledOrder(hand, receivers[1]);
@@ -188,7 +188,7 @@ describe('an extension', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
-  it('wants a key of its own, HMAC, the scope of orders, and an order of the project', async () => {
+  it('requires its own key, HMAC, the scope of orders, and an order of the project', async () => {
     const key = await settledOrder(await Hand.open());
     const path = `/v1/orders/${key}/extensions`;
     const body = { duration_sec: EXTENDED_SEC };
@@ -239,7 +239,7 @@ describe('an extension', () => {
     expect(await hand.end()).toBe(1);
   });
 
-  it('leaves at most the longest duration on sale, counted by the chain’s clock', async () => {
+  it('leaves at most the longest duration on sale, by the chain’s clock', async () => {
     const key = await settledOrder(await Hand.open());
     const answer = await extend(key, { by: LONGEST_SEC });
     expectRefusal(answer, 400, 'INVALID_REQUEST');
@@ -280,7 +280,7 @@ describe('an extension', () => {
     expect((await extend(key, { under: 'refused' })).status).toBe(200);
   });
 
-  it('is refused of what is not delivered for good, is no rental, or is sold by a wallet that sells nothing', async () => {
+  it('is refused for an unsettled order, an activation, or a wallet that sells nothing', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
@@ -297,7 +297,7 @@ describe('an extension', () => {
     expect((await extend(key)).status).toBe(200);
   });
 
-  it('may be compensated for with the order, and together they get no more than they cost', async () => {
+  it('can be compensated with the order, and together they get at most their price', async () => {
     const key = await settledOrder(await Hand.open());
     const { credits: price } = (await read(key)) as { credits: number };
     expect((await extend(key)).status).toBe(200);
@@ -308,7 +308,7 @@ describe('an extension', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
-  it('verify names an extension that was not charged, and an end that none moved', async () => {
+  it('verify names an uncharged extension, and an end that no extension moved', async () => {
     const key = await settledOrder(await Hand.open());
     expect((await extend(key)).status).toBe(200);
     const later = `UPDATE orders SET ends_at = ends_at + $2::integer * interval '1 second', fence = fence + 1 WHERE key = $1`;
@@ -346,7 +346,7 @@ describe('an extension', () => {
 });
 
 describe('against the reclaim', () => {
-  it('a worker that read the old end records nothing more, and the rental goes on', async () => {
+  it('a worker that read the old end records nothing more, and the rental continues', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     await mine(25);
@@ -362,7 +362,7 @@ describe('against the reclaim', () => {
     expect(row).toEqual({ lease_until: null, next_run_at: null, is_newer: true });
   });
 
-  it('what is recorded, sent, included, reclaimed or was given up is not extended any more', async () => {
+  it('rejects an extension of a recorded, sent, included, reclaimed or given-up rental', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     await mine(25);
@@ -386,7 +386,7 @@ describe('against the reclaim', () => {
     expect((await read(key)).reclaimed_at).toBeDefined();
   });
 
-  it('of 200 extensions in the second of the end exactly one of the two wins each, and both answers are true', async () => {
+  it('in 200 races at the second of the end either extension or reclaim wins, and both answers are true', async () => {
     const hand = await Hand.open();
     const won = { extended: 0, reclaimed: 0 };
     for (let batch = 0; batch < 20; batch += 1) {

@@ -76,7 +76,7 @@ async function reclaimByHand(sun: bigint): Promise<string> {
 
 const standing = (): Promise<bigint> => delegatedSunOf(devnet.fullUrl, pool.address, receiver);
 
-describe('what another party reclaimed', () => {
+describe('stake that another party reclaimed', () => {
   it.each([
     ['long before the end', 10],
     ['just before the end, in a block that is not solid yet', 0],
@@ -100,7 +100,7 @@ describe('what another party reclaimed', () => {
     expect(await standing()).toBe(other);
   });
 
-  it('is not taken from another order by a worker that has just begun and read no blocks yet', async () => {
+  it('is not taken from another order by a new worker that has read no blocks yet', async () => {
     const { short, sun } = await twoRentals(await Hand.open());
     const other = (await standing()) - sun;
     await reclaimByHand(sun);
@@ -136,7 +136,7 @@ describe('what another party reclaimed', () => {
     expect(await standing()).toBe(other);
   });
 
-  it('while the reclaim is on its way stops its being sent again', async () => {
+  it('while the reclaim is pending stops further sends of it', async () => {
     const hand = await Hand.open();
     const { short, sun } = await twoRentals(hand);
     const other = (await standing()) - sun;
@@ -165,7 +165,7 @@ describe('what another party reclaimed', () => {
 });
 
 describe('a reclaim', () => {
-  it('does not wait for orders of the same receiver that are on their way, in or out', async () => {
+  it('does not wait for pending orders of the same receiver, in or out', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
     await mine(21);
@@ -197,7 +197,7 @@ describe('a reclaim', () => {
     expect(asked).toBe(1);
   });
 
-  it('is read with its live transactions alone, however many attempts there were', async () => {
+  it('is loaded with its live transactions only, however many attempts there were', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
     const { id } = await orderOf(short);
@@ -215,7 +215,7 @@ describe('a reclaim', () => {
   });
 
   // These two run last: a wallet whose key fails sells nothing until it signs again.
-  it('that cannot be signed is tried ever more rarely, and shown to people', async () => {
+  it('that cannot be signed is retried ever more rarely, and shown to people', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
     await mine(21);

@@ -75,7 +75,7 @@ async function soldSun(key: string): Promise<bigint> {
   return row!.sun;
 }
 
-describe('a claim that was lost', () => {
+describe('a lost claim', () => {
   it('records no signature', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
@@ -119,7 +119,7 @@ describe('a claim that was lost', () => {
 });
 
 describe('a reverted block', () => {
-  it('with a return in it leaves the rental not returned', async () => {
+  it('with a reclaim in it leaves the rental unreclaimed', async () => {
     const hand = await Hand.open();
     const key = await returningOrder(hand);
     await mine();
@@ -132,7 +132,7 @@ describe('a reverted block', () => {
     expect(await reclaimedAt(key)).toBeNull();
   });
 
-  it('reverts nothing that stands in another block by now', async () => {
+  it('reverts nothing that is in another block by now', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await mine();
@@ -144,7 +144,7 @@ describe('a reverted block', () => {
     expect((await orderOf(key)).status).toBe('delivered');
   });
 
-  it('of which one node alone speaks reverts nothing that another still has', async () => {
+  it('reported by one node alone reverts nothing that another node still has', async () => {
     const hand = await Hand.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
@@ -162,7 +162,7 @@ describe('a reverted block', () => {
 });
 
 describe('settling', () => {
-  it('wants the block’s own time in the records', async () => {
+  it('requires the block’s own time in the records', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await mine();
@@ -188,7 +188,7 @@ describe('settling', () => {
     expect(await blockAt()).toBe(real);
   });
 
-  it('wants the block’s own id in the records', async () => {
+  it('requires the block’s own id in the records', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await mine();
@@ -208,7 +208,7 @@ describe('settling', () => {
 });
 
 describe('a proof of death', () => {
-  it('is none by blocks that do not link', async () => {
+  it('fails with blocks that do not link', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     const order = await dueAgain(hand, (await orderOf(key)).id);
@@ -243,7 +243,7 @@ describe('a proof of death', () => {
 });
 
 describe('unsent bytes', () => {
-  it('with little validity left are not sent but built anew', async () => {
+  it('with little validity left are rebuilt instead of sent', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     await mine();
@@ -319,7 +319,7 @@ describe('the database', () => {
   });
 });
 
-describe('an act behind our back', () => {
+describe('a foreign act', () => {
   const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
   /** Signs with the service's own key and format, so that only the records distinguish it from our transactions. */
   const act = async (type: 'delegate' | 'undelegate', amountSun: bigint, receiver: string): Promise<string> => {
@@ -353,7 +353,7 @@ describe('an act behind our back', () => {
     return row!;
   };
 
-  it('that takes a running rental back is not recalled as its return', async () => {
+  it('that takes back a running rental is not recorded as its reclaim', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand, receivers[2]);
     // The chain's clock is years behind ours here, so an order of today would be too new to be acted for.
@@ -370,7 +370,7 @@ describe('an act behind our back', () => {
     await mine(SOLID_LAG + 1);
   });
 
-  it('is reclaimed only while all of it stands: less would be taken from a rental of the same receiver', async () => {
+  it('is reclaimed only while all of it exists: less would be taken from a rental of the same receiver', async () => {
     const hand = await Hand.open(NO_GRACE);
     await settledOrder(hand, receivers[1]);
     const txid = await act('delegate', 500_000_000n, receivers[1]!);

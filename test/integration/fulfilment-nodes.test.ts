@@ -42,7 +42,7 @@ const answersTo = async (key: string): Promise<string[]> => {
 };
 
 describe('the pool', () => {
-  it('does not sell the newest leg again by the word of a node that is one block behind', async () => {
+  it('does not sell the newest leg again by a node that is one block behind', async () => {
     const hand = await Hand.open();
     await rent(receivers[0]!);
     await mine();
@@ -69,7 +69,7 @@ describe('the pool', () => {
     expect(await freeSun()).toBe(left);
   });
 
-  it('does not sell legs again by an answer of a backend that lags, behind the name of one that does not', async () => {
+  it('does not sell legs again by a lagging backend behind a current node’s name', async () => {
     const hand = await Hand.open();
     const MAX = 'wallet/getcandelegatedmaxsize';
     const asked = { owner_address: pool.address, type: 1, visible: true };
@@ -99,7 +99,7 @@ describe('the pool', () => {
 });
 
 describe('a broadcast', () => {
-  it('that reaches nobody is recorded, counts as none, and uses up no attempt', async () => {
+  it('that reaches no node is recorded, counts as none, and uses up no attempt', async () => {
     const key = await rent(receivers[0]!);
     full.before = (path) => (path === 'wallet/broadcasthex' ? { says: '', status: 429 } : undefined);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
@@ -127,7 +127,7 @@ describe('a broadcast', () => {
     expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
   });
 
-  it('goes to a lone node whose connection broke a moment ago', async () => {
+  it('goes to a single node whose connection just broke', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[1]!);
     await mine();
@@ -139,7 +139,7 @@ describe('a broadcast', () => {
     expect((await txsOf(key)).map(({ sends }) => sends)).toEqual([1]);
   });
 
-  it('goes to every node, also to those that failed a moment ago', async () => {
+  it('goes to every node, even to those that just failed', async () => {
     const hand = await Hand.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.second!.solidUrl}`,
@@ -162,7 +162,7 @@ describe('a broadcast', () => {
   });
 });
 
-describe('a lone node', () => {
+describe('a single node', () => {
   /** A minute of chain time. */
   const BLOCKS_MAX = 20;
 
@@ -180,7 +180,7 @@ describe('a lone node', () => {
     return rows.length;
   }
 
-  it('that loses every fifth answer keeps no rental of many that end together from being reclaimed', async () => {
+  it('that loses every fifth answer prevents no reclaim of many rentals that end together', async () => {
     const hand = await Hand.open();
     for (const { address } of callers) await rent(address);
     await mine();
@@ -202,7 +202,7 @@ describe('a lone node', () => {
     expect(await standing()).toBe(0);
   });
 
-  it('that says nothing of a delegation is soon tried once more, however long ago the rental ended', async () => {
+  it('without an answer about a delegation is soon asked again, however long ago the rental ended', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     await mine(1200);
@@ -232,7 +232,7 @@ async function isHeldUp(work: Promise<void>, session: pg.Client): Promise<boolea
   return state.isHeldUp;
 }
 
-it('a transaction whose rows another session holds is passed over for the others of its block, and counted once it is free', async () => {
+it('skips a transaction whose rows another session holds for the others of its block, and counts it once they are free', async () => {
   const hand = await Hand.open();
   const [held, other] = [await rent(receivers[0]!), await rent(receivers[1]!)];
   await mine();

@@ -35,7 +35,7 @@ const isSolid = (path: string): boolean => path.startsWith('walletsolidity/');
 
 describe('without the solid port', () => {
   it.each(['before it is asked the first time', 'after it was there'])(
-    'an order is delivered and reclaimed, and settled when it is back: %s',
+    'an order is delivered and reclaimed, and settled when the port is back: %s',
     async (when) => {
       const hand = await Hand.open();
       if (when.startsWith('after')) await hand.look();
@@ -57,7 +57,7 @@ describe('without the solid port', () => {
     },
   );
 
-  it('the solid port alone is reported as silent, until it answers', async () => {
+  it('only the solid port is reported as silent, until it answers', async () => {
     const hand = await Hand.open();
     const { nodes } = hand.chain().pool;
     const silent = () => aboutNodes(nodes);
@@ -74,7 +74,7 @@ describe('without the solid port', () => {
     expect(silent()).toEqual({});
   });
 
-  it('a rental that ended is reclaimed by what the full port says', async () => {
+  it('a rental that ended is reclaimed by the answers of the full port', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     solid.before = (path) => (isSolid(path) ? 'break' : undefined);
@@ -87,7 +87,7 @@ describe('without the solid port', () => {
 });
 
 describe('a reclaim', () => {
-  it('is not withheld for an order of the same receiver that was sent and stands in no block', async () => {
+  it('is not withheld for an order of the same receiver that was sent and is in no block', async () => {
     const hand = await Hand.open();
     const ending = await settledOrder(hand);
     await mine(8);
@@ -102,7 +102,7 @@ describe('a reclaim', () => {
     expect(await statusesOf(ending, 'reclaim')).toEqual(['sending']);
   });
 
-  it('that failed before the chain began to move again is due at once, and one that failed since rests', () => {
+  it('that failed before the chain moved again is due immediately, and one that failed since rests', () => {
     const failed = { purpose: 'reclaim', attempts: 9, deaths: 9, recent: 9, lastAgeSec: 100 } as const;
     expect(reclaimRestMs(failed, 60)).toBe(0);
     expect(reclaimRestMs(failed, 200)).toBeGreaterThan(60_000);

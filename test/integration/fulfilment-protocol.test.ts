@@ -52,7 +52,7 @@ describe('a claim', () => {
     expect(await statusesOf(key)).toEqual(['sending']);
   });
 
-  it('that was taken over sends nothing that it had signed before', async () => {
+  it('that was taken over sends nothing that its first holder signed', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     await mine();
@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(await statusesOf(key)).toEqual(['signed']);
   });
 
-  it('obeys a wake-up that came while it was held', async () => {
+  it('obeys a wake-up that arrived while it was held', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     const due = async () => {
@@ -94,7 +94,7 @@ describe('a claim', () => {
     expect(await due()).toBe(false);
   });
 
-  it('is renewed while it is held, and never after it was given back', async () => {
+  it('is renewed while it is held, and never after its release', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     const held = async () => {
@@ -149,7 +149,7 @@ describe('sending', () => {
     ['answers nonsense', { says: 'null' }],
     ['takes it and breaks the line', 'break-after'],
   ];
-  it.each(answers)('to a node that %s decides nothing; the same bytes deliver it', async (_, meddling) => {
+  it.each(answers)('to a node that %s decides nothing, and the same bytes deliver it', async (_, meddling) => {
     const hand = await Hand.open();
     const key = await rent(receivers[1]!);
     full.before = (path) => (path === 'wallet/broadcasthex' ? meddling : undefined);
@@ -170,7 +170,7 @@ describe('sending', () => {
     expect((await txsOf(key)).map((tx) => tx.txid)).toEqual([sent!.txid]);
   });
 
-  it('that a stopped worker makes up for when another one has long delivered changes nothing', async () => {
+  it('that a stopped worker repeats after another one delivered changes nothing', async () => {
     const [stopped, next] = [await Hand.open(), await Hand.open({ TRON_FULL_NODE_URLS: devnet.fullUrl })];
     const key = await rent(receivers[1]!);
     let proceed: () => void = () => undefined;
@@ -240,7 +240,7 @@ describe('a death', () => {
     expect(verdict).toMatchObject({ kind: 'unknown', why: expect.stringContaining('not solid past the expiration') });
   });
 
-  it('is not proven while its time is not over, although nobody knows it', async () => {
+  it('is not proven before its expiration, although no node knows it', async () => {
     const hand = await Hand.open();
     const { tx } = await sentOrder(hand);
     await devnet.control('evict', {});
@@ -248,7 +248,7 @@ describe('a death', () => {
     expect((await hand.proofs().judge(tx)).kind).toBe('unknown');
   });
 
-  it('by one node’s word wants every block that could hold it', async () => {
+  it('by one node’s word requires every block that could hold it', async () => {
     const hand = await Hand.open();
     const { tx } = await sentOrder(hand);
     await devnet.control('evict', {});
@@ -265,7 +265,7 @@ describe('a death', () => {
     expect((await hand.proofs().judge(again.tx)).kind).toBe('found');
   });
 
-  it('wants two nodes where two are configured; with one away the order waits', async () => {
+  it('requires two nodes if two are configured, and with one away the order waits', async () => {
     const two = {
       TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,
@@ -286,7 +286,7 @@ describe('a death', () => {
     expect(dead?.evidence?.absences).toHaveLength(2);
   });
 
-  it('that is proven leads to one further attempt with bytes of its own', async () => {
+  it('that is proven leads to one further attempt with different bytes', async () => {
     const hand = await Hand.open();
     const { key, tx } = await sentOrder(hand);
     await devnet.control('evict', {});
@@ -305,7 +305,7 @@ describe('waiting', () => {
   const IMPATIENT = { UNRESOLVED_AFTER_SEC: '1' };
   const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1100));
 
-  it('too long for a block shows people the order and refunds nothing; a block resolves it', async () => {
+  it('too long for a block shows people the order and refunds nothing, and a block resolves it', async () => {
     const hand = await Hand.open(IMPATIENT);
     const key = await rent(receivers[0]!);
     await mine();
@@ -335,7 +335,7 @@ describe('waiting', () => {
     expect(await statusesOf(key)).toEqual(['dead']);
   });
 
-  it('for nodes that are away ends in a refund of what was never sent', async () => {
+  it('for unreachable nodes ends in a refund of the unsent order', async () => {
     const hand = await Hand.open(IMPATIENT);
     const free = await freeSun();
     const key = await rent(receivers[0]!);
@@ -366,7 +366,7 @@ describe('an end', () => {
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 
-  it('that a dead worker had begun to record is gone on with', async () => {
+  it('that a dead worker had begun to record is continued', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     await mine();
@@ -382,7 +382,7 @@ describe('an end', () => {
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 
-  it('gives a leg’s capacity back once, whoever asks how often', async () => {
+  it('returns a leg’s capacity once, whoever repeats it', async () => {
     const hand = await Hand.open();
     const free = await freeSun();
     const key = await rent(receivers[0]!);

@@ -88,7 +88,7 @@ async function newReceiver(): Promise<string> {
 }
 
 describe('a rental', () => {
-  it('brings at least what was sold, ends by the chain’s clock and is reclaimed', async () => {
+  it('brings at least the sold energy, ends by the chain’s clock and is reclaimed', async () => {
     const before = await probe.stage.world.wallet.energyOf(receiver(0));
     const key = await probe.rent(receiver(0), 50_000);
     const order = await probe.delivered(key);
@@ -106,7 +106,7 @@ describe('a rental', () => {
     ]);
   });
 
-  it('larger than any wallet comes from several, whole, and goes back to each', async () => {
+  it('larger than any wallet comes from several, whole, and returns to each', async () => {
     const key = await probe.rent(receiver(1), LARGE);
     const order = await probe.delivered(key);
     expect(new Set(order.delegations.map((leg) => leg.owner_address)).size).toBeGreaterThan(1);
@@ -148,7 +148,7 @@ describe('a rental', () => {
     expect(await probe.delegatedSun(receiver(2))).toBe(0);
   });
 
-  it('is topped up when everybody’s stake yields less than when it was sold', async () => {
+  it('is topped up when the network’s growth yields less than was sold', async () => {
     await stage.stopAndForget(worker);
     const key = await probe.rent(receiver(0), 50_000);
     await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
@@ -189,8 +189,8 @@ describe('a block that is reverted', () => {
   });
 });
 
-describe('an order that cannot be delivered whole', () => {
-  it('is refunded after proven deaths, and what other legs brought goes back', async () => {
+describe('an order that cannot be delivered completely', () => {
+  it('is refunded after proven deaths, and the legs already delivered are reclaimed', async () => {
     await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const key = await probe.rent(receiver(1), LARGE);
@@ -232,7 +232,7 @@ describe('an order that cannot be delivered whole', () => {
 });
 
 describe('an activation', () => {
-  it('makes the account, once, and is settled when solid', async () => {
+  it('creates the account once, and is settled when solid', async () => {
     const { address } = newChainAccount();
     const key = await probe.activate(address);
     await probe.settled(key);
@@ -240,7 +240,7 @@ describe('an activation', () => {
     expect(account['address']).toBe(address);
   });
 
-  it('that is final has ended: what was ever activated is not read with the open legs', async () => {
+  it('that is final has ended: activated accounts are not read with the open legs', async () => {
     const { database } = stage;
     const key = await probe.activate(newChainAccount().address);
     await probe.settled(key);
@@ -266,7 +266,7 @@ describe('an activation', () => {
     expect(row).toEqual({ at: true, why: 'activated: nothing is to be reclaimed' });
   });
 
-  it('that another party is faster with is refunded', async () => {
+  it('that another party makes first is refunded', async () => {
     await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
@@ -280,7 +280,7 @@ describe('an activation', () => {
     expect(await probe.balance()).toBe(balance);
   });
 
-  it('that costs more by now than it was sold for is refunded, and nothing of it is sent', async () => {
+  it('that now costs more than its price is refunded, and nothing of it is sent', async () => {
     await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
@@ -294,7 +294,7 @@ describe('an activation', () => {
     expect(await probe.balance()).toBe(balance);
   });
 
-  it('whose cost no node names waits, and is made once one does', async () => {
+  it('with an unknown cost waits, and is made once a node names it', async () => {
     await stage.stopAndForget(worker);
     const key = await probe.activate(newChainAccount().address);
     onTestEnd.push(() => stage.control('parameters', { getCreateAccountFee: 100_000 }));
@@ -308,7 +308,7 @@ describe('an activation', () => {
 });
 
 describe('workers', () => {
-  it('stop in the middle of work, by themselves, and the next one goes on', async () => {
+  it('stop during work, and the next one continues', async () => {
     const keys = await Promise.all([0, 1, 2].map((index) => probe.rent(receiver(index), 32_000)));
     worker.signal('SIGTERM');
     expect(await worker.exited).toBe(0);
@@ -316,7 +316,7 @@ describe('workers', () => {
     for (const key of keys) await probe.settled(key);
   });
 
-  it('reclaim all that has ended at one look at the chain, however few they do at once', async () => {
+  it('reclaim all ended rentals after one reading of the chain, however few run concurrently', async () => {
     // Different receivers: consecutive reclaims of one wallet and receiver may have to wait for each other's block.
     const others = await Promise.all([0, 1, 2].map(newReceiver));
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
@@ -347,7 +347,7 @@ describe('workers', () => {
     expect(list).toMatch(/ name=ter:api:\d+ /);
   });
 
-  it('do without Redis: a wiped queue loses nothing', async () => {
+  it('work without Redis: an emptied queue loses nothing', async () => {
     const keys = [await probe.rent(receiver(0), 32_000)];
     await stage.flushRedis();
     keys.push(await probe.rent(receiver(1), 32_000));
@@ -355,7 +355,7 @@ describe('workers', () => {
     for (const key of keys) await probe.delivered(key);
   });
 
-  it('two at once, one of them stopped and woken as a zombie, send nothing twice', async () => {
+  it('two together, one of them stopped and resumed as a zombie, send nothing twice', async () => {
     const other = await stage.world.startWorker({ DATABASE_POOL_MAX: '1' });
     const keys: string[] = [];
     for (let round = 0; round < 4; round += 1) {
@@ -375,6 +375,6 @@ describe('workers', () => {
   });
 });
 
-it('in the end nothing is open, and books and chain agree', async () => {
+it('nothing is open in the end, and records and chain agree', async () => {
   await expectEverythingOver();
 });

@@ -19,13 +19,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('the bound program describes itself, with the version of the package', async () => {
+it('the bundled program describes itself, with the version of the package', async () => {
   const { status, body } = await send(api.baseUrl, 'GET', '/openapi.json');
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect([status, body.info?.version]).toEqual([200, version]);
 });
 
-it('GET /docs links the guides in the order of docs/README.md, each of which is a page whose links lead somewhere', async () => {
+it('GET /docs links the guides in the order of docs/README.md, and the links of each page work', async () => {
   const { text } = await send(api.baseUrl, 'GET', '/docs');
   const linked = [...text.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
   const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\| \d+ \| \[([\w-]+)\.md\]/gm)];
@@ -46,7 +46,7 @@ it('GET /docs links the guides in the order of docs/README.md, each of which is 
   }
 });
 
-it('each page of docs/interface/ that is written by hand is served, and the index links it', async () => {
+it('every handwritten page of docs/interface/ is served, and the index links it', async () => {
   const written = readdirSync('docs/interface').filter((file) => !file.startsWith('reference-'));
   expect(written.sort()).toEqual(CHAPTERS.map((name) => `${name}.md`).sort());
   const { text } = await send(api.baseUrl, 'GET', '/docs/interface');

@@ -109,7 +109,7 @@ describe('a request signed by HMAC', () => {
     ['a POST with a query', { ...POST, path: '/v1/buy?a=1' }],
     ['a timestamp 300 s ago, or nearly', { ...GET, timestamp: now() + 290 }],
     ['a nonce of 64 characters', { ...GET, nonce: randomBytes(32).toString('hex') }],
-  ])('is taken: %s', async (_what, request) => {
+  ])('is accepted: %s', async (_what, request) => {
     expect(codeOf(await ask(request))).toBe('OK');
   });
 
@@ -130,7 +130,7 @@ describe('a request signed by HMAC', () => {
     ['no content type', POST, { 'Content-Type': null }],
     ['a broken content type', POST, { 'Content-Type': 'application/json; charset=' }],
     ['a path of two lines', { ...GET, path: '/v1/things/a%0Ab' }, {}],
-  ])('is refused as badly headed: %s', async (_what, request, headers) => {
+  ])('is refused for its headers: %s', async (_what, request, headers) => {
     expectError(await ask(request, headers), 'BAD_AUTH_HEADERS');
   });
 
@@ -148,7 +148,7 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(sent, headers), 'INVALID_SIGNATURE');
   });
 
-  test('is refused with another Idempotency-Key than it signed, or with one that it did not sign', async () => {
+  test('is refused with another Idempotency-Key than it signed, or with an unsigned one', async () => {
     const signed = hmacHeaders(customer.merchant, customer.apiKey, { ...POST, idempotencyKey: 'a' });
     expectError(await ask(POST, { ...signed, 'Idempotency-Key': 'b' }), 'INVALID_SIGNATURE');
     expectError(await ask(POST, { 'Idempotency-Key': 'b' }), 'INVALID_SIGNATURE');
@@ -170,7 +170,7 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(unreadable), 'SIGNATURE_REPLAYED');
   });
 
-  test.each([301, -301])('is refused %i s from our clock, with the time to sign again with', async (seconds) => {
+  test.each([301, -301])('is refused %i s from our clock, with the time to sign again', async (seconds) => {
     // Two seconds of margin, because the clock advances between client and service.
     const answer = await ask({ ...GET, timestamp: now() - seconds + Math.sign(-seconds) * 2 });
     expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
@@ -183,14 +183,14 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(POST, { 'Content-Encoding': 'gzip' }), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  test('needs no Content-Type for a body in chunks that turns out to be empty, and one for any other', async () => {
+  test('needs no Content-Type for a chunked body that is empty, and one for any other', async () => {
     const chunks = { 'Transfer-Encoding': 'chunked', 'Content-Type': null };
     expect(codeOf(await ask(GET, chunks))).toBe('OK');
     expectError(await ask({ method: 'POST', path: '/v1/buy' }, chunks), 'INVALID_REQUEST');
     expectError(await ask(POST, chunks), 'BAD_AUTH_HEADERS');
   });
 
-  test('is answered alike for an unknown project, a Merchant that is none, and a wrong key', async () => {
+  test('gets the same answer for an unknown project, an invalid Merchant, and a wrong key', async () => {
     for (const wrong of [
       new HmacCustomer(pipeline.baseUrl, randomUUID(), customer.apiKey),
       new HmacCustomer(pipeline.baseUrl, 'nobody', customer.apiKey),
@@ -213,7 +213,7 @@ describe('a request signed by HMAC', () => {
 });
 
 describe('a captured request', () => {
-  test('is refused at every process, and spends no rate budget', async () => {
+  test('is refused in every process, and uses no rate budget', async () => {
     const { merchant, apiKey } = await pipeline.customer('captured');
     const limited = { method: 'POST', path: '/v1/limited', body: '{"receive_address":"T"}' };
     const headers = { ...hmacHeaders(merchant, apiKey, limited), 'Content-Type': 'application/json' };
@@ -228,7 +228,7 @@ describe('a captured request', () => {
     expect(Number(first.headers['ratelimit-remaining']) - Number(next.headers['ratelimit-remaining'])).toBe(1);
   });
 
-  test('of 20 at once exactly one is taken', async () => {
+  test('succeeds exactly once among 20 concurrent ones', async () => {
     const nonce = randomBytes(16).toString('hex');
     const request = { ...GET, nonce, timestamp: now() };
     const answers = await Promise.all(
@@ -239,7 +239,7 @@ describe('a captured request', () => {
     expect(codes.filter((code) => code === 'SIGNATURE_REPLAYED')).toHaveLength(19);
   });
 
-  test('stays refused after Redis was emptied, and what is signed anew is taken', async () => {
+  test('stays refused after Redis was emptied, and a newly signed one is accepted', async () => {
     const request = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
     expect(codeOf(await ask(request))).toBe('OK');
     await redis.flushdb();
@@ -252,7 +252,7 @@ describe('a captured request', () => {
     await settled();
   });
 
-  test('stays refused while Redis is away and when it is back, whichever kept its nonce', async () => {
+  test('stays refused while Redis is away and when it is back, whichever store had its nonce', async () => {
     const before = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
     expect(codeOf(await ask(before, {}, other.baseUrl))).toBe('OK');
     redisProxy.cut();
@@ -266,7 +266,7 @@ describe('a captured request', () => {
     expectError(await ask(during, {}, other.baseUrl), 'SIGNATURE_REPLAYED');
   });
 
-  test('is kept to the end of the last second in which its timestamp is accepted, by whichever store', async () => {
+  test('is kept to the end of the last second in which its timestamp is accepted, by either store', async () => {
     const ahead = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() + 300 };
     const endMs = (ahead.timestamp + 301) * 1000;
     expect(codeOf(await ask(ahead))).toBe('OK');
@@ -284,7 +284,7 @@ describe('a captured request', () => {
     expect(rows[0]?.ms).toBeGreaterThanOrEqual(endMs);
   });
 
-  test('signed since Redis first failed is taken at once when it fails again, and not a second time', async () => {
+  test('signed since Redis first failed is accepted immediately when it fails again, and not a second time', async () => {
     redisProxy.cut();
     await settled(other.baseUrl);
     redisProxy.mend();
@@ -301,7 +301,7 @@ describe('a captured request', () => {
     await reached(other);
   });
 
-  test('is neither taken nor refused while neither store can be asked', async () => {
+  test('is neither accepted nor refused while neither store can be asked', async () => {
     expect(codeOf(await ask(GET, {}, other.baseUrl))).toBe('OK');
     redisProxy.cut();
     postgresProxy.cut();
@@ -316,7 +316,7 @@ describe('a captured request', () => {
   });
 });
 
-describe('what a project takes', () => {
+describe('the accepted signatures of a project', () => {
   const sides = async (schemes: 'md5' | 'hmac' | 'either') => {
     const { merchant, apiKey } = await pipeline.customer(schemes);
     await pipeline.projects.setOptions(merchant, { signatureSchemes: schemes }, AUTHOR);
@@ -345,7 +345,7 @@ describe('what a project takes', () => {
   );
 });
 
-test.each(['ext_1', 'nonce_1', 'auto_1'])('the Idempotency-Key %s is refused from callers', async (key) => {
+test.each(['ext_1', 'nonce_1', 'auto_1'])('refuses the Idempotency-Key %s from callers', async (key) => {
   expectError(await ask({ ...POST, idempotencyKey: key }), 'INVALID_REQUEST');
   const md5 = new Customer(pipeline.baseUrl, customer.merchant, customer.apiKey);
   expectError(await md5.post('/v1/buy', { receive_address: 'T' }, { 'Idempotency-Key': key }), 'INVALID_REQUEST');

@@ -84,7 +84,7 @@ function open(names: string): { readonly client: HostsClient; readonly hosts: Da
   return { client: new HostsClient({ hosts, connectionTimeoutMillis: LIMIT_MS }), hosts };
 }
 
-test('a server that is lost with its welcome ends no process: the next statement says so', async () => {
+test('a server that is lost with its welcome ends no process: the next statement reports it', async () => {
   const { client } = open(at(await serve(LOST, () => PRIMARY)));
   await client.connect();
   const asked = client.query('SELECT 1');
@@ -92,14 +92,14 @@ test('a server that is lost with its welcome ends no process: the next statement
   expect(isConnectionFault(await asked.catch((error: unknown) => error))).toBe(true);
 });
 
-test('a host that is lost with its answer which it is serves nobody', async () => {
+test('a host that is lost while it identifies itself serves no connection', async () => {
   const port = await serve(Buffer.alloc(0), () => Buffer.concat([PRIMARY, LOST]));
   const { client, hosts } = open(`${at(port)},localhost:${port.toString()}`);
   await expect(client.connect()).rejects.toThrow('unexpected postmaster exit');
   expect(hosts.serving).toBeUndefined();
 });
 
-test('what the hosts said before a connection was lost does not decide which of them serves after it', async () => {
+test('reports from before a lost connection do not decide which host serves after it', async () => {
   let isFirstAsked = false;
   let letSecondAnswer: () => void = () => undefined;
   const secondMayAnswer = new Promise<void>((resolve) => (letSecondAnswer = resolve));

@@ -21,7 +21,7 @@ afterAll(async () => {
   await store.drop();
 });
 
-it('a nonce is kept until it expires', async () => {
+it('keeps a nonce until it expires', async () => {
   await database.query(
     `INSERT INTO request_nonce (project_id, nonce, expires_at) SELECT $1, sec || ' s', clock_timestamp() + sec * interval '1 second'
        FROM unnest(ARRAY[-60, 50]) AS sec`,

@@ -49,7 +49,7 @@ function tally(answers: readonly Answer[]): Record<string, number> {
   return counts;
 }
 
-test('of 200 orders at once by one key and by several exactly what each cap allows is taken', async () => {
+test('accepts exactly what each cap allows of 200 concurrent orders by one key and by several', async () => {
   const primary = await project();
   const [seven, three] = [await capped(primary, 7), await capped(primary, 3)];
   const free = await keys.create(primary.merchant, { name: 'free', scopes: ['order'] }, AUTHOR);
@@ -83,7 +83,7 @@ test('of 200 orders at once by one key and by several exactly what each cap allo
   );
 }, 120_000);
 
-test('a cap holds though all orders were checked before the first of them was charged', async () => {
+test('a cap holds even if all orders were checked before the first of them was charged', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 2);
   const { answering } = await world.api.database.transaction(async (tx) => {
@@ -103,7 +103,7 @@ test('a cap holds though all orders were checked before the first of them was ch
   expect(await spentBy(id)).toBe(2 * PRICE);
 });
 
-test('a purchase signed by MD5 counts against the primary', async () => {
+test('a purchase signed by MD5 counts against the primary key', async () => {
   const customer = await makeCustomer(world.api);
   await keys.setOptions(customer.merchant, { dailyCapCredits: credits(PRICE) }, AUTHOR);
   expect((await customer.post('/v1/orders', body())).status).toBe(202);
@@ -111,7 +111,7 @@ test('a purchase signed by MD5 counts against the primary', async () => {
   expect(await spentBy(customer.merchant)).toBe(PRICE);
 });
 
-test('a refund lowers what was spent on the order’s own day, and on no other', async () => {
+test('a refund lowers the spending of the order’s own day, and of no other', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 1);
   expect((await customer.post('/v1/orders', body(), withKey('first'))).status).toBe(202);
@@ -125,7 +125,7 @@ test('a refund lowers what was spent on the order’s own day, and on no other',
   expect(await spentBy(id)).toBe(PRICE);
 });
 
-test('a replay, a refused order and another day charge no cap', async () => {
+test('a replay, a refused order and another day count against no cap', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 1);
   const same = body();
@@ -144,7 +144,7 @@ test('a replay, a refused order and another day charge no cap', async () => {
   expect(await spentBy(id)).toBe(PRICE);
 });
 
-test('a key that was revoked buys nothing, also where its revocation was not heard', async () => {
+test('a revoked key buys nothing, even in a process that missed its revocation', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 5);
   for (const _ of [1, 2]) expect((await customer.post('/v1/orders', body())).status).toBe(202);

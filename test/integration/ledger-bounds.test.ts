@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const balance = async (): Promise<bigint> => (await ledgerOn(database).balanceOf(PROJECT))!.balanceCredits;
 
-it('a correction takes a balance down to its floor, and no credit further', async () => {
+it('a correction lowers a balance to its floor, and no credit further', async () => {
   const ledger = ledgerOn(database);
   await ledger.topUp(PROJECT, credits(100), 'first', AUTHOR);
   await expect(ledger.adjust(PROJECT, credits(-101), 'too-much', AUTHOR)).rejects.toThrow('below what the terms allow');
@@ -37,7 +37,7 @@ it('a correction takes a balance down to its floor, and no credit further', asyn
   expect(await balance()).toBe(-10n);
 });
 
-it('a booking takes a balance up to the largest JSON integer, and no credit further', async () => {
+it('a booking raises a balance to the largest JSON integer, and no credit further', async () => {
   const ledger = ledgerOn(database);
   await ledger.topUp(PROJECT, credits(MOST - (await balance())), 'as-much-as-there-can-be', AUTHOR);
   await expect(ledger.topUp(PROJECT, credits(1), 'one-too-many', AUTHOR)).rejects.toThrow('would pass 2^53');

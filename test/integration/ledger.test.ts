@@ -40,7 +40,7 @@ async function enterAt(projectId: string, times: readonly string[]): Promise<voi
   );
 }
 
-it('shows each entry with what it is of, its rate and transaction, newest first', async () => {
+it('shows each entry with its subject, rate and transaction, newest first', async () => {
   const { customer, api, database } = world;
   const reader = signing(customer);
   const id = await world.rent(world.world.accounts[0]!.address, 65_000, 3600);
@@ -74,7 +74,7 @@ it('shows each entry with what it is of, its rate and transaction, newest first'
   });
 });
 
-it('is read page by page, each entry once, also of one microsecond, and between two times', async () => {
+it('is read page by page, each entry once, also within one microsecond, and between two times', async () => {
   const { merchant, apiKey } = await makeCustomer(world.api, 0n);
   const reader = signing(new Customer('', merchant, apiKey));
   const same = '2026-03-05T10:00:00.123456Z';
@@ -100,7 +100,7 @@ it('is read page by page, each entry once, also of one microsecond, and between 
     expectError(await reader.get(`/v1/ledger?${wrong}`), 'INVALID_REQUEST');
 });
 
-it('is read by HMAC alone, with a key that may read, and shows no other project', async () => {
+it('is read only by HMAC, with a key that may read, and shows no other project', async () => {
   const { merchant, apiKey } = world.customer;
   const customer = signing(world.customer);
   const reader = await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);
@@ -150,7 +150,7 @@ it('a page reads as many rows deep in the past as at the top, among 200 000 entr
 it.each([
   ['a page of the ledger', LEDGER_PAGE.text, ['-infinity', 'infinity', 0, 51]],
   ['the entries of an order', ORDER_ENTRIES, [['charge:1'], 1]],
-])('%s finds the deposit of an entry by its place on chain where a console reads it too', async (_of, text, rest) => {
+])('%s finds the deposit of an entry by its place on chain, also for a console', async (_of, text, rest) => {
   const { merchant } = await makeCustomer(world.api, 0n);
   const [{ Plan: plan } = { Plan: undefined }] = await asAdmin(
     String(world.world.env['DATABASE_URL']),

@@ -57,7 +57,7 @@ async function poolOf(...free: readonly bigint[]): Promise<void> {
   }
 }
 
-test('it names the price table, the bounds, the fee of burning and the budgets', async () => {
+test('names the price table, the bounds, the fee of burning and the budgets', async () => {
   const { status, headers, body } = await customer.get('/v1/limits');
   expect([status, headers['cache-control'], headers['ratelimit-limit']]).toEqual([200, 'no-store', '600']);
   const rows = (await query(
@@ -76,7 +76,7 @@ test('it names the price table, the bounds, the fee of burning and the budgets',
   expect(body).toMatchObject(same);
 });
 
-test('the least it names is sold, and one energy less is not worth it', async () => {
+test('the named minimum is sold, and one energy less is not worthwhile', async () => {
   const { durations, price_floor_sun, burn_price_sun_per_energy } = await limitsNow();
   const { min_energy: least, max_duration_sec } = durations.find(({ max_duration_sec: longest }) => longest === 3600)!;
   expect(least).toBe(Math.floor(price_floor_sun / burn_price_sun_per_energy) + 1);
@@ -89,7 +89,7 @@ test.each([
   ['several wallets', [40_000_000_000n, 30_000_000_000n, 7_000_000_000n, 5_000_000n]],
   ['more wallets than an order may be spread over', Array.from({ length: 25 }, (_, at) => 2_000_000_000n + BigInt(at))],
 ])(
-  'of %s the most it names is sold in one order, and hardly more is',
+  'of %s the named maximum is sold in one order, and hardly more',
   async (_what, free) => {
     await poolOf(...free);
     const { durations } = await limitsNow();
@@ -108,7 +108,7 @@ test.each([
   60_000,
 );
 
-test('small rests of many wallets count as far as an order’s price pays for the transactions of its legs', async () => {
+test('small rests of many wallets count as far as an order’s price pays for its legs’ transactions', async () => {
   const rests = Array.from({ length: 10 }, () => 50_000_000n);
   await poolOf(...rests);
   const { durations } = await limitsNow();
@@ -122,7 +122,7 @@ test('small rests of many wallets count as far as an order’s price pays for th
   }
 });
 
-test('nothing is named as sold while the pool is empty, its bandwidth is spent, or its sales are stopped', async () => {
+test('names nothing as sold while the pool is empty, its bandwidth is spent, or its sales are stopped', async () => {
   const most = async () => (await limitsNow()).durations.map(({ max_energy }) => max_energy);
   const none = (await limitsNow()).durations.map(() => 0);
   await poolOf();
@@ -136,7 +136,7 @@ test('nothing is named as sold while the pool is empty, its bandwidth is spent, 
   expect(await most()).toEqual(none);
 });
 
-test('a price above that of burning is named without an amount, and a row shorter than any rental is not named', async () => {
+test('names a price above burning without an amount, and no row shorter than any rental', async () => {
   await poolOf(40_000_000_000n);
   await query(`INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES (299, 10), (2592000, 101)`);
   try {
@@ -151,7 +151,7 @@ test('a price above that of burning is named without an amount, and a row shorte
   }
 });
 
-test('however many ask at once, the pool is read once, and of a large one no more than twice the wallets of an order', async () => {
+test('reads the pool once for concurrent callers, and at most twice an order’s wallets of a large one', async () => {
   await poolOf(...Array.from({ length: 120 }, (_, at) => 1_000_000_000n + BigInt(at)));
   await limitsNow();
   await new Promise((resolve) => setTimeout(resolve, 1050));

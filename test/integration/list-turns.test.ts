@@ -30,7 +30,7 @@ async function listPaths(): Promise<string[]> {
     .map(([path]) => path.replace('{id}', webhook));
 }
 
-test('a project that has its places taken waits for its next list, whichever that is, and reads single rows meanwhile', async () => {
+test('a project whose places are taken waits for its next list, and reads single rows meanwhile', async () => {
   const lists = world.api.app.get(ListQueue);
   const paths = await listPaths();
   expect(paths.length).toBeGreaterThan(6);

@@ -91,7 +91,7 @@ async function happen(customer: HmacCustomer, count: number): Promise<void> {
   await world.numberAll();
 }
 
-it('an event comes signed as the sender signs it, and its line fits into 80 columns', async () => {
+it('an event arrives signed as the sender signs it, and its line fits into 80 columns', async () => {
   const customer = await world.newCustomer();
   await happen(customer, 2);
   const listening = listen(customer);
@@ -118,7 +118,7 @@ it('an event comes signed as the sender signs it, and its line fits into 80 colu
   expect(end).toBe('Ended. To go on: --after 5');
 });
 
-it('goes on after a position, with the wanted types alone, shown as JSON on each line', async () => {
+it('continues after a position, with the wanted types only, shown as JSON on each line', async () => {
   const customer = await world.newCustomer();
   await world.happen(customer);
   await world.happen(customer);
@@ -165,7 +165,7 @@ async function openCuttingProxy(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, server, state };
 }
 
-it('cut off anywhere, it goes on without a gap and without repeating an event', async () => {
+it('after a cut anywhere it continues without a gap and without repeating an event', async () => {
   const customer = await world.newCustomer();
   const { url, server, state } = await openCuttingProxy(customer.baseUrl);
   try {
@@ -195,7 +195,7 @@ async function urlOfNobody(): Promise<string> {
   return `http://127.0.0.1:${port.toString()}`;
 }
 
-it('a server of the developer that is away or slow is named, and the next event comes after it', async () => {
+it('names an unavailable or slow server of the developer, and sends the next event after it', async () => {
   const customer = await world.newCustomer();
   const listening = listen(customer, ['--after', '0', '--forward-to', await urlOfNobody()]);
   await happen(customer, 2);
@@ -207,7 +207,7 @@ it('a server of the developer that is away or slow is named, and the next event 
   for (const line of shown) expect(line).toMatch(/Zürich +ECONNREFUSED \d+ ms$/);
 });
 
-it('what the service refuses ends it with the reason, and so does a service that is not there', async () => {
+it('a refusal of the service ends it with the reason, and so does an unreachable service', async () => {
   const customer = await world.newCustomer();
   const wrong = listen(customer.withKey('not the key of this project'));
   expect([await wrong.ended, wrong.err()]).toEqual([1, expect.stringMatching(/^Refused: .+\n$/)]);
@@ -232,7 +232,7 @@ it('ends when its key may not read any more, with the reason', async () => {
   expect([await listening.ended, listening.err()]).toEqual([1, expect.stringContaining('frozen')]);
 });
 
-it('events that are not kept any more are a gap that is named, with where to go on', async () => {
+it('names a gap of expired events, with the position to continue at', async () => {
   const customer = await world.newCustomer();
   await happen(customer, 3);
   await world.api.database.query(`UPDATE event_position SET pruned_to = 2 WHERE project_id = $1`, [customer.merchant]);
@@ -241,7 +241,7 @@ it('events that are not kept any more are a gap that is named, with where to go 
   expect(expired.err()).toContain('--after 2');
 });
 
-it('as a process, without any setting of a service: Ctrl-C waits for the answer to the event that is being sent', async () => {
+it('as a process without settings of a service: Ctrl-C waits for the answer to the event in progress', async () => {
   const customer = await world.newCustomer();
   const path = '/held';
   let answer: () => void = () => undefined;

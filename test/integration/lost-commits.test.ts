@@ -30,7 +30,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-it('nothing is built or sent for what was claimed before', async () => {
+it('builds and sends nothing for earlier claims', async () => {
   const hand = await Hand.open();
   const key = await rent(receivers[0]!);
   await mine();
@@ -45,7 +45,7 @@ it('nothing is built or sent for what was claimed before', async () => {
   expect(await statusesOf(key)).toEqual(['sending']);
 });
 
-it('nothing is sent that was signed before, and nothing of it is given up', async () => {
+it('sends nothing that was signed before, and gives nothing of it up', async () => {
   const hand = await Hand.open();
   const key = await rent(receivers[0]!);
   await mine();
@@ -69,7 +69,7 @@ it('nothing is sent that was signed before, and nothing of it is given up', asyn
   expect(await statusesOf(key)).toEqual(['sending']);
 });
 
-it('nothing is given up or refunded for what was claimed before', async () => {
+it('gives up and refunds nothing for earlier claims', async () => {
   const hand = await Hand.open();
   const key = await rent(receivers[0]!);
   await mine();
@@ -129,7 +129,6 @@ async function isRecalled(wasWhole: boolean): Promise<void> {
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
 }
 
-it('the return of an order that is known to be undone is recalled, and the order refunded', () => isRecalled(true));
+it('records the reclaim of an order known to be undone, and refunds the order', () => isRecalled(true));
 
-it('the return of an order that was undone by a commit that is lost too is recalled, and the order refunded', () =>
-  isRecalled(false));
+it('records the reclaim of an order that a lost commit undid, and refunds the order', () => isRecalled(false));

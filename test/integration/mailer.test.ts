@@ -40,7 +40,7 @@ function mailerTo(port: number, more: Partial<Server> = {}): Mailer {
   return new Mailer({ mail: { server, from: 'energy@shop.example' } } as unknown as ConsoleConfig);
 }
 
-it('hands over a mail whole, under its id, with where it ends and no other recipient', async () => {
+it('hands over a whole mail under its id, with an end mark and no other recipient', async () => {
   const server = await serving();
   expect(await mailerTo(server.port).send(MAIL)).toEqual({ kind: 'taken' });
   const [mail] = server.mails;
@@ -50,7 +50,7 @@ it('hands over a mail whole, under its id, with where it ends and no other recip
   expect(mail!.raw).toContain('Auto-Submitted: auto-generated');
 });
 
-it('says who it is where the server asks, and says nothing of it in a failure', async () => {
+it('authenticates if the server asks, and reveals nothing of it in a failure', async () => {
   const seen: unknown[] = [];
   const server = await serving({
     authOptional: false,
@@ -67,21 +67,21 @@ it('says who it is where the server asks, and says nothing of it in a failure', 
   expect(bad).toEqual({ kind: 'failed', isHeard: false, isFinal: true, fault: 'the mail server refused it (535)' });
 });
 
-it('speaks to no server whose certificate nobody vouches for', async () => {
+it('refuses a server whose certificate no authority confirms', async () => {
   const { key, cert } = newAuthority().issue(['localhost']);
   const server = await serving({ secure: true, key, cert });
   expect(await mailerTo(server.port, { isSecure: true }).send(MAIL)).toMatchObject({ kind: 'failed', isHeard: false });
   expect([server.asked(), server.mails.length]).toEqual([0, 0]);
 });
 
-it('speaks without TLS to a server of this machine alone', async () => {
+it('uses no TLS only for a server of this machine', async () => {
   const server = await serving();
   const outcome = await mailerTo(server.port, { isLocal: false, user: 'energy', password: PASSWORD }).send(MAIL);
   expect(outcome).toMatchObject({ kind: 'failed', isHeard: false });
   expect([server.asked(), server.mails.length]).toEqual([0, 0]);
 });
 
-it('takes a refusal as what it is: for good, or for now, and not heard', async () => {
+it('distinguishes a permanent refusal, a temporary one, and an unheard mail', async () => {
   const server = await serving();
   server.mood = 'refuses';
   const refused = { kind: 'failed', isHeard: false, fault: 'the mail server refused it (550)' };
@@ -92,7 +92,7 @@ it('takes a refusal as what it is: for good, or for now, and not heard', async (
 });
 
 it.each(['dies', 'silent'] as const)(
-  'calls a mail heard whose server %s after it had all of it, and waits no longer than its deadline',
+  'calls a mail heard if the server %s after receiving all of it, and waits no longer than its deadline',
   async (mood) => {
     const server = await serving();
     server.mood = mood;
@@ -102,7 +102,7 @@ it.each(['dies', 'silent'] as const)(
   LIMIT_MS,
 );
 
-it('fails where nobody listens', async () => {
+it('fails if nothing listens', async () => {
   const { port, close } = await openMailServer();
   await close();
   const outcome = await mailerTo(port).send(MAIL);

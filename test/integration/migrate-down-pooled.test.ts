@@ -21,7 +21,7 @@ async function named(name: string): Promise<pg.Client> {
   return client;
 }
 
-test('connections that a pooler left open keep nothing from going back', async () => {
+test('connections that a pooler left open do not prevent a migration down', async () => {
   const left = await named('energy-api');
   try {
     const { code, err, out } = await down();
@@ -33,7 +33,7 @@ test('connections that a pooler left open keep nothing from going back', async (
   }
 });
 
-test('a process that uses its connections through a pooler is running', async () => {
+test('a process that uses its connections through a pooler counts as running', async () => {
   const used = await named('energy-worker');
   const working = setInterval(() => void used.query('SELECT 1'), 500);
   try {

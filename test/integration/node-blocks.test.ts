@@ -50,7 +50,7 @@ const open = (): TronNode =>
 
 const asked = (node: FaultyNode, path: string): number => node.asked.get(path) ?? 0;
 
-it('heads are asked for without their transactions', async () => {
+it('requests heads without their transactions', async () => {
   const node = open();
   const before = asked(full, 'wallet/getnowblock');
   expect((await node.readHead()).number).toBe(filled + 2);
@@ -64,20 +64,17 @@ it.each<[string, Fault]>([
   ['405', { kind: 'says', status: 405, body: '<html>' }],
   ['an error of its own', { kind: 'says', body: '{"Error":"this API is unavailable due to config"}' }],
   ['an empty object', { kind: 'says', body: '{}' }],
-])(
-  'a provider that answers getblock by %s is asked for whole heads, and is as healthy as any',
-  async (_what, fault) => {
-    const node = open();
-    full.fail(fault, 'wallet/getblock');
-    solid.fail(fault, 'walletsolidity/getblock');
-    expect((await node.readHead()).number).toBe(filled + 2);
-    expect((await solidHeadOf(node)).number).toBe(filled + 1);
-    expect(node.isHealthy).toBe(true);
-    expect(node.isBackedOff).toBe(false);
-  },
-);
+])('asks a provider that answers getblock by %s for whole heads, and counts it as healthy', async (_what, fault) => {
+  const node = open();
+  full.fail(fault, 'wallet/getblock');
+  solid.fail(fault, 'walletsolidity/getblock');
+  expect((await node.readHead()).number).toBe(filled + 2);
+  expect((await solidHeadOf(node)).number).toBe(filled + 1);
+  expect(node.isHealthy).toBe(true);
+  expect(node.isBackedOff).toBe(false);
+});
 
-it.each([403, 429, 503])('a provider that throttles by %d is not asked once more in another way', async (status) => {
+it.each([403, 429, 503])('does not ask a provider that throttles by %d again in another way', async (status) => {
   const node = open();
   const body = '{"Error":"The key exceeds the frequency limit(15), and the query server is suspended for 30s"}';
   full.fail({ kind: 'says', status, body }, 'wallet/getblock');
@@ -87,7 +84,7 @@ it.each([403, 429, 503])('a provider that throttles by %d is not asked once more
   expect(node.isBackedOff).toBe(true);
 });
 
-it('a block is read once, whoever wants it and of which port', async () => {
+it('reads a block once, for all users and both ports', async () => {
   const node = open();
   const before = asked(full, 'wallet/getblockbynum') + asked(solid, 'walletsolidity/getblockbynum');
   const blocks = await Promise.all([1, 2, 3].map(() => blockOf(node, filled)));
@@ -123,7 +120,7 @@ it.each<[string, () => Promise<Fault>]>([
   ],
   ['longer than any', () => withTransactions(`["${'x'.repeat(65 * 1024 * 1024)}"]`)],
   ['whose answer breaks off', () => Promise.resolve({ kind: 'down' })],
-])('a block %s is known by the list of its transactions', async (_what, fault) => {
+])('knows a block %s by the list of its transactions', async (_what, fault) => {
   const node = open();
   const [real] = (await blockOf(node, filled))!.transactions;
   const other = open();
@@ -135,7 +132,7 @@ it.each<[string, () => Promise<Fault>]>([
   expect(other.isHealthy).toBe(true);
 });
 
-it('a block that cannot be listed either is named so, and judges nobody', async () => {
+it('names a block that cannot be listed either, and accuses no wallet', async () => {
   const node = open();
   await node.readHead();
   full.fail({ kind: 'says', body: 'x' }, ...WHOLE, 'wallet/gettransactioninfobyblocknum');

@@ -38,7 +38,7 @@ afterAll(() => {
   server.close();
 });
 
-it('reads wait for each other beyond so many, a broadcast waits for none of them, and all are answered', async () => {
+it('reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered', async () => {
   const reads = Array.from({ length: READS }, async () => accountOf(node, newOwner().address));
   await until(() => Promise.resolve(held.length > 0 ? true : undefined), 5000, 'the first reads');
   expect(await node.broadcastHex('00')).toMatchObject({ result: true });

@@ -83,7 +83,7 @@ const healthyNames = (client: TronClient): string =>
     .map((node) => node.name)
     .join();
 
-it('a node a hundred blocks behind is not asked, although it is the first one named, until it has caught up', async () => {
+it('skips a node a hundred blocks behind, even if it is named first, until it has caught up', async () => {
   await second.freeze('wallet/getblock');
   await chain.control('mine', { count: 100 });
   const nodes = [
@@ -99,7 +99,7 @@ it('a node a hundred blocks behind is not asked, although it is the first one na
   await until(() => (pool.healthy().length === 2 ? true : undefined), 5000, 'the node catching up');
 });
 
-it('a node far behind is not asked either while the only good one has a short failure', async () => {
+it('skips a node far behind even while the only good one has a short failure', async () => {
   const client = clientOf();
   // Both must be known first: one healthy node could also mean that the other was not probed yet.
   await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
@@ -111,7 +111,7 @@ it('a node far behind is not asked either while the only good one has a short fa
   await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
 });
 
-it('a node whose head is asked for anyway is not probed besides, and is again once nobody asks', async () => {
+it('does not probe a node whose head is read anyway, and probes it again once no one reads it', async () => {
   const node = new TronNode(optionsOf(first, chain.solidUrl));
   const other = new TronNode(optionsOf(second, chain.second!.solidUrl));
   const pool = new NodePool([node, other], 300);
@@ -138,7 +138,7 @@ it('a node whose head is asked for anyway is not probed besides, and is again on
 });
 
 it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
-  'a node that answers %s when asked for its head is not believed about anything until it answers a block again',
+  'disbelieves a node that answers %s when asked for its head until it answers a block again',
   async (body) => {
     const client = clientOf();
     await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
@@ -151,7 +151,7 @@ it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
   },
 );
 
-it('a node whose head stands still is not asked, and nobody answers in its place', async () => {
+it('does not ask a node whose head stands still, and no one answers in its place', async () => {
   const client = clientOf({ headStallSec: 1 });
   await client.head();
   await until(() => (client.pool.healthy().length === 0 ? true : undefined), 5000, 'both heads standing still');
@@ -185,7 +185,7 @@ it.each([
       body: '{"Error":"The key exceeds the frequency limit(15), and the query server is suspended for 30s"}',
     },
   ],
-] as const)('a node that throttles with %s is left alone, and the other one answers', async (_name, fault) => {
+] as const)('leaves a node that throttles with %s alone, and asks the other one', async (_name, fault) => {
   const client = clientOf();
   await client.head();
   first.fail(fault);
@@ -195,7 +195,7 @@ it.each([
   expect([...first.asked.values()].reduce((sum, count) => sum + count, 0)).toBe(before);
 });
 
-it('a node that throttles is asked nothing for a while, whoever asks it, but what is to be sent', async () => {
+it('asks a throttling node nothing for a while, except broadcasts', async () => {
   const node = new TronNode(optionsOf(first, first.url));
   first.fail({ kind: 'says', status: 429, body: '' });
   await expect(node.full('wallet/getaccount', {})).rejects.toThrow('throttled');
@@ -208,7 +208,7 @@ it('a node that throttles is asked nothing for a while, whoever asks it, but wha
   expect(asked()).toBe(before + 1);
 });
 
-it('a node is judged by the backends that are left, once the highest one has not answered for so long', async () => {
+it('judges a node by its remaining backends, once the highest one has been silent for long', async () => {
   const node = new TronNode(optionsOf(second, chain.second!.solidUrl, { headStallSec: 1 }));
   await node.readHead();
   await chain.control('node', { index: 1, behind: 60 });
@@ -248,7 +248,7 @@ describe('keys and limits', () => {
     expect([first.keys.at(-1), second.keys.at(-1)]).toEqual(expected);
   });
 
-  it('of a provider hold no other node to them', () => {
+  it('of a provider restrict no other node', () => {
     const urls = 'http://10.0.0.5:8090,https://api.trongrid.io';
     const named = { ...settings, TRON_FULL_NODE_URLS: urls, TRON_SOLIDITY_NODE_URLS: urls };
     const { chain: one } = readConfig({ ...named, TRON_REQUESTS_PER_SEC: ',15', TRON_API_KEYS: ',key' });
@@ -280,7 +280,7 @@ describe('a proof of death', () => {
     return tx as ClaimedTx;
   }
 
-  it('takes the word of two nodes, each solid past the expiration', async () => {
+  it('requires the word of two nodes, each solid past the expiration', async () => {
     const tx = await deadTx();
     const verdict = await proofsOf(clientOf()).judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs } });
@@ -291,13 +291,13 @@ describe('a proof of death', () => {
     expect(away).toBeUndefined();
   });
 
-  it('is not had while one of two nodes is behind the expiration', async () => {
+  it('fails while one of two nodes is behind the expiration', async () => {
     const tx = await deadTx();
     await chain.control('node', { index: 1, behind: 50 });
     expect(await proofsOf(clientOf()).judge(tx)).toMatchObject({ kind: 'unknown' });
   });
 
-  it('does not count two names of one node as two witnesses: the blocks are read as well', async () => {
+  it('does not count two names of one node as two witnesses, and also reads the blocks', async () => {
     const tx = await deadTx();
     const nodes = [first, second].map((face) => new TronNode(optionsOf(face, chain.solidUrl)));
     const pool = new NodePool(nodes, 50);
@@ -307,7 +307,7 @@ describe('a proof of death', () => {
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned } });
   });
 
-  it('is not had by one word while the full port of a witness that gives no solid blocks has the transaction', async () => {
+  it('fails by one word while the full port of a witness without solid blocks has the transaction', async () => {
     const tx = await deadTx();
     const options = [optionsOf(first, chain.solidUrl), optionsOf(second, 'http://127.0.0.1:1')];
     const pool = new NodePool(
@@ -328,7 +328,7 @@ describe('a proof of death', () => {
     expect(await verdict()).toMatchObject({ kind: 'dead', evidence: { absences: [{}], away: [{}] } });
   });
 
-  it('is refused when one node lies about absence and the other one has the transaction', async () => {
+  it('fails if one node lies about absence and the other one has the transaction', async () => {
     const liar = await openFaultyNode(chain.solidUrl);
     const honest = await openFaultyNode(chain.second!.solidUrl);
     try {
@@ -361,7 +361,7 @@ describe('the request budget', () => {
   const budgetOn = (redis: Redis, waitMaxMs: number, requestsPerSec = 10) =>
     new RequestBudget({ redis, prefix: `t${randomBytes(4).toString('hex')}`, account: 'k', requestsPerSec, waitMaxMs });
 
-  it('is one for all processes with the same key, and keeps places for broadcasts', async () => {
+  it('is one for all processes with the same key, and reserves places for broadcasts', async () => {
     const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
     await redis.connect();
     try {
@@ -380,7 +380,7 @@ describe('the request budget', () => {
     }
   });
 
-  it('gives what nothing hangs on a place only while half of them are free, and none without Redis', async () => {
+  it('gives optional requests a place only while half of them are free, and none without Redis', async () => {
     const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
     await redis.connect();
     const busy = budgetOn(redis, 5, 1000);
@@ -396,7 +396,7 @@ describe('the request budget', () => {
     expect(await budgetOn(redis, 5, 1000).admitSpare()).toBe(false);
   });
 
-  it('gives callers of the API half of its places at most, and a line of their own', async () => {
+  it('gives callers of the API at most half of its places, and a separate queue', async () => {
     const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
     await redis.connect();
     try {
@@ -413,7 +413,7 @@ describe('the request budget', () => {
     }
   });
 
-  it('holds each process to a part of it while Redis is away', async () => {
+  it('limits each process to a part of it while Redis is away', async () => {
     const redis = new Redis('redis://127.0.0.1:1', {
       enableOfflineQueue: false,
       lazyConnect: true,
@@ -431,7 +431,7 @@ describe('the request budget', () => {
   });
 });
 
-it('a node that runs no constant calls has said nothing of one: another is asked', async () => {
+it('asks another node if one does not run constant calls', async () => {
   const message = 'this node does not support constant';
   const body = JSON.stringify({ result: { code: 'CONTRACT_VALIDATE_ERROR', message } });
   const call = { ownerAddress: holder.address, contractAddress: holder.address, data: '70a08231' };

@@ -50,7 +50,7 @@ const noted = (person: Account, count: number): Promise<true> =>
   );
 
 it(
-  'an operator is notified of each new line of the inbox once, and again when it has gone and comes back',
+  'notifies an operator of each new inbox line once, and again after it went and came back',
   async () => {
     const admin = await operators.signedIn('admin');
     const asked = { name: 'Frozen & Co', terms: 'prepaid', reason: 'a customer' };
@@ -78,7 +78,7 @@ it(
 );
 
 it(
-  'lines of the inbox are in one mail, however many there are: one that others hid is not new when they are gone',
+  'puts all inbox lines into one mail, and does not count a line as new that others had hidden',
   async () => {
     const reader = await operators.signedIn('support');
     await operators.database.query(

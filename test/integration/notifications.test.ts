@@ -103,7 +103,7 @@ const choiceOf = async ({ project, owner }: Place) =>
   );
 
 it(
-  'a person is notified of what they chose, by one mail that leads to it and to the end of the mails, and holds no secret',
+  'notifies a person of the chosen events by one mail with links to them and to unsubscribe, without secrets',
   async () => {
     const place = await placeWith(['keys', 'project']);
     const { project } = place;
@@ -136,7 +136,7 @@ it(
   TEST_LIMIT_MS,
 );
 
-it('nobody is notified of what they did not choose, nor of what was before', async () => {
+it('notifies no one of other events, nor of earlier ones', async () => {
   const place = await placeWith(['statements', 'webhooks']);
   await makeKey(place, 'unasked');
   const { position } = await stateOf(place);
@@ -149,7 +149,7 @@ it('nobody is notified of what they did not choose, nor of what was before', asy
 });
 
 it(
-  'a storm is one mail that says how much more there is, and an hour has a few mails for all that a person is in',
+  'a storm is one mail that counts the rest, and an hour has a few mails for all memberships of a person',
   async () => {
     const place = await placeWith(['keys']);
     await storm(place, 232);
@@ -194,7 +194,7 @@ it(
 );
 
 it(
-  'a mail that is not taken is tried again and passes nothing; its person sees that it fails, and when it does no more',
+  'retries a rejected mail and skips nothing, and its person sees the failure and the end of it',
   async () => {
     const place = await placeWith(['keys']);
     server.mood = 'busy';
@@ -221,7 +221,7 @@ it(
 );
 
 it(
-  'an address that is refused for good is given up after three tries, and noted on its person’s page',
+  'gives up an address with permanent refusals after three tries, and notes it on its person’s page',
   async () => {
     const place = await placeWith(['keys']);
     server.mood = 'refuses';
@@ -246,7 +246,7 @@ it(
 );
 
 it(
-  'what was no refusal for good counts for none: a mail that one refusal follows is still tried',
+  'temporary failures count for none: a mail with one refusal after them is still tried',
   async () => {
     const place = await placeWith(['keys']);
     const failing = (failures: number, fault: string): Promise<true> =>
@@ -277,7 +277,7 @@ it(
 );
 
 it(
-  'a mail whose outcome was lost comes once more, under the same id, and counts in its hour',
+  'repeats a mail of unknown outcome under the same id, and counts it in its hour',
   async () => {
     const place = await placeWith(['keys']);
     server.mood = 'dies';
@@ -293,7 +293,7 @@ it(
   TEST_LIMIT_MS,
 );
 
-it('a name with line breaks in it makes no header', async () => {
+it('a name with line breaks adds no header', async () => {
   const place = await placeWith(['keys']);
   await merchants.database.query(
     `UPDATE project SET name = E'Shop\\r\\nBcc: thief@example.net\\r\\n\\r\\nHello' WHERE id = $1`,
@@ -306,7 +306,7 @@ it('a name with line breaks in it makes no header', async () => {
   expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
 });
 
-it('mails are counted from nought, so that the first of each outcome is a rise', async () => {
+it('counts mails from zero, so that the first of each outcome is an increase', async () => {
   const fresh = await openConsole(store.url, 'merchant');
   const counted = (await fresh.metrics()).split('\n').filter((line) => line.startsWith('mails_total{'));
   await fresh.close();
@@ -315,7 +315,7 @@ it('mails are counted from nought, so that the first of each outcome is a rise',
   );
 });
 
-it('who is in the project no more is notified nothing of it', async () => {
+it('notifies no one who left the project', async () => {
   const place = await placeWith(['keys']);
   const other = await merchants.signedIn('owner', place.project);
   const removed = await other.browser.post(`/api/projects/${place.project}/team/${place.owner.id}/remove`, {});
@@ -328,7 +328,7 @@ it('who is in the project no more is notified nothing of it', async () => {
 });
 
 describe('a choice', () => {
-  it('is one’s own, for a project that one is in, of kinds that there are, and in the audit log', async () => {
+  it('is a person’s own, for their projects, of existing kinds, and in the audit log', async () => {
     const place = await placeWith(['balance', 'orders', 'balance']);
     expect((await choiceOf(place)).kinds).toEqual(['balance', 'orders']);
     const member = await merchants.signedIn('member', place.project);
@@ -357,7 +357,7 @@ describe('a choice', () => {
     expect((await owner.browser.post('/api/notifications', wanted(project))).status).toBe(status);
   });
 
-  it('is not to be had where no mail server is set up, which the page says', async () => {
+  it('is not available without a mail server, and the page says so', async () => {
     const without = await openConsole(store.url, 'operator');
     try {
       const { browser } = await without.signedIn('admin');

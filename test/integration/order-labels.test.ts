@@ -73,7 +73,7 @@ test('an order shows its labels in every answer, an activation too', async () =>
   expect(labelsIn(await customer.get('/v1/orders/v'))).toEqual(labels);
 });
 
-test('an order without labels has none of the members, also where they are null or empty', async () => {
+test('an order without labels has none of the members, even if they are null or empty', async () => {
   const customer = await newCustomer();
   for (const labels of [{}, { reference: null, metadata: null }, { metadata: {} }]) {
     const { status, body } = await customer.post('/v1/orders', direct(labels));
@@ -81,7 +81,7 @@ test('an order without labels has none of the members, also where they are null 
   }
 });
 
-test('metadata has at most 20 entries, of names of 40 and texts of 200 UTF-16 units, and a reference 64', async () => {
+test('metadata has at most 20 entries, with names of 40 and texts of 200 UTF-16 units, and a reference has 64', async () => {
   const customer = await newCustomer();
   const metadata = (value: object) => faultOf(customer, { metadata: value });
   expect(await metadata(entries(20))).toMatchObject({ metadata: entries(20) });
@@ -103,7 +103,7 @@ test('metadata has at most 20 entries, of names of 40 and texts of 200 UTF-16 un
   expect(await faultOf(customer, { reference: '' })).toEqual(['reference must not be empty']);
 });
 
-test('as many entries as metadata may have, as long as they may be, fit into a body', async () => {
+test('the largest allowed metadata fits into a body', async () => {
   const customer = await newCustomer();
   const metadata = Object.fromEntries(
     Array.from({ length: 20 }, (_, at) => [`${'ÿ'.repeat(38)}${(at + 10).toString()}`, '漢'.repeat(200)]),
@@ -113,7 +113,7 @@ test('as many entries as metadata may have, as long as they may be, fit into a b
   expect(labelsIn(await customer.get('/v1/orders/full'))).toMatchObject({ metadata });
 });
 
-test('texts are of any script; characters that cannot be seen are refused', async () => {
+test('accepts texts of any script, and refuses invisible characters', async () => {
   const customer = await newCustomer();
   const words = 'must be of printable characters, with spaces only between others';
   for (const reference of [
@@ -162,7 +162,7 @@ test('metadata is an object of strings and nothing else', async () => {
   }
 });
 
-test('names that every object inherits are names like others; those that the reader of bodies refuses stay refused', async () => {
+test('accepts names that every object inherits, except those that the reader of bodies refuses', async () => {
   const customer = await newCustomer();
   const names = [
     'toString',
@@ -189,7 +189,7 @@ test('names that every object inherits are names like others; those that the rea
   expectRefusal(await customer.post('/v1/orders', twice), 400, 'INVALID_REQUEST');
 });
 
-test('under MD5 metadata is refused, and nothing is bought; a reference is taken', async () => {
+test('under MD5 metadata is refused and buys nothing, and a reference is accepted', async () => {
   const { baseUrl, merchant, apiKey } = await newCustomer();
   const customer = new Customer(baseUrl, merchant, apiKey);
   for (const [path, body] of [
@@ -208,7 +208,7 @@ test('under MD5 metadata is refused, and nothing is bought; a reference is taken
   expect([taken.status, labelsIn(taken)]).toEqual([202, { reference: 'by MD5' }]);
 });
 
-test('labels are no part of a request’s identity: a repetition with others is the same order, and the first stay', async () => {
+test('labels are no part of a request’s identity: a repetition with others is the same order with the first ones', async () => {
   const customer = await newCustomer();
   const first = { reference: 'first', metadata: { a: '1' } };
   const made = await customer.post('/v1/orders', direct(first), withKey('same'));
@@ -246,7 +246,7 @@ test('a refused order keeps no label, and its key and its quote stay free for ot
   expect((await poor.get('/v1/orders?reference=refused')).body).toEqual({ items: [] });
 });
 
-test('events and webhooks show the labels of the order at every moment of it', async () => {
+test('events and webhooks show the order’s labels at every moment', async () => {
   const customer = await newCustomer();
   const labels = { reference: 'invoice 9', metadata: { customer: '4711' } };
   const url = `http://127.0.9.9:${receivers.port.toString()}/labelled`;
@@ -276,7 +276,7 @@ test('events and webhooks show the labels of the order at every moment of it', a
   expect(shownIn(came.sort((one, other) => one.position - other.position))).toEqual(wanted);
 });
 
-test('the paths of the client family know no labels, and replay what was bought with them', async () => {
+test('the paths of the client family know no labels, and replay orders that were bought with them', async () => {
   const customer = await newCustomer();
   const rent = (body: object) => customer.post('/v1/energy/rent', body, withKey('family'));
   for (const name of ['reference', 'metadata']) {
@@ -292,7 +292,7 @@ test('the paths of the client family know no labels, and replay what was bought 
   expect(labelsIn(await customer.get('/v1/orders/family'))).toEqual(labels);
 });
 
-test('a process of the version before takes orders on the new schema', async () => {
+test('a process of the previous version accepts orders on the new schema', async () => {
   const customer = await newCustomer();
   const [taken] = await api.database.query<{ refusal: unknown; order_id: bigint }>(
     `SELECT refusal, order_id FROM take_order(p_project => $1, p_api_key => $1, p_key => 'before', p_hash => sha256('x'),
@@ -305,7 +305,7 @@ test('a process of the version before takes orders on the new schema', async () 
   expect(labelsIn(await customer.get('/v1/orders/before'))).toEqual({});
 });
 
-test('an order with labels is marked as judged, which any change of its row takes from it', async () => {
+test('an order with labels is marked as judged, and any change of its row removes the mark', async () => {
   const customer = await newCustomer();
   const { status, body } = await customer.post('/v1/orders', direct({ metadata: entries(3) }), withKey('judged'));
   expect(status).toBe(202);

@@ -63,7 +63,7 @@ async function readAll(customer: Customer, query: string): Promise<{ numbers: nu
 const minute = (number: number): Date => new Date(Date.UTC(2026, 0, 1) + number * 60_000);
 const newestFirst = (count: number): number[] => Array.from({ length: count }, (_, at) => count - at);
 
-test('a list by receiver, reference, status and time has all of its orders, newest first, and nobody else’s', async () => {
+test('a list by receiver, reference, status and time has all of its orders, newest first, and no one else’s', async () => {
   const [customer, other] = [await makeCustomer(api), await makeCustomer(api)];
   await makeOrders(customer, 210);
   await makeOrders(other, 210);
@@ -98,7 +98,7 @@ test('a list by receiver, reference, status and time has all of its orders, newe
   expect((await customer.get('/v1/orders?status=reserved')).body).toEqual({ items: [] });
 });
 
-test('orders of the same moment are each on one page, in the order of their numbers', async () => {
+test('orders of the same moment are each on one page, in the order of their ids', async () => {
   const customer = await makeCustomer(api);
   await makeOrders(customer, 50, '0 seconds');
   expect(await readAll(customer, 'limit=7')).toEqual({ numbers: newestFirst(50), pages: 8 });
@@ -107,14 +107,14 @@ test('orders of the same moment are each on one page, in the order of their numb
   );
 });
 
-test('orders are in the order of their times where their numbers are in another', async () => {
+test('orders are in the order of their times if their ids are in another', async () => {
   const customer = await makeCustomer(api);
   await makeOrders(customer, 40, '-1 minute');
   expect((await readAll(customer, 'limit=7')).numbers).toEqual(newestFirst(40).reverse());
   expect((await readAll(customer, 'limit=4&status=refunded')).numbers).toEqual([7, 14, 21, 28, 35]);
 });
 
-test('a cursor is a place among all orders of the project: another filter goes on from there', async () => {
+test('a cursor is a place among all orders of the project: another filter continues from there', async () => {
   const [customer, other] = [await makeCustomer(api), await makeCustomer(api)];
   await makeOrders(customer, 60);
   await makeOrders(other, 60);
@@ -145,7 +145,7 @@ test('a cursor is a place among all orders of the project: another filter goes o
   }
 });
 
-test('an order that comes while a list is read is on none of its further pages', async () => {
+test('an order that arrives while a list is read is on none of its further pages', async () => {
   const customer = await makeCustomer(api);
   await makeOrders(customer, 30);
   const first = (await customer.get(`/v1/orders?limit=10`)).body;
@@ -182,7 +182,7 @@ test.each([
   ['from=2026-01-01&to=2026-01-01T00:00:00Z', 'from'],
   ['metadata=a', 'metadata'],
   ['address=a', 'address'],
-])('the list filtered by %s is refused by name', async (query, field) => {
+])('the list refuses the filter %s by name', async (query, field) => {
   const customer = await makeCustomer(api);
   const { status, body } = await customer.get(`/v1/orders?${query}`);
   expect([status, body.error, body.details[0].field]).toEqual([400, 'INVALID_REQUEST', field]);
@@ -210,7 +210,7 @@ async function archiveHalf(): Promise<void> {
 
 const stepsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(stepsOf)];
 
-test('no page of any list reads more orders than it may have, wherever it begins and however many there are', async () => {
+test('no page of any list reads more orders than its limit, wherever it begins and however many there are', async () => {
   const [busy, quiet] = [await makeCustomer(api), await makeCustomer(api)];
   // Only the rows matter here.
   await api.database.query(`ALTER TABLE open_orders DISABLE TRIGGER USER`);

@@ -47,7 +47,7 @@ async function lastId(): Promise<bigint> {
   return row!.id;
 }
 
-it('an order without a quote that cannot be paid writes nothing, and its key is free', async () => {
+it('an unpayable order without a quote writes nothing, and its key stays free', async () => {
   const [poor, capped] = [await makeCustomer(api, 0n), await makeCustomer(api)];
   await api.ledger.setDailyCap(capped.merchant, credits(PRICE - 1), AUTHOR);
   const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -71,45 +71,42 @@ it('an order without a quote that cannot be paid writes nothing, and its key is 
 it.each([
   ['no request', false],
   ['none of a project that was refused lately', true],
-])(
-  '%s is refused for its credits beside an earlier one of its key that may still be accepted',
-  async (_who, isKnown) => {
-    const customer = await makeCustomer(api, 0n);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
-    if (isKnown) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
-    const waits = async (): Promise<void> => {
-      for (;;) {
-        const waiting = await api.database.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+])('%s is refused for its credits while an earlier one of its key may still be accepted', async (_who, isKnown) => {
+  const customer = await makeCustomer(api, 0n);
+  const body = { receive_address: world.receiver(), energy: 65_000 };
+  if (isKnown) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
+  const waits = async (): Promise<void> => {
+    for (;;) {
+      const waiting = await api.database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
             AND query LIKE '%take_order(%'`,
-        );
-        if (waiting.length > 0) return;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    };
-    await asAdmin(world.env['DATABASE_URL']!, async (first) => {
-      await first.query('BEGIN');
-      // Credits that only this transaction sees, and an order of the key that is paid with them.
-      await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
-        customer.merchant,
-        PRICE,
-      ]);
-      const { rows } = await first.query(
-        `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
-         2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
-        [customer.merchant, world.receiver(), PRICE],
       );
-      expect(rows).toEqual([{ refusal: null, created: true }]);
-      const second = customer.post('/v1/orders', body, withKey('twice'));
-      await Promise.race([second, waits()]);
-      await first.query('COMMIT');
-      // The other request's order is found under the key, and its request hash differs.
-      expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
-    });
-  },
-);
+      if (waiting.length > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await asAdmin(world.env['DATABASE_URL']!, async (first) => {
+    await first.query('BEGIN');
+    // Credits that only this transaction sees, and an order of the key that is paid with them.
+    await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
+      customer.merchant,
+      PRICE,
+    ]);
+    const { rows } = await first.query(
+      `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
+         2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
+      [customer.merchant, world.receiver(), PRICE],
+    );
+    expect(rows).toEqual([{ refusal: null, created: true }]);
+    const second = customer.post('/v1/orders', body, withKey('twice'));
+    await Promise.race([second, waits()]);
+    await first.query('COMMIT');
+    // The other request's order is found under the key, and its request hash differs.
+    expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
+  });
+});
 
-it('orders of projects that were refused lately are judged together, by what is so after they came', async () => {
+it('judges orders of recently refused projects together, by the state after their arrival', async () => {
   const body = { receive_address: world.receiver(), energy: 65_000 };
   const poor = await Promise.all(Array.from({ length: 6 }, async () => makeCustomer(api, 0n)));
   for (const customer of poor) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
@@ -149,7 +146,7 @@ it('orders of projects that were refused lately are judged together, by what is 
   );
 });
 
-it('of many lists of one project two run at once, and those of others beside them', async () => {
+it('runs two of many lists of one project concurrently, and those of others beside them', async () => {
   const [greedy, other] = [await makeCustomer(api), await makeCustomer(api)];
   const running = async (count: number): Promise<void> => {
     for (;;) {
@@ -174,7 +171,7 @@ it('of many lists of one project two run at once, and those of others beside the
   });
 });
 
-it('a refund of an order of another day leaves what was spent today as it is', async () => {
+it('a refund of another day’s order leaves today’s spending unchanged', async () => {
   const customer = await makeCustomer(api);
   await api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
   const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -189,7 +186,7 @@ it('a refund of an order of another day leaves what was spent today as it is', a
   expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
 });
 
-it('an order spread over wallets has no leg below what the chain lets one delegate', async () => {
+it('an order over several wallets has no leg below the chain’s minimum', async () => {
   const customer = await makeCustomer(api);
   const body = { receive_address: world.receiver(), energy: 65_000 };
   expect((await customer.post('/v1/orders', body, withKey('whole'))).status).toBe(202);

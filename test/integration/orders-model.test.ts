@@ -81,7 +81,7 @@ async function refundKeyless(model: Model, real: Real, key: string): Promise<voi
   if (key.length === 1) await refundKnown(model, real, key);
 }
 
-test('ledger, quotes and orders do what the model does', async () => {
+test('ledger, quotes and orders behave like the model', async () => {
   let steps = 0;
   await fc.assert(
     fc.asyncProperty(commands(COMMANDS_MAX), async (sequence) => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('options and terms', () => {
-  test('a project that orders by quote only is asked for one', async () => {
+  test('a project that orders only by quote is asked for one', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireQuote: true }, AUTHOR);
     const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -26,7 +26,7 @@ describe('options and terms', () => {
     expect((await customer.post('/v1/orders', { quote_ref: await world.quoteRef(customer) })).status).toBe(202);
   });
 
-  test('a project that demands a key is not served without', async () => {
+  test('a project that requires a key refuses orders without one', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
     const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -43,7 +43,7 @@ describe('options and terms', () => {
     expect(wrong.body.details).toEqual([{ field: 'receive_address', msg: 'is required without a quote_ref' }]);
   });
 
-  test('a daily cap stops the charge that would pass it; a refund of the day makes room again', async () => {
+  test('a daily cap stops the charge that would exceed it, and a refund of the day makes room again', async () => {
     const customer = await makeCustomer(api);
     await api.ledger.setDailyCap(customer.merchant, credits(8_775_000), AUTHOR);
     const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -120,7 +120,7 @@ describe('options and terms', () => {
     expect(new Date(timestamp).toISOString()).toBe(timestamp);
   });
 
-  test('a reference is booked once, and an act leaves its trace', async () => {
+  test('books a reference once, and an act leaves its trace', async () => {
     const customer = await makeCustomer(api, 0n);
     const reference = randomUUID();
     const first = await api.ledger.topUp(customer.merchant, credits(500), reference, AUTHOR);
@@ -154,7 +154,7 @@ describe('options and terms', () => {
 });
 
 describe('activation', () => {
-  test('activates at the chain’s fee and the markup, as an order without energy', async () => {
+  test('costs the chain’s fee and the markup, as an order without energy', async () => {
     const customer = await makeCustomer(api);
     const address = newOwner().address;
     const answer = await customer.post('/v1/activate', { address }, withKey('act'));
@@ -180,7 +180,7 @@ describe('activation', () => {
     expect((await customer.get('/v1/orders/act')).body).toEqual(answer.body);
   });
 
-  test('an account that exists is not activated again', async () => {
+  test('does not activate an existing account again', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
     expectRefusal(await customer.post('/v1/activate', { address: world.receiver() }), 409, 'ALREADY_ACTIVATED');
@@ -215,7 +215,7 @@ describe('listing', () => {
     expect((await (await makeCustomer(api)).get('/v1/orders')).body).toEqual({ items: [] });
   });
 
-  test('a query that says nothing sensible is refused by name', async () => {
+  test('refuses an invalid query by name', async () => {
     const customer = await makeCustomer(api);
     for (const [query, field] of [
       ['limit=0', 'limit'],
@@ -247,7 +247,7 @@ describe('waiting', () => {
     expect(answer.body.status).toBe('refunded');
   });
 
-  test('a wait that runs out answers the order as it is', async () => {
+  test('a wait that times out answers the order in its present state', async () => {
     const customer = await makeCustomer(api);
     const body = { receive_address: world.receiver(), energy: 65_000 };
     const answer = await customer.post('/v1/orders', body, { Prefer: 'respond-async, wait=1' });

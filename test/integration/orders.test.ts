@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('buying', () => {
-  test('a direct order is charged at the price of the moment and answered with every member that applies', async () => {
+  test('charges a direct order at the present price and answers with every member that applies', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
     const answer = await customer.post(
@@ -61,7 +61,7 @@ describe('buying', () => {
     expect(found.body).toEqual(answer.body);
   });
 
-  test('without a key one is made, returned, and finds the order', async () => {
+  test('without a key one is made and returned, and finds the order', async () => {
     const customer = await makeCustomer(api);
     const answer = await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 });
     expect(answer.status).toBe(202);
@@ -77,7 +77,7 @@ describe('buying', () => {
     expect(replay.body).toEqual(answer.body);
   });
 
-  test('energy left out is sized by the service', async () => {
+  test('the service sizes an order without energy', async () => {
     const customer = await makeCustomer(api);
     const quote = await customer.post('/v1/quotes', { receive_address: world.receiver() });
     const answer = await customer.post('/v1/orders', { receive_address: world.receiver() });
@@ -85,7 +85,7 @@ describe('buying', () => {
     expect(answer.body.energy).toBe(quote.body.energy);
   });
 
-  test('a quote is redeemed at its own price, also after the price changed', async () => {
+  test('redeems a quote at its own price, even after the price changed', async () => {
     const customer = await makeCustomer(api);
     const terms = {
       receiveAddress: world.receiver(),
@@ -103,7 +103,7 @@ describe('buying', () => {
     expect(answer.body).toMatchObject({ price_sun: 2_000_000, credits: 6_000_000, price_usd: '0.600000' });
   });
 
-  test('every fault of the request is named', async () => {
+  test('names every fault of the request', async () => {
     const customer = await makeCustomer(api);
     for (const body of [
       {},
@@ -129,7 +129,7 @@ describe('buying', () => {
     expect((await customer.get('/v1/orders')).body.items).toEqual([]);
   });
 
-  test('every answer to a purchase carries its key, also a refusal, and also one that was made', async () => {
+  test('every answer to a purchase carries its key, also a refusal, and also a key that was made', async () => {
     const customer = await makeCustomer(api);
     const unknown = customer.withKey('wrong');
     const [good, activation] = [{ receive_address: world.receiver(), energy: 65_000 }, { address: newOwner().address }];
@@ -155,7 +155,7 @@ describe('buying', () => {
     expect((await customer.get('/v1/balance', withKey('mine'))).headers['idempotency-key']).toBeUndefined();
   });
 
-  test('a receiver that cannot take a delegation is refused before anything is charged', async () => {
+  test('refuses a receiver that cannot take a delegation before any charge', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
     const order = async (address: string) =>
@@ -168,7 +168,7 @@ describe('buying', () => {
     expect((await order(world.receiver())).status).toBe(202);
   });
 
-  test('what renting cannot make cheaper is not sold', async () => {
+  test('does not sell what renting cannot make cheaper', async () => {
     const customer = await makeCustomer(api);
     const body = { receive_address: world.receiver(), energy: 6000 };
     expectRefusal(await customer.post('/v1/orders', body), 409, 'NOT_WORTH_RENTING');
@@ -176,7 +176,7 @@ describe('buying', () => {
 });
 
 describe('keys', () => {
-  test('a replay answers the order as it is now, says so, and is never re-priced', async () => {
+  test('a replay answers the order in its present state, says so, and never prices it again', async () => {
     const customer = await makeCustomer(api);
     const body = { receive_address: world.receiver(), energy: 70_000 };
     const first = await customer.post('/v1/orders', body, withKey('r 1'));
@@ -197,7 +197,7 @@ describe('keys', () => {
     expect((await balanceOf(customer)) - after).toBe(first.body.credits);
   });
 
-  test('another request under a used key is refused, whatever else is wrong with it', async () => {
+  test('refuses another request under a used key, whatever else is wrong with it', async () => {
     const customer = await makeCustomer(api);
     await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 }, withKey('k'));
     for (const body of [
@@ -242,7 +242,7 @@ describe('keys', () => {
     expectRefusal(await third.get('/v1/orders/shared'), 404, 'NOT_FOUND');
   });
 
-  test('a key is found by its percent-encoded form, and a plus is a plus', async () => {
+  test('finds a key by its percent-encoded form, and a plus is a plus', async () => {
     const customer = await makeCustomer(api);
     const key = 'a/b+c d%20?&=~';
     const body = { receive_address: world.receiver(), energy: 65_000 };
@@ -270,7 +270,7 @@ describe('quotes', () => {
     expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
   });
 
-  test('a quote is judged in order: known, used, expired, mismatch, receiver, credits', async () => {
+  test('judges a quote in order: known, used, expired, mismatch, receiver, credits', async () => {
     const customer = await makeCustomer(api, 0n);
     const seal = (over: object) =>
       sealQuote(api.app.get(Sealers).quote, customer.merchant, {
@@ -307,7 +307,7 @@ describe('quotes', () => {
     expectRefusal(await post({ quote_ref: seal({ id }), energy: 70_000 }), 409, 'QUOTE_ALREADY_USED');
   });
 
-  test('what refuses one request of a key does not refuse another of the same key that is sound', async () => {
+  test('the refusal of one request of a key does not refuse another valid one of the same key', async () => {
     const customer = await makeCustomer(api);
     const tries = Array.from({ length: 5 }, async (_, index) => {
       const quote_ref = await world.quoteRef(customer);
@@ -324,7 +324,7 @@ describe('quotes', () => {
     expect((await customer.get('/v1/orders')).body.items).toHaveLength(tries.length);
   });
 
-  test('a key with # is found by its path, encoded or not', async () => {
+  test('finds a key with # by its path, encoded or not', async () => {
     const customer = await makeCustomer(api);
     for (const key of ['invoice', 'invoice#17']) {
       const order = await customer.post('/v1/orders', { receive_address: world.receiver() }, withKey(key));
@@ -335,7 +335,7 @@ describe('quotes', () => {
     }
   });
 
-  test('a quote that came in its time is honoured however long the order waits for its turn', async () => {
+  test('honours a quote that arrived in time, however long the order waits for its turn', async () => {
     const customer = await makeCustomer(api);
     const others = Array.from({ length: 16 }, (_, place) => `busy-${place.toString()}`);
     const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
@@ -375,7 +375,7 @@ describe('quotes', () => {
     }
   });
 
-  test('members that repeat the quote are no mismatch, and the replay needs the ref alone', async () => {
+  test('members that repeat the quote are no mismatch, and the replay needs only the ref', async () => {
     const customer = await makeCustomer(api);
     const ref = await world.quoteRef(customer);
     const body = { quote_ref: ref, receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };

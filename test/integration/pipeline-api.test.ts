@@ -125,7 +125,7 @@ const ask = async (customer: Customer, route: Route): Promise<Answer> => {
 };
 
 describe('every endpoint', () => {
-  test('is one of those the interface names, and only its description is public', () => {
+  test('is one that the interface names, and only its description is public', () => {
     const named = (some: readonly Route[]) => some.map(({ method, pattern }) => `${method} ${pattern}`).sort();
     expect(named(routes)).toEqual(ENDPOINTS);
     expect(named(allRoutes.filter(({ isPublic }) => isPublic))).toEqual([
@@ -135,7 +135,7 @@ describe('every endpoint', () => {
     ]);
   });
 
-  test('refuses who does not identify himself, and who does so wrongly', async () => {
+  test('refuses callers without identification, and with a wrong one', async () => {
     const customer = await newCustomer('everywhere');
     for (const route of routes) {
       const unsigned = await send(baseUrl, route.method, pathOf(route));
@@ -171,7 +171,7 @@ describe('every endpoint', () => {
     }
   });
 
-  test('answers any other method with 405 and what it allows', async () => {
+  test('answers any other method with 405 and the allowed ones', async () => {
     const allowed: Record<string, string[]> = {};
     for (const { method, pattern } of allRoutes) (allowed[pattern] ??= []).push(method);
     for (const [pattern, methods] of Object.entries(allowed)) {
@@ -184,7 +184,7 @@ describe('every endpoint', () => {
     }
   });
 
-  test('takes 16 KiB, simulate 128 KiB', async () => {
+  test('accepts 16 KiB, and simulate 128 KiB', async () => {
     const customer = await newCustomer('large');
     for (const route of routes) {
       const { method, pattern } = route;

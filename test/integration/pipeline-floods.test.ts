@@ -89,7 +89,7 @@ describe('a flood', () => {
     }
   });
 
-  test('of connections from one address leaves room for others, and a trusted proxy has no limit of its own', async () => {
+  test('of connections from one address leaves room for others, and a trusted proxy has no limit', async () => {
     const limits = { REDIS_URL: testRedis.url, MAX_CONNECTIONS: '8', MAX_CONNECTIONS_PER_ADDRESS: '5' };
     const [direct, proxied] = await Promise.all([
       openPipeline(testDatabase.url, limits),
@@ -130,7 +130,7 @@ describe('a flood', () => {
     }
   });
 
-  test('of connections of an address is over when these are closed', async () => {
+  test('of connections of an address ends when these are closed', async () => {
     const small = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, MAX_CONNECTIONS_PER_ADDRESS: '1' });
     try {
       const frame = 'GET /v1/none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -140,7 +140,7 @@ describe('a flood', () => {
     }
   });
 
-  test('of connections beyond the limit is turned away, logged and counted', async () => {
+  test('of connections beyond the limit is rejected, logged and counted', async () => {
     const limits = { MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' };
     const small = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, ...limits });
     const sockets: Socket[] = [];

@@ -79,7 +79,7 @@ const CLOSE = ['Connection: close'];
 const BODY = { receive_address: 'x', energy: 1000 };
 
 describe('raw HTTP', () => {
-  test('a plain frame is answered, so that the others fail for their own reasons', async () => {
+  test('answers a plain frame, so that the others fail for their own reasons', async () => {
     expect(codesIn(await sendFrame(pipeline.baseUrl, request('/v1/buy', BODY, CLOSE)))).toEqual(['200 OK']);
     expect(codesIn(await sendFrame(pipeline.baseUrl, request('/v1/slow', undefined, CLOSE)))).toEqual(['200 OK']);
   });
@@ -127,7 +127,7 @@ describe('raw HTTP', () => {
     expect(codesIn(await sendFrame(pipeline.baseUrl, path))).toEqual(['431 HEADERS_TOO_LARGE']);
   });
 
-  test('headers and bodies that dawdle are 408', async () => {
+  test('slow headers and bodies are 408', async () => {
     expect(codesIn(await sendFrame(pipeline.baseUrl, 'GET /v1/things HTTP/1.1\r\nHost: x\r\n'))).toEqual([
       '408 REQUEST_TIMEOUT',
     ]);
@@ -135,7 +135,7 @@ describe('raw HTTP', () => {
     expect(codesIn(await sendFrame(pipeline.baseUrl, frame))).toEqual(['408 REQUEST_TIMEOUT']);
   });
 
-  test('CONNECT, an upgrade and an odd expectation are requests like any other', async () => {
+  test('CONNECT, an upgrade and an unusual expectation are requests like any other', async () => {
     expect(
       codesIn(await sendFrame(pipeline.baseUrl, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')),
     ).toEqual(['404 NOT_FOUND']);
@@ -145,14 +145,14 @@ describe('raw HTTP', () => {
     expect(codesIn(await sendFrame(pipeline.baseUrl, expecting))).toEqual(['200 OK']);
   });
 
-  test('pipelined requests are answered in order', async () => {
+  test('answers pipelined requests in order', async () => {
     const frame = request('/v1/slow', undefined) + request('/v1/buy', BODY) + request('/v1/none', undefined, CLOSE);
     const answers = answersIn(await sendFrame(pipeline.baseUrl, frame));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
     expect(answers[0]?.body).toEqual({ answered: true });
   });
 
-  test('garbage behind a request under way never becomes its answer', async () => {
+  test('garbage behind a request in progress never becomes its answer', async () => {
     const answers = answersIn(await sendFrame(pipeline.baseUrl, `${request('/v1/slow', undefined)}garbage\r\n\r\n`));
     expect(answers.map(({ body }) => body)).toEqual([{ answered: true }]);
   });
@@ -164,12 +164,12 @@ describe('raw HTTP', () => {
     expect(counts['401']).toBeGreaterThan(0);
   });
 
-  test('headers of the HMAC at random are each answered as the rules say', async () => {
+  test('answers random HMAC headers by the rules', async () => {
     const counts = await checkSignatures(customer, 1500, 20_260_101);
     expect(CODES_OF_HMAC.filter((code) => counts[code] === undefined)).toEqual([]);
   });
 
-  test('a request under way is finished when the service stops, and nothing new is taken', async () => {
+  test('finishes a request in progress when the service stops, and accepts no new one', async () => {
     const other = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url });
     const guest = await other.customer('stops');
     const server = new URL(other.baseUrl);

@@ -35,14 +35,14 @@ async function answers(caller: Customer, code: ErrorCode | undefined): Promise<v
   await until(arrived, 5000, `the answer ${code ?? 'of the handler'}`, 5);
 }
 
-describe('the answer to a good request', () => {
+describe('the answer to a valid request', () => {
   test('reaches the handler with the project, the body and the address', async () => {
     const answer = await customer.post('/v1/echo', { b: 1, a: 'x' });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ project: customer.merchant, source: '127.0.0.1', text: '{"a":"x","b":1}' });
   });
 
-  test('carries a request id, the caller’s own when it is one', async () => {
+  test('has a request id, the caller’s own if it is valid', async () => {
     expect((await customer.get('/v1/things')).headers['x-request-id']).toMatch(UUID);
     const own = await customer.get('/v1/things', { 'X-Request-Id': 'mine_1-A' });
     expect(own.headers['x-request-id']).toBe('mine_1-A');
@@ -52,7 +52,7 @@ describe('the answer to a good request', () => {
     }
   });
 
-  test('is made by messages that were Express’s before it saw them, since exchanging a prototype is slow', async () => {
+  test('comes from messages with Express’s prototype from the start, because exchanging a prototype is slow', async () => {
     const born: { readonly message: object; readonly as: unknown }[] = [];
     serverOf(pipeline.app).prependOnceListener('request', (...messages: object[]) => {
       born.push(...messages.map((message) => ({ message, as: Object.getPrototypeOf(message) as unknown })));
@@ -62,7 +62,7 @@ describe('the answer to a good request', () => {
     expect(born.map(({ message, as }) => Object.getPrototypeOf(message) === as)).toEqual([true, true]);
   });
 
-  test('says nothing of the software, allows no browser and is not to be kept', async () => {
+  test('says nothing of the software, allows no browser and is not to be stored', async () => {
     const { headers } = await customer.get('/v1/things', { Origin: 'https://example.com' });
     expect(headers['x-powered-by']).toBeUndefined();
     expect(headers['etag']).toBeUndefined();
@@ -75,14 +75,14 @@ describe('the answer to a good request', () => {
     });
   });
 
-  test('a merchant is compared without regard to case, a signature with it', async () => {
+  test('compares a merchant without regard to case, also in a signature', async () => {
     const loud = new Customer(pipeline.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
     expect((await loud.get('/v1/things')).body).toEqual({ project: customer.merchant });
     const Signature = customer.authHeaders('').Signature.toUpperCase();
     expectError(await customer.get('/v1/things', { Signature }), 'INVALID_SIGNATURE');
   });
 
-  test('permuted and pretty-printed bodies verify; a query string on a POST means nothing', async () => {
+  test('permuted and pretty-printed bodies verify, and a query string on a POST means nothing', async () => {
     const pretty = JSON.stringify({ energy: 1000, receive_address: 'x' }, undefined, 2);
     const sorted = '{"energy":1000,"receive_address":"x"}';
     expect((await customer.postSigned('/v1/buy?a=1&b[c]=2', pretty, sorted)).status).toBe(200);
@@ -109,7 +109,7 @@ describe('routes', () => {
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
-    'a known path with %s is 405 with what it allows',
+    'a known path with %s is 405 with the allowed methods',
     async (method) => {
       const answer = await send(pipeline.baseUrl, method, '/v1/things');
       expectError(answer, 'METHOD_NOT_ALLOWED');
@@ -124,11 +124,11 @@ describe('routes', () => {
     expect([post.status, post.headers['allow']]).toEqual([405, 'POST']);
   });
 
-  test('a key in a path is percent-decoded and a plus stays a plus', async () => {
+  test('decodes a percent-encoded key in a path, and a plus stays a plus', async () => {
     expect((await customer.get('/v1/things/a%20b%2Fc+d%25')).body).toEqual({ key: 'a b/c+d%' });
   });
 
-  test('the absolute form of a request target is understood', async () => {
+  test('understands the absolute form of a request target', async () => {
     const { Merchant, Signature } = customer.authHeaders('');
     const raw = await sendFrame(
       pipeline.baseUrl,
@@ -152,7 +152,7 @@ describe('the auth headers', () => {
     expectError(await send(pipeline.baseUrl, 'POST', '/v1/echo', headers, 'x'.repeat(20_000)), 'BAD_AUTH_HEADERS');
   });
 
-  test('unknown projects, malformed merchants and wrong signatures get one and the same answer', async () => {
+  test('unknown projects, malformed merchants and wrong signatures get the same answer', async () => {
     const wrong = customer.withKey('wrong');
     const answers = [
       await wrong.get('/v1/things'),
@@ -179,7 +179,7 @@ describe('the auth headers', () => {
 describe('the body', () => {
   const padded = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-  test('its size is judged first, its type next, its form next, its signature last', async () => {
+  test('judges its size first, then type, form and signature', async () => {
     const tooLarge = padded(16 * 1024 + 1);
     const wrong = customer.withKey('wrong');
     expectError(await wrong.post('/v1/buy', tooLarge, { 'Content-Type': 'text/plain' }), 'PAYLOAD_TOO_LARGE');
@@ -188,21 +188,21 @@ describe('the body', () => {
     expectError(await wrong.post('/v1/buy', '{}'), 'INVALID_SIGNATURE');
   });
 
-  test('16 KiB pass and one byte more does not, 128 KiB where the route says so', async () => {
+  test('accepts 16 KiB and not one byte more, and 128 KiB where the route says so', async () => {
     expectError(await customer.post('/v1/buy', padded(16 * 1024)), 'INVALID_REQUEST');
     expectError(await customer.post('/v1/buy', padded(16 * 1024 + 1)), 'PAYLOAD_TOO_LARGE');
     expect((await customer.post('/v1/echo', padded(128 * 1024))).status).toBe(200);
     expectError(await customer.post('/v1/echo', padded(128 * 1024 + 1)), 'PAYLOAD_TOO_LARGE');
   });
 
-  test('a chunked body is limited as it arrives', async () => {
+  test('limits a chunked body as it arrives', async () => {
     const chunked = { 'Transfer-Encoding': 'chunked' };
     expectError(await customer.post('/v1/buy', padded(40_000), chunked), 'PAYLOAD_TOO_LARGE');
     expect((await customer.post('/v1/buy', BODY, chunked)).status).toBe(200);
     expectError(await customer.post('/v1/buy', '', chunked), 'INVALID_REQUEST');
   });
 
-  test('one of many megabytes is refused without being read', async () => {
+  test('refuses a body of many megabytes without reading it', async () => {
     const raw = await sendFrame(
       pipeline.baseUrl,
       `POST /v1/buy HTTP/1.1\r\nHost: x\r\nMerchant: a\r\nSignature: b\r\nContent-Length: 900000000\r\n\r\n{`,
@@ -216,7 +216,7 @@ describe('the body', () => {
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'application/json; foo=bar',
-  ])('%s is taken', async (type) => {
+  ])('accepts %s', async (type) => {
     expect((await customer.post('/v1/buy', BODY, { 'Content-Type': type })).status).toBe(200);
   });
 
@@ -248,14 +248,14 @@ describe('the body', () => {
     expect((await send(pipeline.baseUrl, 'GET', '/v1/things', empty)).status).toBe(200);
   });
 
-  test('one that cannot be read says why, in the same shape', async () => {
+  test('an unreadable one gets the reason, in the same shape', async () => {
     const answer = await customer.post('/v1/buy', '{"energy":1,"energy":2}');
     expectError(answer, 'INVALID_REQUEST');
     expect(answer.body.details).toEqual([{ field: 'body', msg: 'The body names a key twice in one object.' }]);
     expectError(await customer.postSigned('/v1/buy', Buffer.from([0xff, 0xfe]), ''), 'INVALID_REQUEST');
   });
 
-  test('a caller who hangs up in the middle takes nothing from others', async () => {
+  test('a caller who disconnects in the middle takes nothing from others', async () => {
     const frame = `POST /v1/buy HTTP/1.1\r\nHost: x\r\nMerchant: a\r\nSignature: b\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
     await expect(sendFrame(pipeline.baseUrl, frame, { limitMs: 200 })).rejects.toThrow('stayed open');
     expect((await customer.post('/v1/buy', BODY)).status).toBe(200);
@@ -263,7 +263,7 @@ describe('the body', () => {
 });
 
 describe('the fields', () => {
-  test('every fault is named', async () => {
+  test('names every fault', async () => {
     const answer = await customer.post('/v1/buy', { energy: '65000', id: 1, __x: null });
     expectError(answer, 'INVALID_REQUEST');
     expect(answer.body.details).toEqual([
@@ -274,7 +274,7 @@ describe('the fields', () => {
     ]);
   });
 
-  test('null is refused where a number may stand, and for a required member', async () => {
+  test('refuses null for an optional number and for a required member', async () => {
     expectError(await customer.post('/v1/buy', { ...BODY, energy: null }), 'INVALID_REQUEST');
     expectError(await customer.post('/v1/buy', { receive_address: null }), 'INVALID_REQUEST');
   });
@@ -283,7 +283,7 @@ describe('the fields', () => {
     ['once', { 'Idempotency-Key': 'order 1' }, { key: 'order 1', waitSec: 0 }],
     ['with 255 characters', { 'Idempotency-Key': 'k'.repeat(255) }, { key: 'k'.repeat(255) }],
     ['with a preference', { 'Idempotency-Key': 'k', Prefer: 'respond-async, wait=7' }, { key: 'k', waitSec: 7 }],
-  ])('an Idempotency-Key is read %s', async (_name, headers, expected) => {
+  ])('reads an Idempotency-Key %s', async (_name, headers, expected) => {
     expect((await customer.post('/v1/buy', BODY, headers)).body).toMatchObject(expected);
   });
 
@@ -298,7 +298,7 @@ describe('the fields', () => {
 });
 
 describe('the shared budget of quotes and simulations', () => {
-  test('is one for both, counts good signatures only, and says what is left on every answer', async () => {
+  test('is one for both, counts valid signatures only, and every answer shows the rest', async () => {
     const busy = await pipeline.customer('busy');
     for (let index = 0; index < 5; index += 1) {
       expectError(await busy.withKey('wrong').post('/v1/limited', BODY), 'INVALID_SIGNATURE');
@@ -332,7 +332,7 @@ describe('the shared budget of quotes and simulations', () => {
     expect((await customer.post('/v1/limited', BODY)).status).toBe(200);
   });
 
-  test('orders know no budget: 200 at once are all answered', async () => {
+  test('orders have no budget: 200 concurrent ones are all answered', async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => customer.post('/v1/buy', BODY)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers[0]?.headers['ratelimit-limit']).toBeUndefined();
@@ -340,14 +340,14 @@ describe('the shared budget of quotes and simulations', () => {
 });
 
 describe('the options of a project', () => {
-  test('one that demands Idempotency-Key refuses a purchase without', async () => {
+  test('a project that requires an Idempotency-Key refuses a purchase without one', async () => {
     const strict = await pipeline.customer('strict');
     await pipeline.projects.setOptions(strict.merchant, { requireIdempotencyKey: true }, AUTHOR);
     expectError(await strict.post('/v1/buy', BODY), 'IDEMPOTENCY_KEY_REQUIRED');
     expect((await strict.post('/v1/buy', BODY, { 'Idempotency-Key': 'k' })).status).toBe(200);
   });
 
-  test('one with allowed sources is refused from any other, after its signature and its freezing were judged', async () => {
+  test('a project with allowed sources is refused from any other, after its signature and its freezing were judged', async () => {
     const fenced = await pipeline.customer('fenced');
     await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
     expectError(await fenced.get('/v1/things'), 'SOURCE_NOT_ALLOWED');
@@ -363,16 +363,19 @@ describe('the options of a project', () => {
 });
 
 describe('the error table', () => {
-  test.each(Object.keys(HTTP_STATUS) as ErrorCode[])('%s leaves with its status, in the one shape', async (code) => {
-    const answer = await customer.get(`/v1/fail/${code}`);
-    expectError(answer, code);
-    expect(answer.body.msg).toBe('A sentence to act on.');
-    expect(answer.text).not.toContain('inside');
-  });
+  test.each(Object.keys(HTTP_STATUS) as ErrorCode[])(
+    'answers %s with its status, in the common shape',
+    async (code) => {
+      const answer = await customer.get(`/v1/fail/${code}`);
+      expectError(answer, code);
+      expect(answer.body.msg).toBe('A sentence to act on.');
+      expect(answer.text).not.toContain('inside');
+    },
+  );
 });
 
-describe('what breaks inside', () => {
-  test('a fault of ours shows the caller nothing and the log everything but secrets', async () => {
+describe('internal errors', () => {
+  test('show the caller nothing, and the log everything except secrets', async () => {
     const answer = await customer.get('/v1/broken');
     expectError(answer, 'INTERNAL_ERROR');
     expect(answer.text).not.toMatch(/postgres|hunter2|nobody/);
@@ -380,7 +383,7 @@ describe('what breaks inside', () => {
     expect(pipeline.logged()).not.toContain('hunter2');
   });
 
-  test('no key, signature or body enters the log', () => {
+  test('put no key, signature or body into the log', () => {
     const { Signature } = customer.authHeaders('');
     const log = pipeline.logged();
     for (const secret of [

@@ -32,18 +32,18 @@ async function redeem(quote: Record<string, unknown>, key: string) {
   expect(before - (await balance())).toBe(quote['credits']);
 }
 
-test('an order charges the credits a quote showed, of a named energy', async () => {
+test('an order charges the credits of its quote, for a named energy', async () => {
   const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(0), energy: 12_347 });
   await redeem(body, 'named');
 });
 
-test('an order charges the credits a quote showed, of an energy the service sized', async () => {
+test('an order charges the credits of its quote, for an energy sized by the service', async () => {
   const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(1), duration_sec: 600 });
   expect(body.recipient_state).toBe('cold');
   await redeem(body, 'sized');
 });
 
-test('an order redeems the quote of a simulation, for exactly what the call needs', async () => {
+test('an order redeems the quote of a simulation, for exactly the energy of the call', async () => {
   const simulated = await customer.post('/v1/simulate', {
     owner_address: world.receiver(2),
     contract_address: world.chain.token,

@@ -71,12 +71,12 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
     expect(Object.hasOwn(withoutRate, member)).toBe(presence === 'always');
   });
 
-  test('there is nothing else', () => {
+  test('has no other member', () => {
     expect(Object.keys(body)).toHaveLength(19);
     expect(Object.keys(withoutRate)).toHaveLength(15);
   });
 
-  test('without any rate credits are still there, at the configured one', () => {
+  test('without any rate credits still exist, at the configured one', () => {
     expect(withoutRate['credits']).toBe(body['credits']);
     expect(withoutRate['burn_price_credits']).toBe(body['burn_price_credits']);
   });
@@ -89,7 +89,7 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
 });
 
 describe('the arithmetic of the answer', () => {
-  test('savings are the differences of the figures shown, in each unit, for odd amounts and an odd rate', async () => {
+  test('savings are the differences of the shown figures, in each unit, for odd amounts and an odd rate', async () => {
     const odd = await world.another({ FALLBACK_TRX_USD: '0.29876543' });
     try {
       for (const energy of [6205, 6207, 12_841, 65_537, 99_999_999]) {
@@ -124,33 +124,30 @@ describe('the arithmetic of the answer', () => {
 });
 
 describe('sizing', () => {
-  test('a receiver who holds the token is warm, at the energy of a transfer to a holder', async () => {
+  test('a receiver who holds the token is warm, with the energy of a transfer to a holder', async () => {
     const { body } = await quote({ receive_address: WHO.bob });
     expect(body).toMatchObject({ recipient_state: 'warm', energy: WARM, duration_sec: 3600 });
     expect(body).not.toHaveProperty('needs_activation');
   });
 
-  test('a receiver without is cold, at the energy of a transfer to a new holder', async () => {
+  test('a receiver without the token is cold, with the energy of a transfer to a new holder', async () => {
     const { body } = await quote({ receive_address: WHO.carol });
     expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD });
     expect(body).not.toHaveProperty('needs_activation');
   });
 
-  test('a receiver who is not on chain is cold, and asks for activation', async () => {
+  test('a receiver who is not on chain is cold, and needs activation', async () => {
     const { body } = await quote({ receive_address: newAddress() });
     expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD, needs_activation: true });
   });
 
-  test.each(['energy', 'duration_sec'])(
-    'null is refused for %s, which a caller’s NaN becomes in JSON',
-    async (member) => {
-      const { status, body } = await quote({ receive_address: WHO.bob, [member]: null });
-      expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
-      expect(body.details).toEqual([{ field: member, msg: 'must not be null' }]);
-    },
-  );
+  test.each(['energy', 'duration_sec'])('refuses null for %s, which a caller’s NaN becomes in JSON', async (member) => {
+    const { status, body } = await quote({ receive_address: WHO.bob, [member]: null });
+    expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
+    expect(body.details).toEqual([{ field: member, msg: 'must not be null' }]);
+  });
 
-  test('a named energy is not simulated: the chain is asked nothing', async () => {
+  test('does not simulate a named energy, and asks the chain nothing', async () => {
     const before = world.node.asked.get('wallet/getaccount') ?? 0;
     const simulated = world.node.asked.get('wallet/triggerconstantcontract') ?? 0;
     const { body } = await quote({ receive_address: newAddress(), energy: 65_000 });
@@ -167,7 +164,7 @@ describe('sizing', () => {
   });
 });
 
-describe('what a caller may name', () => {
+describe('the members of a request', () => {
   test.each([
     // In bounds, but the minimum price of a rental exceeds the cost of burning.
     ['energy', 1000, 409],
@@ -200,17 +197,17 @@ describe('what a caller may name', () => {
     }
   });
 
-  test.each(['65000.0', '6.5e4', '065000'])('energy written as %s is refused', async (literal) => {
+  test.each(['65000.0', '6.5e4', '065000'])('refuses an energy written as %s', async (literal) => {
     const { status } = await quote(`{"energy":${literal},"receive_address":"${WHO.bob}"}`);
     expect(status).toBe(400);
   });
 
-  test('longer than the longest row names the maximum', async () => {
+  test('a duration beyond the longest row gets the maximum in the error', async () => {
     const { body } = await quote({ ...NAMED, duration_sec: 604_801 });
     expect(body.msg).toContain('604800');
   });
 
-  test('several faults are all named', async () => {
+  test('names all of several faults', async () => {
     const { body } = await quote({ energy: 'x', colour: 1 });
     expect(body.details.map((detail: { field: string }) => detail.field).sort()).toEqual([
       'colour',
@@ -220,8 +217,8 @@ describe('what a caller may name', () => {
   });
 });
 
-describe('worth', () => {
-  test('a small amount costs what its two transactions burn and a tenth more, and below that is not sold', async () => {
+describe('worthwhile amounts', () => {
+  test('a small amount costs the burn of its two transactions plus a tenth, and less than that is not sold', async () => {
     const small = await quote({ ...NAMED, energy: 6205 });
     expect(small).toMatchObject({
       status: 200,
@@ -236,7 +233,7 @@ describe('worth', () => {
     expect(ordered).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
   });
 
-  test('the floor follows the chain’s fee, and PRICE_FLOOR_BPS=0 takes it away', async () => {
+  test('the floor follows the chain’s fee, and PRICE_FLOOR_BPS=0 removes it', async () => {
     const free = await world.another({ PRICE_FLOOR_BPS: '0' });
     try {
       const { body } = await world.customer.at(free.baseUrl).post('/v1/quotes', { ...NAMED, energy: 1000 });
@@ -257,7 +254,7 @@ describe('worth', () => {
     }
   });
 
-  test('equal to burn is not worth it, one sun per energy below is', async () => {
+  test('a price equal to burning is not worthwhile, and one sun per energy below is', async () => {
     try {
       await prices.set(1200, 99n, AUTHOR);
       const at = { ...NAMED, duration_sec: 1200 };
@@ -277,7 +274,7 @@ describe('worth', () => {
     }
   });
 
-  test('every default price is below the burn price that the defaults are meant for', async () => {
+  test('every default price is below the burn price of the defaults', async () => {
     const rows = await prices.list();
     expect(rows.length).toBeGreaterThan(0);
     for (const { durationMaxSec: duration_sec } of rows)
@@ -289,7 +286,7 @@ describe('worth', () => {
     [100, 'up', /NOT_WORTH_RENTING/],
     [50, 'down', /chain did not answer/],
   ] as const)(
-    'a price of %d set by the operator (node: %s) warns when it can never be sold',
+    'warns of a price of %d set by the operator (node: %s) that can never be sold',
     async (perEnergy, node, warning) => {
       const cli = cliWith(
         settings(world.database.url, {
@@ -307,7 +304,7 @@ describe('worth', () => {
     },
   );
 
-  test('a longest row that grows is sold at once', async () => {
+  test('sells a longest row that grows immediately', async () => {
     try {
       await prices.set(3_000_000, 50n, AUTHOR);
       const longer = await until(
@@ -322,7 +319,7 @@ describe('worth', () => {
 });
 
 describe('a ref', () => {
-  test('opens at any process of the service to exactly what was shown, and at none for another project', async () => {
+  test('opens in any process of the service to exactly the shown quote, and in none for another project', async () => {
     const other = await world.another();
     try {
       const { body } = await quote(NAMED);
@@ -343,13 +340,13 @@ describe('a ref', () => {
     }
   });
 
-  test('is of one quote: two quotes of the same terms have two ids', async () => {
+  test('belongs to one quote: two quotes of the same terms have two ids', async () => {
     const [one, two] = await Promise.all([quote(NAMED), quote(NAMED)]);
     const ids = [one, two].map(({ body }) => service(world.api).openQuote(body.ref, world.customer.merchant)!.id);
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  test('under another master key is unknown', async () => {
+  test('is unknown under another master key', async () => {
     const database = await createTestDatabase();
     const MASTER_KEY = randomBytes(32).toString('base64');
     const foreign = await world.another({ DATABASE_URL: database.url, MASTER_KEY });
@@ -362,7 +359,7 @@ describe('a ref', () => {
     }
   });
 
-  test('expires by the clock of the database, which this process keeps', async () => {
+  test('expires by the clock of the database, which this process follows', async () => {
     const [row] = await world.api.database.query<{ ms: number }>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms',
     );
@@ -399,7 +396,7 @@ describe('quoting', () => {
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
     }));
 
-  test('does not wait for a database that hangs', () =>
+  test('does not wait for a hanging database', () =>
     throughProxy(async (customer, proxy) => {
       proxy.stall();
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);

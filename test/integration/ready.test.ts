@@ -100,7 +100,7 @@ async function asReadOnly(change: string): Promise<void> {
   });
 }
 
-it.each(CASES)('a database that %s is no one to be ready on', async (_what, change, reason, back) => {
+it.each(CASES)('is not ready on a database that %s', async (_what, change, reason, back) => {
   await allSay(undefined);
   await change();
   try {

@@ -96,7 +96,7 @@ function signAfterAnswer(hand: Hand, receiver: string): void {
   });
 }
 
-it('is read before the first send and once the delivery’s block is there, each with the block that was known', async () => {
+it('is read before the first send and once the delivery’s block exists, each with the newest known block', async () => {
   const [hand, receiver] = [await Hand.open(), receivers[0]!];
   const first = await usable(receiver);
   const key = await rent(receiver);
@@ -116,7 +116,7 @@ it('is read before the first send and once the delivery’s block is there, each
   expect(row.after_block! >= block).toBe(true);
 });
 
-it('is absent where the node answered after our bytes had gone out: it might show them already', async () => {
+it('is absent if the node answered after our bytes were sent, because it might already include them', async () => {
   const [hand, receiver] = [await Hand.open(), receivers[1]!];
   const key = await rent(receiver);
   await mine();
@@ -139,7 +139,7 @@ it('is absent where the node answered after our bytes had gone out: it might sho
   expect([row.before_energy, row.before_block]).toEqual([null, null]);
 });
 
-it('delays no delivery while the node answers nothing about the receiver, and keeps nobody from asking it', async () => {
+it('delays no delivery while the node answers nothing about the receiver, and blocks no other request to it', async () => {
   const [hand, receiver] = [await Hand.open(), receivers[2]!];
   const key = await rent(receiver);
   await mine();
@@ -161,7 +161,7 @@ it('delays no delivery while the node answers nothing about the receiver, and ke
   await readAs(key, (each) => each.after_block !== null && each.before_block === null);
 });
 
-it('is forgotten when its block is reverted, and read again at the block that delivers it anew', async () => {
+it('is deleted when its block is reverted, and read again at the next block that delivers it', async () => {
   const [hand, receiver] = [await Hand.open(), receivers[3]!];
   const key = await rent(receiver);
   await mine();

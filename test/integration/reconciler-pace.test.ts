@@ -58,7 +58,7 @@ async function heldPass(worker: INestApplicationContext): Promise<{ readonly goO
   };
 }
 
-it('a pass that waited for slow nodes is followed by the next one as soon as ever', async () => {
+it('a pass that waited for slow nodes is followed by the next one without an extra rest', async () => {
   const passedAt = async (): Promise<string> => {
     const [row] = await world.database.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return row!.at;
@@ -81,7 +81,7 @@ it('a pass that waited for slow nodes is followed by the next one as soon as eve
   await until(next, LIMIT_MS, 'the next pass');
 }, 120_000);
 
-it('a pass that outlasts its lease keeps its turn, and what it found goes on being shown', async () => {
+it('a pass that outlasts its lease keeps its turn, and its findings stay visible', async () => {
   await world.delegateBehindOurBack(1, world.world.accounts[2]!.address, 1000);
   const pass = await heldPass(world.worker);
   const { fence } = await turn();
@@ -105,7 +105,7 @@ it('a pass whose turn another worker took counts for nothing, and is not shown a
   expect(await world.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
 }, 120_000);
 
-it('a pass that fails is not shown as made; its process rests, and another worker makes the next one', async () => {
+it('a failed pass is not shown as made, its process rests, and another worker makes the next one', async () => {
   const failing = await world.openWorker({ RECONCILE_SEC: '300' });
   const refuse = `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
     CREATE TRIGGER refuse BEFORE UPDATE OF orders_after ON reconcile_state EXECUTE FUNCTION refuse()`;

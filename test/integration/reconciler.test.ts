@@ -20,12 +20,12 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('nothing is held while books and chain agree', async () => {
+it('holds nothing while records and chain agree', async () => {
   await world.expectPeace(receiver(0));
   expect(await world.metric('delegation_mismatch')).toEqual(['delegation_mismatch 0']);
 });
 
-it('a delegation by a wallet’s owner stops that wallet alone, and is reclaimed', async () => {
+it('a delegation by a wallet’s owner stops only that wallet, and is reclaimed', async () => {
   await world.delegateBehindOurBack(1, receiver(2), 1000);
   const before = await world.delegatedSun(1, receiver(2));
   await world.pass();
@@ -45,7 +45,7 @@ it('a delegation by a wallet’s owner stops that wallet alone, and is reclaimed
   await world.expectPeace(receiver(0));
 });
 
-it('what a pass found is shown no more once another worker has made a younger one', async () => {
+it('stops showing a pass’s findings once another worker has made a newer one', async () => {
   await world.byHand(`UPDATE credit_account SET balance_credits = balance_credits + 1`);
   await world.pass();
   const found = async () => (await world.metric('book_violations')).filter((line) => !line.endsWith(' 0'));
@@ -89,7 +89,7 @@ it('a worker that lost its turn meanwhile frees no wallet, and stops nothing', a
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
 
-it('an orphan is reclaimed once, and never more of it than stands', async () => {
+it('reclaims an orphan once, and never more of it than exists', async () => {
   const txid = await world.delegateBehindOurBack(1, receiver(1), 500);
   await world.pass();
   await world.pass();
@@ -113,7 +113,7 @@ it('an orphan is reclaimed once, and never more of it than stands', async () => 
   await world.expectPeace(receiver(0));
 });
 
-it('an act with the service’s own key that nobody recorded stops every sale until the operator explains it', async () => {
+it('an unrecorded act with the service’s own key stops every sale until the operator explains it', async () => {
   await world.delegateBehindOurBack(0, receiver(1), 700, true);
   await world.pass();
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
@@ -134,7 +134,7 @@ it('an act with the service’s own key that nobody recorded stops every sale un
   await world.expectPeace(receiver(0));
 });
 
-it('a ledger row altered by hand stops every sale, also after it is put right, until the operator says so', async () => {
+it('a manually altered ledger row stops every sale, even after a correction, until the operator explains it', async () => {
   const alter = (by: number) =>
     `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'topup')`;
   await world.byHand(alter(7));
@@ -152,7 +152,7 @@ it('a ledger row altered by hand stops every sale, also after it is put right, u
   await world.expectPeace(receiver(0));
 });
 
-it('a charge altered together with its balance is still found', async () => {
+it('finds a charge that was altered together with its balance', async () => {
   const alter = (by: number) => [
     `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'charge')`,
     `UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()}`,
@@ -162,7 +162,7 @@ it('a charge altered together with its balance is still found', async () => {
   await world.byHand(...alter(-3));
 });
 
-it('a leg deleted by hand is found by its transaction, its order and the chain', async () => {
+it('finds a manually deleted leg by its transaction, its order and the chain', async () => {
   await world.byHand(
     `CREATE TABLE put_aside AS SELECT * FROM leg WHERE status = 'active' ORDER BY id LIMIT 1`,
     `DELETE FROM leg WHERE id IN (SELECT id FROM put_aside)`,
@@ -197,7 +197,7 @@ it('a key that may do more than its role stops its wallet until it may not', asy
   await world.expectPeace(receiver(0));
 });
 
-it('a backup restored from before some orders is found out: nothing is sold until the operator explains', async () => {
+it('detects a backup from before some orders, and sells nothing until the operator explains', async () => {
   const id = (await world.rent(receiver(2), 65_000, DAY_SEC)).toString();
   await world.byHand(
     `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
@@ -256,7 +256,7 @@ async function chainTxsOf(id: string): Promise<readonly { purpose: string; statu
 }
 
 it.each(['none', 'signed'] as const)(
-  'an order that a backup holds as waiting is recognised on chain: neither delivered again nor refunded (record: %s)',
+  'recognises on chain an order that a backup has as waiting, and neither delivers nor refunds it again (record: %s)',
   async (recordKept) => {
     const id = (await world.rent(receiver(2), 66_000, DAY_SEC)).toString();
     const stands = await delegatedToBy(receiver(2));
@@ -277,7 +277,7 @@ it.each(['none', 'signed'] as const)(
   },
 );
 
-it('a return that a backup does not know is recognised with its delivery, and takes nothing from a sibling', async () => {
+it('recognises a reclaim that a backup lacks, with its delivery, and takes nothing from a sibling', async () => {
   const receives = receiver(1);
   const id = (await world.rent(receives, 67_000, 60)).toString();
   const sibling = (await world.rent(receives, 67_000, 86_400)).toString();
@@ -308,7 +308,7 @@ it('a return that a backup does not know is recognised with its delivery, and ta
   await world.expectPeace(receiver(0));
 });
 
-it('after a long absence nothing is fulfilled before the chain was searched; after a short one at once', async () => {
+it('fulfils nothing after a long absence before the chain is searched, and immediately after a short one', async () => {
   const past = world.worker.get(StartupGate);
   const { signal } = new AbortController();
   await world.pass();
@@ -324,7 +324,7 @@ it('after a long absence nothing is fulfilled before the chain was searched; aft
   await known;
 });
 
-it('on another server, or from data that was read back, nothing is fulfilled before the chain was searched', async () => {
+it('fulfils nothing on another server, or from restored data, before the chain is searched', async () => {
   await world.pass();
   await world.database.query(`UPDATE reconcile_state SET server_mark = 'another'`);
   const { key } = await world.buy(receiver(0));
@@ -354,7 +354,7 @@ it('on another server, or from data that was read back, nothing is fulfilled bef
   expect(await passed()).toEqual(before);
 }, 60_000);
 
-it('what the search of another server’s past remembers is held back no longer than the search', async () => {
+it('holds an order found in another server’s past no longer than the search', async () => {
   const id = (await world.rent(receiver(2), 10_000)).toString();
   await world.pass();
   await world.database.query(`UPDATE reconcile_state SET server_mark = 'another'`);
@@ -375,7 +375,7 @@ it('what the search of another server’s past remembers is held back no longer 
   expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
 }, 60_000);
 
-it('bytes that were dropped, but stand in a block, are an unrecorded act, and reclaimed', async () => {
+it('dropped bytes that are in a block are an unrecorded act, and reclaimed', async () => {
   const id = (await world.rent(receiver(1), 65_000)).toString();
   // One for each leg.
   const sent = await world.database.query<{ txid: string }>(

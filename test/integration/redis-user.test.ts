@@ -32,7 +32,7 @@ function hasServer(): boolean {
 
   afterAll(() => server.kill());
 
-  it('is no fault to the doctor, who cannot see what is evicted', async () => {
+  it('is no fault to the doctor, who cannot see evictions', async () => {
     const findings = await lookAtRedis({ redis: { url, prefix: 'test' } } as unknown as Config);
     expect(findings).toMatchObject([
       { check: 'redis', state: 'ok' },

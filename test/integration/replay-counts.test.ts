@@ -50,7 +50,7 @@ async function shown(key: string): Promise<{ replays: number; last_replayed_at?:
 const shownAs = (key: string, replays: number) =>
   until(async () => ((await shown(key)).replays === replays ? true : undefined), WRITTEN_LIMIT_MS, 'the replays');
 
-it('counts each answer of an order to a request that came again, those that came at once too, and shows when the last one was', async () => {
+it('counts each replay of an order, concurrent ones too, and shows the time of the last one', async () => {
   const [first, ...again] = await Promise.all([1, 2, 3, 4].map(() => buy('at-once')));
   expect([first, ...again].filter((replayed) => replayed === undefined)).toHaveLength(1);
   expect(await shown('at-once')).toMatchObject({ replays: expect.any(Number) });
@@ -63,7 +63,7 @@ it('counts each answer of an order to a request that came again, those that came
   expect(await shown('once')).not.toHaveProperty('last_replayed_at');
 });
 
-it('adds what another process counted, which writes the rest when it stops', async () => {
+it('adds the counts of another process, which writes the rest when it stops', async () => {
   await buy('by-two');
   await buy('by-two');
   const second: TestApi = await openApi(world.env);
@@ -78,7 +78,7 @@ it('adds what another process counted, which writes the rest when it stops', asy
   await shownAs('by-two', 4);
 });
 
-it('keeps no more orders in mind than its bound, and says how many replays it left out', async () => {
+it('remembers a bounded number of orders, and reports the replays it left out', async () => {
   const metrics = new Metrics();
   const counts = new ReplayCounts(world.api.database, metrics, openLog('silent'));
   // Ids without an order: the write drops them.

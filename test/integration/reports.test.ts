@@ -182,7 +182,7 @@ async function expectSums(by: ReportBy, from: Date, before: Date): Promise<void>
   for (const name of Object.keys(made.total) as (keyof Figures)[]) expect(made.total[name]).toBe(sum(name));
 }
 
-it('whatever happened, by day, project and wallet each amount is that of the ledger, to the last unit', async () => {
+it('each amount by day, project and wallet is that of the ledger, to the last unit', async () => {
   const histories = fc.record({
     deeds: fc.array(deeds, { minLength: 12, maxLength: 25 }),
     random: fc.array(fc.nat(DAY_MS), { minLength: 30, maxLength: 40 }),
@@ -221,7 +221,7 @@ it('whatever happened, by day, project and wallet each amount is that of the led
   );
 }, 240_000);
 
-it('names the energy of free top-ups and what they burnt', async () => {
+it('names the energy of free top-ups and their burn', async () => {
   const [leg] = await world.api.database.query<{ id: bigint }>(
     `SELECT l.id FROM leg l JOIN chain_tx t ON t.leg_id = l.id WHERE NOT l.top_up AND t.status = 'solid' AND t.fee_sun > 0 LIMIT 1`,
   );
@@ -239,7 +239,7 @@ it('names the energy of free top-ups and what they burnt', async () => {
   }
 });
 
-it('what is owed at the end of a day is what balances were then', async () => {
+it('the debt at the end of a day is that of the balances then', async () => {
   const reports = new Reports(new Replica(world.api.database));
   const { entries } = await rawRows(world.api.database);
   for (const day of [0, 2, DAYS]) {
@@ -254,7 +254,7 @@ it('what is owed at the end of a day is what balances were then', async () => {
   }
 });
 
-it('the margin in TRX and in dollars is what is left of prices after costs, at the rate of each order', async () => {
+it('the margin in TRX and in dollars is the price minus the costs, at the rate of each order', async () => {
   const { total } = await new Reports(new Replica(world.api.database)).make({
     from: new Date(0),
     before: new Date(Date.UTC(2200, 0, 1)),
@@ -265,7 +265,7 @@ it('the margin in TRX and in dollars is what is left of prices after costs, at t
   expect(marginUsdE14(total)).toBe(net * 10_000_000n - total.chainCostUsdE14);
 });
 
-it('what a wallet has idle and recovering is added up by day as it is read, an outage apart', async () => {
+it('adds up a wallet’s idle and recovering energy by day as it is read, without outages', async () => {
   const { database, app, config } = world.api;
   const sync = new PoolSync(database, app.get(TronClient), config);
   const { address } = world.chain.pool;

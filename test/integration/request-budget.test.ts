@@ -39,7 +39,7 @@ function mostInOneSecond(times: readonly number[]): number {
   return Math.max(0, ...sorted.map((from, at) => sorted.slice(at).filter((time) => time < from + 1000).length));
 }
 
-it('no second has more requests than the limit, with broadcasts and heads among them, from several processes', async () => {
+it('no second has more requests than the limit, broadcasts and heads included, from several processes', async () => {
   const prefix = newPrefix();
   const options = { prefix, account: 'k', requestsPerSec: LIMIT, waitMaxMs: 5000 };
   const budgets = [];
@@ -61,7 +61,7 @@ it('no second has more requests than the limit, with broadcasts and heads among 
   expect(times.length).toBeGreaterThanOrEqual(LIMIT);
 }, 30_000);
 
-it('a broadcast and a head find places however much else is asked', async () => {
+it('a broadcast and a head get places however much else is requested', async () => {
   const budget = new RequestBudget({
     redis: await connect(),
     prefix: newPrefix(),
@@ -104,7 +104,7 @@ it('a node that throttles the few requests of a quiet second teaches no limit', 
   expect(budget.requestsPerSec).toBe(0);
 });
 
-it('a limit that is set is never changed by what a node says', async () => {
+it('answers of a node never change a configured limit', async () => {
   const budget = new RequestBudget({
     redis: await connect(),
     prefix: newPrefix(),
@@ -132,7 +132,7 @@ describe('the URL of a node', () => {
 
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-  it('with a user, a password, a path and a query is asked below its path, with all of them and the password in no name', async () => {
+  it('with a user, a password, a path and a query is asked below its path, with all of them and no password in a name', async () => {
     const url = `http://us%40er:p%3Ass@127.0.0.1:${port.toString()}/rpc/?token=abc`;
     const node = new TronNode({
       fullUrl: url,
@@ -153,7 +153,7 @@ describe('the URL of a node', () => {
     expect(`${node.name} ${node.witness}`).not.toMatch(/ss|token/);
   });
 
-  it('without any of that stays as it is', () => {
+  it('without any of that stays unchanged', () => {
     expect(urlAt('https://api.trongrid.io', 'wallet/getblock')).toBe('https://api.trongrid.io/wallet/getblock');
     expect(authorizationOf('https://api.trongrid.io')).toEqual({});
   });

@@ -82,7 +82,7 @@ async function sendAs(customer: Customer, signed: HmacRequest, sent: HmacRequest
   );
 }
 
-test('names every 400 and 401 of a project with its reason, and nothing that is secret', async () => {
+test('names every 400 and 401 of a project with its reason, and no secret', async () => {
   const customer = await project();
   const { id, apiKey } = await apiKeysOn(world.api.database, world.api.app).create(
     customer.merchant,
@@ -142,7 +142,7 @@ test('names every 400 and 401 of a project with its reason, and nothing that is 
   for (const secret of [customer.apiKey, apiKey, late['X-CC-Signature']!, 'many']) expect(kept).not.toContain(secret);
 });
 
-describe('a wrong signature is named by its mistake', () => {
+describe('names the mistake of a wrong signature', () => {
   const GET = { method: 'GET', path: '/v1/orders/a%2Fb?x=%20' } as const;
   const body = '{"receive_address": "T"}';
   const POST = { method: 'POST', path: '/v1/orders', body } as const;
@@ -160,7 +160,7 @@ describe('a wrong signature is named by its mistake', () => {
     expect((await logged(customer, 1))[0]?.reason).toContain(reason);
   });
 
-  test('as one by MD5 of a further key, or of a body whose keys are not sorted', async () => {
+  test('as one by MD5 of a further key, or of a body with unsorted keys', async () => {
     const primary = await project();
     const { apiKey } = await apiKeysOn(world.api.database, world.api.app).create(
       primary.merchant,
@@ -180,7 +180,7 @@ describe('a wrong signature is named by its mistake', () => {
   });
 });
 
-test('says no more to a caller than before, and writes nothing for a project that there is not', async () => {
+test('tells a caller nothing more than before, and writes nothing for a project that does not exist', async () => {
   const customer = await project();
   const before = await world.api.database.query('SELECT count(*) FROM refused_request');
   const unknown = new HmacCustomer(world.api.baseUrl, randomUUID(), 'any');
@@ -196,7 +196,7 @@ test('says no more to a caller than before, and writes nothing for a project tha
   expect(Number(after[0]!['count'])).toBe(Number(before[0]!['count']) + 1);
 });
 
-test('says why in the words of the answer', async () => {
+test('gives the reason in the words of the answer', async () => {
   const customer = await project();
   const answer = await customer.post('/v1/quotes', { receive_address: 'Tnobody', energy: 65_000 });
   expectError(answer, 'INVALID_REQUEST');
@@ -204,7 +204,7 @@ test('says why in the words of the answer', async () => {
   expect(item?.reason).toBe('receive_address: must be a TRON address (T…, base58check)');
 });
 
-test('is read page by page by its own project alone, under the scope read', async () => {
+test('is read page by page by its own project only, under the scope read', async () => {
   const [customer, other] = [await project(), await project()];
   for (let count = 0; count < 5; count += 1) await customer.withKey('wrong').get('/v1/orders');
   const all = await logged(customer, 5);
@@ -227,7 +227,7 @@ test('is read page by page by its own project alone, under the scope read', asyn
   expectError(await customer.withKey(apiKey).get('/v1/requests'), 'KEY_SCOPE');
 });
 
-test('of a flood in the name of a project is a sample, which leaves room for what the project itself was refused', async () => {
+test('samples a flood in the name of a project, and leaves room for the project’s own refusals', async () => {
   const customer = await project();
   const sampled = await metric('request_log_dropped_total{cause="sampled"}');
   const flood = Array.from({ length: 400 }, () => customer.withKey('wrong').get('/v1/orders'));
@@ -259,7 +259,7 @@ test('keeps the newest of a project, whatever there was before', async () => {
   expect((await logOf(customer, '?limit=1'))[0]?.error).toBe('INVALID_SIGNATURE');
 });
 
-test('holds no request up while the database is away, and what is too much is counted', async () => {
+test('delays no request while the database is away, and counts the excess', async () => {
   const customer = await project();
   const proxy = await openProxy(world.env['DATABASE_URL']!);
   const away = await openApi({ ...world.env, DATABASE_URL: proxy.url, BAD_SIGNATURES_PER_MINUTE: '1000000' });
@@ -280,7 +280,7 @@ test('holds no request up while the database is away, and what is too much is co
   }
 });
 
-test('is written out when a process stops', async () => {
+test('is written when a process stops', async () => {
   const customer = await project();
   const other = await openApi({ ...world.env });
   expect((await customer.at(other.baseUrl).get('/v1/balance')).status).toBe(200);
@@ -314,7 +314,7 @@ test('ends after seven days: older ones are not read, and are deleted a few at a
   expect(await world.api.database.query('SELECT FROM refused_request')).toHaveLength(young.length);
 });
 
-test('nonces that Postgres kept are deleted once they have expired, whatever Redis does, and no others', async () => {
+test('deletes expired nonces of Postgres, whatever Redis does, and no others', async () => {
   const { merchant } = await project();
   const keep = `INSERT INTO request_nonce (project_id, nonce, expires_at)
     SELECT $1, $2 || n, clock_timestamp() + $3::interval FROM generate_series(1, $4) n`;

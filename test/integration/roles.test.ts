@@ -41,8 +41,8 @@ async function refusalOf(role: AnyRole, statement: string, before = 'SELECT'): P
   });
 }
 
-describe('what a migrated database grants', () => {
-  it('is what is declared, for every table, column and function, and nothing to PUBLIC', async () => {
+describe('the grants of a migrated database', () => {
+  it('are the declared ones, for every table, column and function, and none for PUBLIC', async () => {
     const text = (rights: Awaited<ReturnType<typeof rightsIn>>): string[] =>
       rights.map(({ on, privilege, grantee }) => `${grantee} ${privilege} ${on}`).sort();
     const wanted = text(await wantedRights(database));
@@ -50,7 +50,7 @@ describe('what a migrated database grants', () => {
     expect(text(await rightsIn(database))).toEqual(wanted);
   });
 
-  it('is declared for every table, view and function there is', async () => {
+  it('are declared for every existing table, view and function', async () => {
     const tables = await database.query<{ name: string }>(
       `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
     );
@@ -61,7 +61,7 @@ describe('what a migrated database grants', () => {
     expect(functions.map(({ name }) => name).sort()).toEqual(Object.keys(FUNCTION_GRANTS).sort());
   });
 
-  it('needs no right on a sequence: each belongs to a column', async () => {
+  it('need no right on a sequence, because each belongs to a column', async () => {
     const free = await database.query(
       `SELECT relname FROM pg_class c WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace
           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i'))`,
@@ -69,7 +69,7 @@ describe('what a migrated database grants', () => {
     expect(free).toEqual([]);
   });
 
-  it('names only columns that are there', async () => {
+  it('name only existing columns', async () => {
     const columns = await database.query<{ name: string }>(
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'`,
     );
@@ -84,7 +84,7 @@ describe('what a migrated database grants', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it('lets a sealed key be read by those alone who open it', async () => {
+  it('let only the roles that open a sealed key read it', async () => {
     const readers = (await rightsIn(database))
       .filter(({ on }) => on.startsWith('TABLE '))
       .flatMap(({ on, privilege, grantee }) => {
@@ -115,7 +115,7 @@ describe('what a migrated database grants', () => {
     ]);
   });
 
-  it('is owned by the role of the migrations, and a function with the owner’s rights looks for its tables in one place', async () => {
+  it('belong to the role of the migrations, and functions with the owner’s rights have one search path', async () => {
     const others = await database.query(
       `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND pg_get_userbyid(relowner) <> $1
         UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND pg_get_userbyid(proowner) <> $1`,
@@ -147,7 +147,7 @@ describe('what a migrated database grants', () => {
     expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));
   });
 
-  it('lets nobody but the owner make an object in the schema, nor anyone a temporary table', async () => {
+  it('let only the owner create objects in the schema, and no one a temporary table', async () => {
     for (const role of ALL_ROLES) {
       const may = role === 'migrations' ? 'done' : '42501';
       expect([role, await refusalOf(role, `CREATE TABLE mine (id integer)`)]).toEqual([role, may]);
@@ -236,7 +236,7 @@ it.each(['api', 'worker', 'cli'] as const)('a login of %s has its role’s right
   });
 });
 
-it('the sender reads what it sends, and nothing else of anybody', async () => {
+it('the sender reads only what it sends', async () => {
   for (const table of ['orders', 'api_key', 'project', 'pool_wallet', 'credit_account', 'credit_entry', 'chain_tx']) {
     expect([table, await refusalOf('sender', `SELECT * FROM ${table}`)]).toEqual([table, '42501']);
   }

@@ -77,7 +77,7 @@ it('a quote, a simulation, an order until it is settled, an extension, an activa
   expect(activation).toMatchObject({ kind: 'activation', receive_address: address, status: 'delivered' });
 });
 
-it('what is refused is an ApiError by its code', async () => {
+it('a refusal is an ApiError with its code', async () => {
   const calls: Record<string, Promise<unknown>> = {
     INVALID_REQUEST: client.quotes.create({ receive_address: 'Tx' }),
     QUOTE_NOT_FOUND: client.orders.create({ quote_ref: 'none' }),
@@ -101,7 +101,7 @@ it('what is refused is an ApiError by its code', async () => {
   expect(await until(isListed, LIMIT_MS, 'the request log')).toBe(true);
 });
 
-it('lists are read to their end, whatever the size of a page', async () => {
+it('reads lists to their end, whatever the size of a page', async () => {
   const keys = ['list 1', 'list 2', 'list 3', 'list 4', 'list 5'];
   for (const [index, idempotencyKey] of keys.entries()) {
     await client.orders.create({ receive_address: world.receiver(index), energy: 65_000 }, { idempotencyKey });
@@ -122,7 +122,7 @@ it('lists are read to their end, whatever the size of a page', async () => {
   await expect(client.account.deposits().page()).resolves.toMatchObject({ items: [] });
 });
 
-it('what is on sale is returned, and an order is found by the labels it was given', async () => {
+it('returns the sale’s limits, and finds an order by its labels', async () => {
   const limits = await client.limits();
   expect(limits.duration_sec.min).toBeLessThanOrEqual(limits.duration_sec.default);
   expect(limits.durations.length).toBeGreaterThan(0);
@@ -138,7 +138,7 @@ it('what is on sale is returned, and an order is found by the labels it was give
   expect((await client.orders.list({ reference: 'invoice 8' }).page()).items).toEqual([]);
 });
 
-it('a webhook is made, changed, rotated, tested, replayed and deleted', async () => {
+it('creates, changes, rotates, tests, replays and deletes a webhook', async () => {
   const { id, secret } = await client.webhooks.create({
     url: 'https://shop.example.com/energy',
     types: ['order.ended'],
@@ -158,7 +158,7 @@ it('a webhook is made, changed, rotated, tested, replayed and deleted', async ()
   expect(await client.webhooks.delete(id)).toEqual({ id, deleted: true });
 });
 
-it('an address is kept supplied, read, listed, woken and left alone again', async () => {
+it('sets, reads, lists, wakes and removes an auto-delegation', async () => {
   const address = world.receiver(7);
   const set = await client.autoDelegations.set(address, { keep_energy: 65_000, daily_cap_credits: 0 });
   expect(set).toMatchObject({ address, status: 'active', keep_energy: 65_000, purchases: 0 });
@@ -170,7 +170,7 @@ it('an address is kept supplied, read, listed, woken and left alone again', asyn
   await expect(client.autoDelegations.delete(address)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-it('a stream goes through cuts of its connection with every event, each once and in order', async () => {
+it('a stream survives cuts of its connection with every event, each once and in order', async () => {
   const shopper = await makeCustomer(world.api, 100_000_000_000n);
   const direct = clientOf(shopper);
   const proxy = await openProxy(world.api.baseUrl);
@@ -216,7 +216,7 @@ it('a stream goes through cuts of its connection with every event, each once and
   );
 });
 
-it('the older signature reaches what it reached', async () => {
+it('the older signature reaches what it reached before', async () => {
   await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'md5' }, AUTHOR);
   const old = clientOf(customer, { signature: 'md5' });
   const { ref } = await old.quotes.create({ receive_address: world.receiver(2), energy: 65_000, duration_sec: 600 });
@@ -224,7 +224,7 @@ it('the older signature reaches what it reached', async () => {
   expect(await old.orders.get('by MD5')).toMatchObject({ id: order.id });
 });
 
-it('every route of the interface has a call, but for those of the client family', () => {
+it('every route of the interface has a call, except those of the client family', () => {
   const wanted = routes.map(({ name }) => name).filter((name) => !/ \/v1\/(?:energy|credits)\//.test(name));
   expect([...reached].sort()).toEqual(wanted.sort());
 });

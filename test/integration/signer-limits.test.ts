@@ -59,7 +59,7 @@ async function startAnother(
 }
 
 describe('an expiration', () => {
-  it('in the chain’s own time is allowed where that is what it was told to go by, at a bounded pace', async () => {
+  it('in the chain’s own time is allowed if the signer is configured for it, at a bounded pace', async () => {
     const past = Date.UTC(2020, 0, 1);
     const inChainTime = await startAnother({ expiration: { clock: 'chain', maxSec: 300 } });
     const ask = async (timestampMs: number) =>
@@ -92,7 +92,7 @@ describe('many peers', () => {
     for (const socket of idlers.splice(0)) socket.destroy();
   });
 
-  it('that say nothing do not lock out the worker, which keeps its connection when more of them come', async () => {
+  it('that stay silent do not lock out the worker, which keeps its connection when more of them come', async () => {
     for (let count = 0; count < 64; count += 1) await joined();
     const rawData = bytes();
     expect(signerOf(rawData, await signer.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
@@ -102,13 +102,13 @@ describe('many peers', () => {
     expect(signerConnection(signer)).toBe(before);
   });
 
-  it('that end the connection under a request cost nothing: the request is repeated on a new one', async () => {
+  it('that end the connection during a request cost nothing: the request is repeated on a new one', async () => {
     await signer.sign(POOL, bytes());
     await restart();
     await signer.sign(POOL, bytes());
   });
 
-  it('one that asks and never reads is cut off; others are served meanwhile', async () => {
+  it('that ask and never read are disconnected, and others are served meanwhile', async () => {
     const deaf = await joined();
     deaf.pause();
     const cut = new Promise<void>((resolve) => {
@@ -128,8 +128,8 @@ function signerConnection(client: SocketSigner): unknown {
   return (client as unknown as { readonly socket: unknown }).socket;
 }
 
-describe('what was counted', () => {
-  it('still counts after a restart, and no longer than a minute, whatever was done to the clock', async () => {
+describe('the counts', () => {
+  it('still apply after a restart, and no longer than a minute, whatever was done to the clock', async () => {
     const all = [1, 2, 3, 4, 5, 6, 7].map(() => bytes({ amountSun: sun(TRX) }));
     for (const rawData of all.slice(0, 5)) await signer.sign(POOL, rawData);
     await restart();
@@ -149,7 +149,7 @@ describe('what was counted', () => {
   it.each([
     ['in the process that counted it', false],
     ['after a restart', true],
-  ])('counts no longer than a minute when the clock was set back and stays so, %s', async (_, isRestarted) => {
+  ])('apply no longer than a minute when the clock was set back and stays so, %s', async (_, isRestarted) => {
     let aheadMs = 3_600_000;
     const wallMs = (): number => clocks.wallMs() + aheadMs;
     await restart(wallMs);
@@ -162,7 +162,7 @@ describe('what was counted', () => {
     await signer.sign(POOL, bytes());
   });
 
-  it('counts for a whole minute when the clock was set forward', async () => {
+  it('apply for a whole minute when the clock was set forward', async () => {
     let aheadMs = 0;
     await restart(() => clocks.wallMs() + aheadMs);
     for (let count = 0; count < 5; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
@@ -170,7 +170,7 @@ describe('what was counted', () => {
     expect(await refusal(POOL, bytes())).toBe('TOO_MANY');
   });
 
-  it('is read past a line that was cut off, and written on', async () => {
+  it('are read past a truncated line, and continued', async () => {
     for (let count = 0; count < 4; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
     const text = await readFile(settings.stateFile, 'utf8');
     await writeFile(settings.stateFile, text + text.slice(1, 50));
@@ -180,7 +180,7 @@ describe('what was counted', () => {
     expect(await refusal(POOL, bytes())).toBe('TOO_MANY');
   });
 
-  it('is on disk before the signature leaves; nothing is signed when it cannot be', async () => {
+  it('are on disk before the signature leaves, and nothing is signed if they cannot be', async () => {
     const rawData = bytes({ amountSun: sun(TRX) });
     await signer.sign(POOL, rawData);
     expect(await readFile(settings.stateFile, 'utf8')).toContain(createHash('sha256').update(rawData).digest('hex'));
@@ -190,7 +190,7 @@ describe('what was counted', () => {
     await signer.sign(POOL, rawData);
   });
 
-  it('is kept in a file that is private and can be written; without one the signer does not start', async () => {
+  it('are kept in a private, writable file, and without one the signer does not start', async () => {
     expect((await stat(settings.stateFile)).mode & 0o777).toBe(0o600);
     for (const stateFile of [folder, join(folder, 'no', 'such.state'), '/dev/full']) {
       const without = new SignerServer({ ...settings, stateFile, socketPath: join(folder, 'x.sock') }, () => undefined);
@@ -198,7 +198,7 @@ describe('what was counted', () => {
     }
   });
 
-  it('is rewritten when it has grown, and nothing that counts is lost', async () => {
+  it('are rewritten when the file has grown, and nothing that counts is lost', async () => {
     for (let count = 0; count < 4; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
     const line = (await readFile(settings.stateFile, 'utf8')).split('\n').find((each) => each !== '')!;
     passMs(61_000);

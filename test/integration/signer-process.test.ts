@@ -109,7 +109,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-test('it answers its own user and its group, and nobody else', async () => {
+test('answers its own user and its group, and no one else', async () => {
   expect(statSync(at('run', 'signer.sock')).mode & 0o777).toBe(0o660);
   expect(await probe(SIGNER)).toEqual({ code: 0, says: '' });
   expect(await probe(WORKER)).toEqual({ code: 0, says: '' });
@@ -119,7 +119,7 @@ test('it answers its own user and its group, and nobody else', async () => {
   );
 });
 
-test('a worker of its group reads neither its keys, nor its wallets, nor what it signed', async () => {
+test('a worker of its group reads neither its keys, nor its wallets, nor its counts', async () => {
   const files = [at('etc', 'hot.key'), at('etc', 'wallets.json'), at('state', 'signatures')];
   for (const path of files) {
     expect(await read(SIGNER, path)).toEqual({ code: 0, says: expect.stringMatching(/^\d+$/) as string });
@@ -129,7 +129,7 @@ test('a worker of its group reads neither its keys, nor its wallets, nor what it
   }
 });
 
-test('its probe says when it is gone, and is content with the next one', async () => {
+test('its probe reports its absence, and accepts its successor', async () => {
   expect((await run(SIGNER, [at('app', 'probe.mjs'), '/live'])).code).toBe(1);
   signer!.signal('SIGKILL');
   await signer!.exited;
@@ -140,7 +140,7 @@ test('its probe says when it is gone, and is content with the next one', async (
   expect(await probe(SIGNER)).toEqual({ code: 0, says: '' });
 });
 
-test('the probe is not content with an answer without wallets', async () => {
+test('the probe rejects an answer without wallets', async () => {
   const path = at('run', 'other.sock');
   const other = createServer((peer) => peer.on('data', () => peer.end('{"id":1,"wallets":[]}\n')));
   await once(other.listen(path), 'listening');

@@ -76,7 +76,7 @@ describe('what a role allows', () => {
     expect(signerOf(rawData, await signer.sign(ACTIVATOR, rawData))).toBe(addressOfKey(HOT_KEY));
   });
 
-  it('many at once on one connection each get their own signature', async () => {
+  it('many concurrent requests on one connection each get their own signature', async () => {
     const all = [1, 2, 3, 4, 5].map(() => bytes({ amountSun: sun(TRX) }));
     const signatures = await Promise.all(all.map((rawData) => signer.sign(POOL, rawData)));
     expect(signatures.map((signature, index) => signerOf(all[index]!, signature))).toEqual(
@@ -84,7 +84,7 @@ describe('what a role allows', () => {
     );
   });
 
-  it('says which wallets it holds, and no key', async () => {
+  it('lists its wallets, and no key', async () => {
     const held = await signer.wallets();
     expect(held.map((wallet) => [wallet.address, wallet.role, wallet.permission_id, wallet.key_address])).toEqual([
       [POOL, 'pool', 2, addressOfKey(HOT_KEY)],
@@ -161,7 +161,7 @@ describe('what is refused', () => {
     expect(events).toEqual([expect.objectContaining({ level: 'warn', error: code })]);
   });
 
-  it('more signatures than a minute allows, until the minute has passed; the same bytes again are free', async () => {
+  it('more signatures than a minute allows, until the minute has passed, while the same bytes again are free', async () => {
     const all = [1, 2, 3, 4, 5, 6].map(() => bytes({ amountSun: sun(TRX) }));
     for (const rawData of all.slice(0, 5)) await signer.sign(POOL, rawData);
     expect(await refusal(POOL, all[5]!)).toBe('TOO_MANY');
@@ -170,7 +170,7 @@ describe('what is refused', () => {
     await signer.sign(POOL, all[5]!);
   });
 
-  it('more stake than a minute allows; taking stake back goes on', async () => {
+  it('more stake than a minute allows, while taking stake back continues', async () => {
     await signer.sign(POOL, bytes({ amountSun: sun(1000n * TRX) }));
     await signer.sign(POOL, bytes({ amountSun: sun(1000n * TRX) }));
     expect(await refusal(POOL, bytes({ amountSun: sun(501n * TRX) }))).toBe('TOO_MUCH');
@@ -196,7 +196,7 @@ describe('what is refused', () => {
     expect(await say('x'.repeat(20_000))).toBe('');
   });
 
-  it('a line that is too long closes the connection, its end notwithstanding', async () => {
+  it('a line that is too long closes the connection, even with an end', async () => {
     expect(await say(`{"id":1,"list":true}${' '.repeat(20_000)}\n`)).toBe('');
   });
 });
@@ -234,7 +234,7 @@ describe('the socket and the files', () => {
     expect((await stat(settings.socketPath)).mode & 0o777).toBe(0o600);
   });
 
-  it('its group can, when that is wanted, and nobody else', async () => {
+  it('its group can too if configured, and no one else', async () => {
     const path = join(folder, 'shared.sock');
     const shared = readSignerSettings({ ...environment(), SIGNER_SOCKET: path, SIGNER_SOCKET_MODE: '0660' });
     const other = new SignerServer({ ...shared, stateFile: join(folder, 'shared.state') }, () => undefined);
@@ -266,13 +266,13 @@ describe('the socket and the files', () => {
     ['twice', ([pool]) => [pool, pool]],
     ['a list of', () => []],
     ['no such file', ([pool]) => [{ ...pool, key_file: 'gone.key' }]],
-  ])('a wrong wallets file is refused: %s', async (message, change) => {
+  ])('refuses a wrong wallets file: %s', async (message, change) => {
     const path = join(folder, 'wrong.json');
     await writeFile(path, JSON.stringify(change(walletsFile())), { mode: 0o600 });
     expect(() => readSignerSettings({ ...environment(), SIGNER_WALLETS_FILE: path })).toThrow(message);
   });
 
-  it('the wallets file of the operators’ page is taken as it stands there', async () => {
+  it('accepts the wallets file of the operators’ page', async () => {
     const page = await readFile(new URL('../../docs/operating/signer.md', import.meta.url), 'utf8');
     const example = /^```json\n(.*?)^```$/ms.exec(page)![1]!;
     const path = join(folder, 'documented.json');
@@ -287,7 +287,7 @@ describe('the socket and the files', () => {
     for (const member of Object.keys(walletsFile()[0]!)) expect(documented).toContain(member);
   });
 
-  it('files that others can read are refused, and the error shows no key', async () => {
+  it('refuses files that others can read, without a key in the error', async () => {
     await chmod(join(folder, 'hot.key'), 0o644);
     const attempt = () => readSignerSettings(environment());
     expect(attempt).toThrow('chmod 600');

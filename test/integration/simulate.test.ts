@@ -26,7 +26,7 @@ function asked(name: string): Record<string, unknown> {
 
 describe('a call that succeeds', () => {
   test.each(['transfer to an existing holder', 'the same as data', 'the same as 0x data', 'balanceOf', 'payable'])(
-    'needs what a real node said: %s',
+    'needs the energy that a real node reported: %s',
     async (name) => {
       const { status, body } = await simulate(asked(name));
       const used = recordedCall(name).response.energy_used!;
@@ -43,7 +43,7 @@ describe('a call that succeeds', () => {
     },
   );
 
-  test('a transfer to a new holder needs what a real node said', async () => {
+  test('a transfer to a new holder needs the energy that a real node reported', async () => {
     const { body } = await call({
       function_selector: 'transfer(address,uint256)',
       parameter: transferArgs(newAddress()),
@@ -51,18 +51,18 @@ describe('a call that succeeds', () => {
     expect(body.energy_used).toBe(recordedCall('transfer to a new holder').response.energy_used);
   });
 
-  test('parameter may carry 0x, whatever a node thinks of it', async () => {
+  test('the parameter may start with 0x, for any node', async () => {
     const { body } = await simulate(asked('parameter with 0x'));
     expect(body.energy_used).toBe(recordedCall('balanceOf').response.energy_used);
   });
 
-  test('null is as good as absent', async () => {
+  test('null counts as absent', async () => {
     const { status } = await call({ function_selector: 'pay()', parameter: null, data: null, quote: null });
     expect(status).toBe(200);
   });
 
   test.each(['call_value', 'duration_sec'])(
-    'null is refused for %s, which a caller’s NaN becomes in JSON',
+    'refuses null for %s, which a caller’s NaN becomes in JSON',
     async (member) => {
       const { status, body } = await call({ function_selector: 'pay()', [member]: null });
       expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
@@ -84,7 +84,7 @@ describe('a call that succeeds', () => {
     }
   });
 
-  test('value goes with the call', async () => {
+  test('passes value with the call', async () => {
     const { body } = await call({ function_selector: 'pay()', call_value: 1 });
     expect(body.energy_used).toBe(recordedCall('payable').response.energy_used);
     expect(body.would_fail).toBeUndefined();
@@ -133,7 +133,7 @@ describe('a call that would fail', () => {
     'sender does not exist, transfer of 5',
     'sender does not exist, transfer of 0',
     'sender does not exist, with value',
-  ])('a sender that is not on chain asks for activation, whatever the VM said: %s', async (name) => {
+  ])('a sender that is not on chain needs activation, whatever the VM answers: %s', async (name) => {
     const { status, body } = await simulate({ ...asked(name), quote: true });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -146,7 +146,7 @@ describe('a call that would fail', () => {
     });
   });
 
-  test('a sender that is not on chain asks for activation even of a contract that does not exist', async () => {
+  test('a sender that is not on chain needs activation even for a contract that does not exist', async () => {
     const { body } = await simulate({
       owner_address: WHO.ghost,
       contract_address: newAddress(),
@@ -162,11 +162,11 @@ describe('a call that would fail', () => {
   });
 });
 
-describe('what cannot be simulated', () => {
+describe('a call that cannot be simulated', () => {
   test.each([
     ['no such contract', 'There is no contract at contract_address.'],
     ['a plain account as contract', 'There is no contract at contract_address.'],
-  ])('%s: 502 with a sentence that says which', async (name, msg) => {
+  ])('%s: 502 with a sentence that names the case', async (name, msg) => {
     const { status, body } = await simulate(asked(name));
     expect(status).toBe(502);
     expect(body).toMatchObject({ ok: false, error: 'SIMULATION_FAILED', msg });
@@ -225,7 +225,7 @@ describe('the two forms', () => {
     }
   });
 
-  test('the largest value a caller may write is read exactly', async () => {
+  test('reads the largest value that a caller may write exactly', async () => {
     const { body } = await call({ function_selector: 'pay()', call_value: Number.MAX_SAFE_INTEGER });
     expect(body).not.toHaveProperty('error');
   });
@@ -249,7 +249,7 @@ describe('a contract whose deployer pays a part', () => {
 
   afterAll(() => world.chain.shareEnergy(100, 10_000_000));
 
-  test('needs what is left to the caller', async () => {
+  test('needs the caller’s remaining share', async () => {
     const { body } = await transferBy(WHO.bob, { quote: true });
     const used = body.energy_used;
     const needed = Math.ceil((used * 110) / 100);
@@ -263,7 +263,7 @@ describe('a contract whose deployer pays a part', () => {
     });
   });
 
-  test('needs all that its limit does not reach', async () => {
+  test('needs all that the deployer’s limit does not reach', async () => {
     await world.chain.shareEnergy(10, 1000);
     const { body } = await transferBy(WHO.bob);
     const needed = Math.ceil((body.energy_used * 110) / 100) - 1000;
@@ -271,7 +271,7 @@ describe('a contract whose deployer pays a part', () => {
     expect(body.burn_price_sun).toBe((body.energy_used - 1000) * 100);
   });
 
-  test('needs nothing of callers who pay nothing', async () => {
+  test('needs nothing from callers who pay nothing', async () => {
     await world.chain.shareEnergy(0, 10_000_000);
     const { body } = await transferBy(WHO.bob, { quote: true });
     expect(body.deployer_energy).toBe(body.energy_used);
@@ -279,13 +279,13 @@ describe('a contract whose deployer pays a part', () => {
     expect(body).not.toHaveProperty('would_fail');
   });
 
-  test('needs all of the deployer itself', async () => {
+  test('needs everything from the deployer itself', async () => {
     const { body } = await transferBy(world.chain.deployer);
     expect(body).not.toHaveProperty('deployer_energy');
     expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
   });
 
-  test('counts as paid for by the caller where its terms cannot be read', async () => {
+  test('counts as paid by the caller if its terms cannot be read', async () => {
     world.node.fail({ kind: 'says', body: 'none' }, 'wallet/getcontract');
     try {
       const { body } = await transferBy(WHO.bob);
@@ -300,7 +300,7 @@ describe('a contract whose deployer pays a part', () => {
 describe('a simulation with a quote', () => {
   const transfer = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
 
-  test('carries a complete quote for exactly what is needed, for the sender', async () => {
+  test('has a complete quote for exactly the needed energy, for the sender', async () => {
     const { body } = await call({ ...transfer, quote: true, duration_sec: 600 });
     expect(body.quote).toMatchObject({
       receive_address: WHO.bank,
@@ -316,7 +316,7 @@ describe('a simulation with a quote', () => {
     expect(body).not.toHaveProperty('quote_error');
   });
 
-  test('which any process of the service opens to what was shown', async () => {
+  test('has a quote that any process of the service opens to the shown one', async () => {
     const other = await world.another();
     try {
       const { body } = await call({ ...transfer, quote: true });
@@ -332,7 +332,7 @@ describe('a simulation with a quote', () => {
     }
   });
 
-  test('and shares the budget of quotes', async () => {
+  test('shares the budget of quotes', async () => {
     const api = await world.another({ RATE_LIMIT_PER_MINUTE: '3' });
     try {
       const customer = (await makeCustomer(api)).at(api.baseUrl);
@@ -354,7 +354,7 @@ describe('a simulation with a quote', () => {
     }
   });
 
-  test('quotes even less energy than a caller may name, since nobody named it', async () => {
+  test('quotes even less energy than a caller may name, because no caller named it', async () => {
     const free = await world.another({ PRICE_FLOOR_BPS: '0' });
     try {
       const { body } = await world.customer.at(free.baseUrl).post('/v1/simulate', {
@@ -370,7 +370,7 @@ describe('a simulation with a quote', () => {
     }
   });
 
-  test('less energy than is worth renting has no quote, since every rental has its least price', async () => {
+  test('has no quote for less energy than is worth renting, because every rental has its minimum price', async () => {
     const { body } = await call({ function_selector: 'view1()', quote: true });
     expect(body).not.toHaveProperty('quote');
     expect(body.quote_error).toBe('NOT_WORTH_RENTING');
@@ -381,7 +381,7 @@ describe('a simulation with a quote', () => {
     ['nothing', 0],
     ['longer than the longest row', 604_801],
     ['beyond all bounds', 9_007_199_254_740_991],
-  ])('a duration that is %s is refused with or without a quote, naming the bounds', async (_, durationSec) => {
+  ])('refuses a duration that is %s with or without a quote, and names the bounds', async (_, durationSec) => {
     for (const quote of [true, false, undefined]) {
       const { status, body } = await call({ ...transfer, quote, duration_sec: durationSec });
       expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
@@ -391,7 +391,7 @@ describe('a simulation with a quote', () => {
     }
   });
 
-  test('without the wish there is neither', async () => {
+  test('has neither without the request for it', async () => {
     for (const quote of [false, undefined]) {
       const { body } = await call({ ...transfer, quote });
       expect(body).not.toHaveProperty('quote');

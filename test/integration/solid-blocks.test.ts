@@ -61,7 +61,7 @@ function watch(path?: string, says?: unknown): void {
   };
 }
 
-it('a block is asked for once, and its receipts once when they are first wanted', async () => {
+it('asks for a block once, and for its receipts once when they are first needed', async () => {
   const [one, other] = await Promise.all([blocks.block(node, paid), blocks.block(node, paid)]);
   expect(one).toBe(other);
   expect(asked).toEqual([`${BLOCK} ${paid.toString()}`]);
@@ -75,7 +75,7 @@ it('a block is asked for once, and its receipts once when they are first wanted'
   expect(asked).toHaveLength(2);
 });
 
-it('who asks for a block by its header has what was read of it', async () => {
+it('finds the read block also by its header', async () => {
   const { transactions } = await blocks.block(node, paid);
   const header = (await node.blocks.header('solid', paid))!;
   asked = [];
@@ -83,7 +83,7 @@ it('who asks for a block by its header has what was read of it', async () => {
   expect(asked).toEqual([]);
 });
 
-it('what could not be read is asked for again: the receipts without their block', async () => {
+it('asks again for unread parts: the receipts without their block', async () => {
   watch(INFOS, []);
   await expect(blocks.executed(node, paid)).rejects.toBeInstanceOf(NodeError);
   watch();
@@ -96,7 +96,7 @@ it('what could not be read is asked for again: the receipts without their block'
   expect(asked).toHaveLength(1);
 });
 
-it('what is doubted is read anew, with all that comes after it and nothing before', async () => {
+it('reads doubted blocks again, with all that come after and none before', async () => {
   for (const number of [paid - 1, paid, paid + 1]) await blocks.executed(node, number);
   blocks.forgetFrom(node, paid);
   asked = [];
@@ -104,7 +104,7 @@ it('what is doubted is read anew, with all that comes after it and nothing befor
   expect(asked).toEqual([`${BLOCK} ${paid.toString()}`, `${BLOCK} ${(paid + 1).toString()}`]);
 });
 
-it('no more than so many are kept: the oldest make way', async () => {
+it('keeps a bounded number: the oldest are evicted', async () => {
   for (let number = paid; number < paid + 70; number += 1) await blocks.block(node, number);
   asked = [];
   await blocks.block(node, paid + 69);

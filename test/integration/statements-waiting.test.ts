@@ -47,7 +47,7 @@ const prepare = async (...months: readonly [string, string]) => {
   return { right, wrong, both, isDone };
 };
 
-it('while a project’s ledger does not add up, the next months of all others are closed; its own wait and are closed in their order', async () => {
+it('while a project’s ledger does not add up, the other projects’ next months are closed, and its own wait in order', async () => {
   const months = ['2024-08', '2024-09'] as const;
   const { right, wrong, both, isDone } = await prepare(...months);
   const closing = another();
@@ -69,7 +69,7 @@ it('while a project’s ledger does not add up, the next months of all others ar
   expect(await stage.isClosed('2024-08')).toBe(true);
 });
 
-it('workers that die at any of their statements, one beside the other, leave it so', async () => {
+it('concurrent workers that die at any of their statements leave that unchanged', async () => {
   const { right, wrong, both, isDone } = await prepare('2024-10', '2024-11');
   const die = (): never => {
     throw new Error('killed');
@@ -93,7 +93,7 @@ it('workers that die at any of their statements, one beside the other, leave it 
   expect(await rowsOf(wrong)).toEqual(both);
 });
 
-it('the same worker comes back to a month that waits, and says how many and for how long meanwhile', async () => {
+it('the same worker returns to a waiting month, and reports the number and the time meanwhile', async () => {
   const { right, wrong, both } = await prepare('2025-01', '2025-02');
   const metrics = new Metrics();
   const closing = new StatementClosing(stage.worker, metrics, openLog('silent'));

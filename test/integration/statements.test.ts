@@ -77,7 +77,7 @@ const ENTER = `INSERT INTO credit_entry (entry_key, project_id, contra, kind, cr
   VALUES ('topup:' || $2, $1, 'funding', 'topup', $3, 'test', 'a test', $4)`;
 const MOVE = `UPDATE credit_account SET balance_credits = balance_credits + $2 WHERE project_id = $1`;
 
-it('several workers at once close each month once, beside who goes on paying', async () => {
+it('several concurrent workers close each month once, beside continuing payments', async () => {
   const customers = await Promise.all(Array.from({ length: 12 }, project));
   for (const { merchant } of customers) await stage.book(merchant, 3n, '2024-07-09');
   const paying = new AbortController();
@@ -94,7 +94,7 @@ it('several workers at once close each month once, beside who goes on paying', a
   for (const customer of customers) expect(await rowsOf(customer)).toEqual([[1, '2024-07', 1, 0, 3]]);
 });
 
-it('closes each month with all that moved the balance, opening with what the one before closed with, and says so', async () => {
+it('closes each month with every movement of the balance, opening with the previous closing, and announces it', async () => {
   const customer = await project();
   const { merchant } = customer;
   await stage.book(merchant, 100_000_000n, '2025-01-01T00:00:00Z', 'paid');
@@ -142,7 +142,7 @@ it('closes each month with all that moved the balance, opening with what the one
   expect(reported).toEqual([{ statement: body }, { statement: (await customer.get('/v1/statements/2')).body }]);
 });
 
-it('the lines are CSV that no spreadsheet program takes for formulas, with rate, transaction and running balance', async () => {
+it('the lines are CSV without formulas for any spreadsheet program, with rate, transaction and running balance', async () => {
   const customer = await project();
   await stage.book(customer.merchant, 9_000_000n, '2025-03-01T00:00:00.123456Z', '@SUM(A1),"b"');
   const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
@@ -166,7 +166,7 @@ it('the lines are CSV that no spreadsheet program takes for formulas, with rate,
   ]);
 });
 
-it('an entry whose id is out of the order of time is in the one statement of its month', async () => {
+it('an entry whose id is out of the order of time is in exactly one statement, that of its month', async () => {
   const customer = await project();
   const times = ['2025-04-05', '2025-05-01', '2025-04-30T23:59:59.999999Z', '2025-05-03', '2025-04-06'];
   for (const [place, at] of times.entries()) await stage.book(customer.merchant, 1n, at, `o${place.toString()}`);
@@ -179,7 +179,7 @@ it('an entry whose id is out of the order of time is in the one statement of its
   expect(await referencesIn(customer, 2)).toEqual(['o1', 'o3']);
 });
 
-it('a month waits for who was writing when it was cut off, and what they commit is in it', async () => {
+it('a month waits for the writers at its cut, and contains their commits', async () => {
   const customer = await project();
   const { merchant } = customer;
   const late = await session();
@@ -250,7 +250,7 @@ describe('a worker that dies', () => {
   });
 });
 
-it('a project whose ledger does not add up is not closed and holds up no other, until it is set right', async () => {
+it('a project whose ledger does not add up is not closed and delays no other, until it is corrected', async () => {
   const [wrong, known, right] = [await project(), await project(), await project()];
   for (const { merchant } of [wrong, known, right]) await stage.book(merchant, 3n, '2026-03-09');
   for (const { merchant } of [wrong, known]) await database.query(MOVE, [merchant, 1]);
@@ -273,7 +273,7 @@ it('a project whose ledger does not add up is not closed and holds up no other, 
   expect(await unproven(metrics)).toBe(0);
 });
 
-it('nothing of a closed statement can be changed, and none can be put in beside', async () => {
+it('a closed statement can neither change nor be joined by another', async () => {
   const { merchant } = await project();
   await stage.book(merchant, 3n, '2026-04-09');
   await stage.closeUpTo('2026-04');
@@ -326,7 +326,7 @@ it('the SDK reads statements and their lines', async () => {
   expect(await account.statementLines(2)).toBe((await customer.get('/v1/statements/2/lines.csv')).text);
 });
 
-it('verify finds nothing in what was closed, however late entries came', async () => {
+it('verify finds nothing in closed months, however late entries came', async () => {
   for (const depth of ['everything', 'newer'] as const) {
     const { checks } = await verifyRecords(database, { depth });
     expect(checks.filter(({ check, count }) => check.startsWith('statement-') && count > 0)).toEqual([]);
@@ -335,7 +335,7 @@ it('verify finds nothing in what was closed, however late entries came', async (
 });
 
 describe('over HTTP', () => {
-  it('statements take HMAC alone, and a key that may read; nobody reads those of another project', async () => {
+  it('statements require HMAC and a key that may read, and no one reads those of another project', async () => {
     const customer = await project();
     const { merchant, apiKey } = customer;
     for (const month of ['07', '08', '09']) await stage.book(merchant, 3n, `2026-${month}-09`);
@@ -364,7 +364,7 @@ describe('over HTTP', () => {
     expectError(await customer.get(`/v1/statements?cursor=${beyond}`), 'INVALID_REQUEST');
   });
 
-  it('a hundred thousand lines come page by page, and who takes none of them is cut off', async () => {
+  it('sends a hundred thousand lines page by page, and disconnects a caller that reads none', async () => {
     const customer = await project();
     const { merchant, apiKey } = customer;
     const count = 100_000;

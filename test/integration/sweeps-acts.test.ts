@@ -85,7 +85,7 @@ async function expectRefused(from: Shop & { readonly deposit: bigint }, to: stri
   expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [from.deposit])).toEqual([]);
 }
 
-it('the token is paused: its transfers are named, TRX arrives, and the rest does once it goes on', async () => {
+it('the token is paused: its transfers are named, TRX arrives, and the rest arrives once it continues', async () => {
   const from = await paid();
   const treasury = newChainAccount().address;
   await act('pause');
@@ -104,7 +104,7 @@ it('the token is paused: its transfers are named, TRX arrives, and the rest does
   expect(await findings()).toEqual([]);
 });
 
-it('a deposit address is blacklisted: nothing of the token leaves it, which is named', async () => {
+it('a deposit address is blacklisted: none of its tokens leave, and it is named', async () => {
   const [from, other] = [await paid(), await paid()];
   const treasury = newChainAccount().address;
   await act('blacklist', { holder: from.address });
@@ -125,7 +125,7 @@ it('a deposit address is blacklisted: nothing of the token leaves it, which is n
   expect(await unexplained()).toEqual([]);
 });
 
-it('the receiver is blacklisted: a transfer would succeed and stay there for ever, so it is named', async () => {
+it('the receiver is blacklisted: a transfer would succeed and stay there forever, so it is named', async () => {
   const from = await paid();
   const treasury = newChainAccount().address;
   await act('blacklist', { holder: treasury });
@@ -145,7 +145,7 @@ describe('the token takes fees:', () => {
   beforeAll(() => act('fees', { basis_points: 10, max_fee: 5 }));
   afterAll(() => act('fees', { basis_points: 0, max_fee: 0 }));
 
-  it('a sweep says what arrives, its fee is a fee and no theft, and the audit agrees', async () => {
+  it('a sweep names the arriving amount, its fee is a fee and no theft, and the audit agrees', async () => {
     const from = await paid();
     const treasury = newChainAccount().address;
     const { transactions } = await sweep(treasury);
@@ -161,7 +161,7 @@ describe('the token takes fees:', () => {
     expect(await unexplained()).toEqual([]);
   });
 
-  it('a return says what arrives, is paid by it, and is never made twice though its record is lost', async () => {
+  it('a return names the arriving amount, is paid by it, and is never made twice even if its record is lost', async () => {
     const from = await paid();
     const customer = newChainAccount().address;
     const asked = await inTerminal(

@@ -97,7 +97,7 @@ async function prepare(transactions: readonly PlannedTransfer[]): Promise<void> 
 describe('a sweep plan', () => {
   afterEach(clear);
 
-  it('followed step by step arrives, and uses the energy that was rented and no more', async () => {
+  it('followed step by step arrives, and uses exactly the rented energy', async () => {
     const shops = [await shop(), await shop(), await shop()];
     const [rich, bare, other] = shops as [Shop, Shop, Shop];
     await payTrx(rich, 60_000_000);
@@ -124,7 +124,7 @@ describe('a sweep plan', () => {
     expect(await unexplained()).toEqual([]);
   });
 
-  it('without rented energy leaves TRX for what the token transaction burns', async () => {
+  it('without rented energy leaves TRX for the burn of the token transaction', async () => {
     const to = await shop();
     await payTrx(to, 60_000_000);
     await payToken(to, 20_000_000n);
@@ -143,7 +143,7 @@ describe('a sweep plan', () => {
     expect(await unexplained()).toEqual([]);
   });
 
-  it.each([210, 420])('has fee limits by the price of the moment, which is %i sun', async (price) => {
+  it.each([210, 420])('has fee limits by the present price, which is %i sun', async (price) => {
     await chain.control('parameters', { getEnergyFee: price });
     try {
       const to = await shop();
@@ -163,7 +163,7 @@ describe('a sweep plan', () => {
     }
   });
 
-  it('leaves out a transaction that bandwidth is missing for, and says so', async () => {
+  it('leaves out a transaction without enough bandwidth, and says so', async () => {
     const to = await shop();
     await payTrx(to, 200_000);
     await payToken(to, 20_000_000n);
@@ -182,7 +182,7 @@ describe('a sweep plan', () => {
     await settle();
   });
 
-  it('leaves the smallest amount of the token behind, with which the next payment takes half the energy', async () => {
+  it('leaves the smallest amount of the token behind, so that the next payment takes half the energy', async () => {
     const to = await shop();
     await payToken(to, 20_000_000n);
     await settle();
@@ -200,7 +200,7 @@ describe('a sweep plan', () => {
     expect(plan.transactions).toMatchObject([{ from: to.address, amount: 5_000_001n }]);
   });
 
-  it('judges the minimum of a deposit after what is kept behind', async () => {
+  it('judges the minimum of a deposit after the amount left behind', async () => {
     const [trx, token] = [await shop(), await shop()];
     await payTrx(trx, 10_999_999);
     await payToken(token, 5_000_000n);
@@ -228,7 +228,7 @@ describe('a sweep plan', () => {
     expect(leftOut).toMatchObject([{ from: to.address, asset: 'USDT', amount: 7n * TRX, cause: 'missing' }]);
   });
 
-  it('printed as JSON is signed with tronweb as it is, and broadcast', async () => {
+  it('printed as JSON is signed with tronweb unchanged, and broadcast', async () => {
     const to = await shop();
     await payTrx(to, 60_000_000);
     await payToken(to, 20_000_000n);

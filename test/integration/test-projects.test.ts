@@ -35,7 +35,7 @@ const typesOf = (events: readonly TestEvent[]): string[] => events.map(({ type }
 const DELIVERED = ['reserved', 'placed', 'delivered'];
 const DELIVERED_EVENTS = ['order.created', 'order.delivered', 'order.settled', 'order.ended'];
 
-describe('each address plays what its name says, through API, worker and events', () => {
+describe('each address plays its name, through API, worker and events', () => {
   test.each([
     ['delivered', TEST_ADDRESSES.delivered, DELIVERED, DELIVERED_EVENTS],
     ['delivered late', TEST_ADDRESSES['delivered late'], DELIVERED, DELIVERED_EVENTS],
@@ -96,7 +96,7 @@ describe('each address plays what its name says, through API, worker and events'
     expect(typesOf(await world.eventsOf(customer))).toEqual(['order.created', 'order.delivered', 'order.settled']);
   });
 
-  test('an activation of "refunded" comes back', async () => {
+  test('refunds an activation of "refunded"', async () => {
     const customer = await world.customer();
     await customer.post('/v1/activate', { address: TEST_ADDRESSES.refunded }, withKey('activation'));
     expect(await played(customer, 'activation')).toEqual(['reserved', 'placed', 'refunded']);
@@ -105,7 +105,7 @@ describe('each address plays what its name says, through API, worker and events'
 });
 
 describe('as for a live project', () => {
-  test('a quote is redeemed once, a key is replayed, and another request under it is refused', async () => {
+  test('redeems a quote once, replays a key, and refuses another request under it', async () => {
     const customer = await world.customer();
     const quote = await customer.post('/v1/quotes', { receive_address: TEST_ADDRESSES.delivered });
     expect(quote.body).toMatchObject({ recipient_state: 'warm', test: true });
@@ -121,7 +121,7 @@ describe('as for a live project', () => {
     expect(body).toMatchObject({ test: true, items: [{ key: 'one', test: true }] });
   });
 
-  test('credits end with 402, a cap of the day too, and both count a refund', async () => {
+  test('credits end with 402, and so does a daily cap, and both count a refund', async () => {
     const poor = await world.customer({ balance: 1n });
     const refused = await order(poor, TEST_ADDRESSES.delivered, 'dear');
     expectRefusal(refused, 402, 'INSUFFICIENT_CREDITS');
@@ -174,7 +174,7 @@ describe('as for a live project', () => {
     expect(body.quote ?? body.quote_error).toBeDefined();
   });
 
-  test('the clients of the family are answered by how the order is played', async () => {
+  test('answers the clients of the family by the order’s play', async () => {
     const customer = await world.customer();
     const rent = (receiver: string, key: string) =>
       customer.post('/v1/energy/rent', { ...RENTED, receive_address: receiver }, withKey(key));
@@ -195,20 +195,20 @@ describe('as for a live project', () => {
     expect(balance.body).toMatchObject({ test: true });
   });
 
-  test('balance and ledger say that they are a test', async () => {
+  test('balance and ledger show that they are a test', async () => {
     const customer = await world.customer();
     expect((await customer.get('/v1/balance')).body).toMatchObject({ credits_balance: 1_000_000_000, test: true });
     expect((await customer.get('/v1/ledger')).body).toMatchObject({ test: true, items: [{ kind: 'topup' }] });
     expect((await customer.get('/v1/orders/none')).body).toMatchObject({ error: 'NOT_FOUND', test: true });
   });
 
-  test('a page of events says that it is of a test, and a live one does not', async () => {
+  test('a page of events shows that it is of a test, and a live one does not', async () => {
     const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
     expect((await customer.get('/v1/events')).body).toEqual({ items: [], last_position: 0, test: true });
     expect((await live.get('/v1/events')).body).toEqual({ items: [], last_position: 0 });
   });
 
-  test('so does every refusal after the signature: MD5 where HMAC is asked for, a replay, a body that is no JSON', async () => {
+  test('every refusal after the signature shows it too: MD5 where HMAC is required, a replay, an invalid JSON body', async () => {
     const { merchant, apiKey, baseUrl } = await world.customer();
     const signed = hmacHeaders(merchant, apiKey, { method: 'GET', path: '/v1/balance' });
     await send(baseUrl, 'GET', '/v1/balance', signed);
@@ -230,13 +230,13 @@ describe('as for a live project', () => {
   });
 });
 
-describe('what a test project has none of', () => {
-  test('a deposit address', async () => {
+describe('a test project has no', () => {
+  test('deposit address', async () => {
     const customer = await world.customer();
     expectRefusal(await customer.get('/v1/deposits/address'), 501, 'TOPUP_NOT_CONFIGURED');
   });
 
-  test('an auto-delegation', async () => {
+  test('auto-delegation', async () => {
     const customer = await world.customer();
     const body = JSON.stringify({ keep_energy: 130_000, daily_cap_credits: 1_000_000 });
     const path = `/v1/auto-delegations/${TEST_ADDRESSES.delivered}`;
@@ -273,7 +273,7 @@ test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 4
   }
 });
 
-test('a live project is answered without a word of tests', async () => {
+test('an answer to a live project has no mention of tests', async () => {
   const live = await world.customer({ isTest: false });
   const made = await order(live, world.receiver(2), 'live');
   expect(made.status).toBe(202);
@@ -285,7 +285,7 @@ test('a live project is answered without a word of tests', async () => {
   expect((await live.get('/v1/balance')).body.test).toBeUndefined();
 });
 
-test('sixty orders a minute are taken, the next is 429 with Retry-After, and live projects are not counted', async () => {
+test('accepts sixty orders a minute, answers the next with 429 and Retry-After, and does not count live projects', async () => {
   const [customer, live] = [await world.customer(), await world.customer({ isTest: false, balance: 10_000_000_000n })];
   const buy = (who: HmacCustomer, receiver: string) =>
     Promise.all(Array.from({ length: 61 }, (_, index) => order(who, receiver, `order-${index.toString()}`)));
@@ -303,7 +303,7 @@ test('sixty orders a minute are taken, the next is 429 with Retry-After, and liv
   expect(sold.filter(({ status }) => status === 429)).toEqual([]);
 });
 
-test('every key of a test project begins test_, and none of a live one does', async () => {
+test('every key of a test project begins with test_, and none of a live one does', async () => {
   const { api } = world;
   const keys = apiKeysOn(api.database, api.app);
   const scopes = ['read'] as const;
@@ -319,7 +319,7 @@ test('every key of a test project begins test_, and none of a live one does', as
   for (const key of await keysOf(false)) expect(key).toMatch(/^[0-9a-f]{48}$/);
 });
 
-test('the operator makes one, gives it play money, and sees what it is', async () => {
+test('the operator creates one, gives it play money, and sees its kind', async () => {
   const cli = cliWith({ ...world.env, USER: 'tester' });
   const made = await cli('--json', 'project', 'create', '--test', '--name', 'rehearsal', '--credits', '5000000');
   const project = JSON.parse(made.out) as { merchant: string; api_key: string };
@@ -332,7 +332,7 @@ test('the operator makes one, gives it play money, and sees what it is', async (
   expect(live).toMatchObject({ test: false });
 });
 
-test('the document names the member that every answer to a test project has', async () => {
+test('the document has the member that every answer to a test project has', async () => {
   const { body } = await send(world.api.baseUrl, 'GET', '/openapi.json');
   for (const name of ['Order', 'OrderPage', 'Quote', 'Balance', 'Error', 'EventPage'].filter(
     (each) => body.components.schemas[each] !== undefined,

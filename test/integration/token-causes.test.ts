@@ -122,7 +122,7 @@ describe.each([
   });
 });
 
-test('a spender who is blacklisted is no cause where the token checks the owner alone', async () => {
+test('a blacklisted spender is no cause if the token checks only the owner', async () => {
   const body = await answerTo('strict', transferFrom(WHO.carol, WHO.bob, newAddress(), 3));
   expect(body).not.toHaveProperty('would_fail');
 });
@@ -130,17 +130,17 @@ test('a spender who is blacklisted is no cause where the token checks the owner 
 test.each([
   ['cut short', { ...transfer(WHO.bob, newAddress(), 1001), words: transferArgs(WHO.bob, 1001).slice(0, 126) }],
   ['of an amount that is held', { ...transfer(WHO.bob, newAddress(), 5), name: 'approve' as const }],
-])('nothing is named for a call %s', async (_, call) => {
+])('names nothing for a call %s', async (_, call) => {
   const body = await answerTo('strict', call);
   if (body.would_fail !== undefined) expect(body.reason).toBe(NEUTRAL);
 });
 
-test('no cause of another token is named', async () => {
+test('names no cause of another token', async () => {
   const body = await answerTo('strict', transfer(WHO.bob, newAddress(), 1001), false, TOKENS.paused);
   expect(body).toMatchObject({ would_fail: true, reason: NEUTRAL });
 });
 
-test('the reason that a token gives is left as it is', async () => {
+test('leaves the token’s own reason unchanged', async () => {
   const call = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
   const { body } = await world.customer.post('/v1/simulate', {
     owner_address: WHO.carol,
@@ -159,7 +159,7 @@ test.each<[string, keyof typeof apis, string, string]>([
     WHO.ghost,
     `${WHO.ghost} holds 0 of the token's smallest unit, less than the 1 to be sent. Send it more of the token, or send less.`,
   ],
-])('the outlook of a sender names why a transfer would fail: %s', async (_cause, at, sender, failure) => {
+])('the outlook of a sender gives the reason of a failing transfer: %s', async (_cause, at, sender, failure) => {
   expect(await apis[at].app.get(TransferOutlook).of(sender)).toEqual({ energyFeeSun: 100n, failure });
 });
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('an act is recorded with the search past its block, or neither is', async () => {
+it('records an act together with the search’s move past its block, or neither', async () => {
   await world.pass();
   const txid = await world.delegateBehindOurBack(1, receiver(2), 300);
   const state = async () => {
@@ -56,7 +56,7 @@ it('an act is recorded with the search past its block, or neither is', async () 
   await world.expectPeace(receiver(0));
 });
 
-it('a search that no node answered is made again at the next look', async () => {
+it('repeats a search that no node answered at the next check', async () => {
   const searched = async () => {
     const [row] = await world.database.query<{ to: bigint; passed_at: Date }>(
       `SELECT scanned_to AS to, passed_at FROM reconcile_state`,
@@ -79,7 +79,7 @@ it('a search that no node answered is made again at the next look', async () => 
   expect((await searched()).passed_at).toEqual(before.passed_at);
 });
 
-it('what was searched by the records of one server moves no search on another one', async () => {
+it('a search by one server’s records moves no search on another one', async () => {
   await world.pass();
   const searched = async () => {
     const [row] = await world.database.query<{ to: bigint }>(`SELECT scanned_to AS to FROM reconcile_state`);

@@ -44,7 +44,7 @@ async function join(): Promise<{ readonly near: Socket; readonly far: Socket }> 
   return { near, far };
 }
 
-test('who takes nothing of an answer is cut off, whatever else it sends meanwhile; others are answered', async () => {
+test('disconnects a caller that reads no answer, whatever else it sends meanwhile, and answers others', async () => {
   const { near, far } = await join();
   const cut = once(far, 'close');
   // More answers than the kernel's buffers hold.
@@ -65,7 +65,7 @@ test('who takes nothing of an answer is cut off, whatever else it sends meanwhil
   }
 });
 
-test('who takes an answer slowly gets all of it', async () => {
+test('a caller that reads slowly gets the whole answer', async () => {
   const { text } = await send(api.baseUrl, 'GET', '/openapi.json');
   const { near } = await join();
   const count = 40;
@@ -82,7 +82,7 @@ test('who takes an answer slowly gets all of it', async () => {
   expect(bytes).toBeGreaterThan(count * text.length);
 });
 
-test.each(['/openapi.json', '/docs', '/docs/interface'])('%s is the same bytes for all who ask', async (path) => {
+test.each(['/openapi.json', '/docs', '/docs/interface'])('%s is the same bytes for all callers', async (path) => {
   const bodies: unknown[] = [];
   const note = (_request: IncomingMessage, response: ServerResponse): void => {
     const end = response.end.bind(response);

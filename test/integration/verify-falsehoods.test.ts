@@ -21,7 +21,7 @@ const filled = (statement: string): string =>
     .replaceAll(':refunded', history.refunded.toString())
     .replaceAll(':project', history.project);
 
-it('nothing is found in an honest history', async () => {
+it('finds nothing in an honest history', async () => {
   const { checks } = await verifyRecords(history.world.api.database);
   expect(checks.flatMap(({ findings }) => findings)).toEqual([]);
 });
@@ -47,7 +47,7 @@ describe.each([
   });
 });
 
-it('nothing is found once they are undone', async () => {
+it('finds nothing once they are undone', async () => {
   const { checks } = await verifyRecords(history.world.api.database);
   expect(checks.flatMap(({ findings }) => findings)).toEqual([]);
 });

@@ -126,7 +126,7 @@ const leadsTo = (...addresses: readonly string[]): void => {
 
 const ok: Handler = (_request, response) => void response.writeHead(200).end('taken');
 
-it('reaches the name’s address over TLS under its certificate, and says what was answered', async () => {
+it('reaches the name’s address over TLS under its certificate, and reports the answer', async () => {
   leadsTo('127.0.0.1');
   const there = await receiver(ok);
   const answered = await send(there.port);
@@ -153,7 +153,7 @@ it('reaches the name’s address over TLS under its certificate, and says what w
   expect(dns.asked.sort()).toEqual([`A ${HOST}`, `AAAA ${HOST}`]);
 });
 
-it('resumes no session: every attempt is a handshake of its own', async () => {
+it('resumes no session: every attempt is a separate handshake', async () => {
   leadsTo('127.0.0.1');
   const reused: boolean[] = [];
   const there = await receiver((request, response) => {
@@ -236,7 +236,7 @@ it('reads 4 KB of megabytes, keeps 256 bytes, and shows no control characters', 
   expect(written).toBeLessThan(32 * 1024 * 1024);
 });
 
-describe('one deadline is over everything', () => {
+describe('one deadline covers everything', () => {
   it.each<[string, (socket: Socket) => void]>([
     ['a receiver that takes the connection and says nothing', () => undefined],
     ['one that answers byte by byte', (socket) => socket.once('data', () => drip(socket, 'HTTP/1.1 200 '))],
@@ -314,7 +314,7 @@ it.each([
   expect(await send(port, { scheme: 'http' })).toMatchObject({ fault, status, retryAfterSec: 90, answer: 'no' });
 });
 
-it('stops reading headers after 256 KB, and keeps what the status line said', async () => {
+it('stops reading headers after 256 KB, and keeps the status line', async () => {
   leadsTo('127.0.0.1');
   let written = 0;
   const port = await rawReceiver((socket) => {
@@ -350,7 +350,7 @@ it.each<[string, (socket: Socket) => void]>([
   expect(await send(port, { scheme: 'http' })).toMatchObject({ fault: 'BAD_ANSWER' });
 });
 
-it('a port that nobody listens on is a connection that failed', async () => {
+it('a closed port is a failed connection', async () => {
   leadsTo('127.0.0.1');
   expect(await send(1)).toMatchObject({ fault: 'CONNECTION_FAILED', answer: undefined });
 });
@@ -369,7 +369,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('a name that leads inside', () => {
+describe('a name that resolves to an internal address', () => {
   it.each([
     ['to a private address', ['10.0.0.1']],
     ['to a link-local one', ['169.254.169.254']],
@@ -379,7 +379,7 @@ describe('a name that leads inside', () => {
     ['to an IPv4-mapped one', ['::ffff:10.0.0.1']],
     ['to an IPv4-compatible one', ['::10.0.0.1']],
     ['by another name', ['inside.example.com', '192.168.1.1']],
-  ])('%s: nothing is connected to, and the reason is one', async (_what, addresses) => {
+  ])('%s: connects to nothing, and the reason is always the same', async (_what, addresses) => {
     leadsTo(...addresses.map((each) => (each.startsWith('::') && each.includes('.') ? hexForm(each) : each)));
     const there = await receiver(ok, own);
     const elsewhere = await receiver(ok, own, '127.0.0.2');
@@ -389,7 +389,7 @@ describe('a name that leads inside', () => {
     expect([...there.requests, ...elsewhere.requests]).toEqual([]);
   });
 
-  it('only after it was judged: the address that was judged is connected to, and the name is not resolved a second time', async () => {
+  it('only after its check: connects to the checked address, and does not resolve the name again', async () => {
     let asked = 0;
     dns.answer = () => {
       asked += 1;
@@ -403,12 +403,12 @@ describe('a name that leads inside', () => {
     expect(await send(there.port)).toMatchObject({ fault: 'ADDRESS_NOT_ALLOWED' });
   });
 
-  it('nowhere is not found', async () => {
+  it('without an address is not found', async () => {
     leadsTo();
     expect(await send(8443)).toMatchObject({ fault: 'NAME_NOT_FOUND' });
   });
 
-  it('asks for the name with a dot at its end as for the name', async () => {
+  it('resolves a name with a final dot like the name', async () => {
     leadsTo('127.0.0.1');
     const there = await receiver(ok);
     expect(await send(there.port, { host: `${HOST}.` })).toMatchObject({ status: 200 });
@@ -422,7 +422,7 @@ const hexForm = (address: string): string => {
   return `${address.slice(0, at)}${bytes.readUInt16BE(0).toString(16)}:${bytes.readUInt16BE(2).toString(16)}`;
 };
 
-it('writes nothing before its turn, and nothing at all when its time is over by then', async () => {
+it('writes nothing before its turn, and nothing at all if its time is over by then', async () => {
   leadsTo('127.0.0.1');
   const there = await receiver(ok);
   let open: () => void = () => undefined;
@@ -435,7 +435,7 @@ it('writes nothing before its turn, and nothing at all when its time is over by 
   expect(there.requests).toHaveLength(1);
 });
 
-it('may be given up at the moment in which its connection is secured', async () => {
+it('can be given up at the moment in which its connection is secured', async () => {
   leadsTo('127.0.0.1');
   const there = await receiver(ok);
   const busy = { ...turns, beforeWriting: () => Promise.reject(new Error('busy')) };

@@ -34,7 +34,7 @@ const ageDeliveries = (id: string) =>
     [id],
   );
 
-it('a webhook is made a hundred times a day at most, since deleted ones are kept', async () => {
+it('creates a webhook at most a hundred times a day, because deleted ones are kept', async () => {
   const customer = await world.newCustomer();
   for (let made = 0; made < WEBHOOKS_PER_DAY; made += 1) {
     const { id } = await world.newWebhook(customer);
@@ -48,7 +48,7 @@ it('a webhook is made a hundred times a day at most, since deleted ones are kept
   expect((await post(customer, '', { url: URL_OF_SHOP })).status).toBe(201);
 });
 
-it('a replay is not broken off and begun over and over, which keeps the sender from everybody else’s', async () => {
+it('a replay is not aborted and restarted repeatedly, which would keep the sender from all others', async () => {
   const customer = await world.newCustomer();
   const [one, other] = [await world.newWebhook(customer), await world.newWebhook(customer)];
   const replay = (id: string) => post(customer, `/${id}/replay`, { after: 0 });
@@ -98,7 +98,7 @@ const eventsOf = async (customer: HmacCustomer): Promise<string[]> => {
   return rows.map(({ type }) => type);
 };
 
-it('webhooks of a project take at most a hundred changes in 24 hours, and can be disabled and deleted after them', async () => {
+it('webhooks of a project accept at most a hundred changes in 24 hours, and can be disabled and deleted after them', async () => {
   const customer = await world.newCustomer();
   const [one, other] = [await world.newWebhook(customer), await world.newWebhook(customer)];
   for (let made = 0; made < ACTS_PER_DAY.change; made += 1) {
@@ -119,7 +119,7 @@ it('webhooks of a project take at most a hundred changes in 24 hours, and can be
   expect(kept).toEqual([{ act: 'change' }]);
 });
 
-it.each(['rotate', 'resend', 'replay'] as const)('the acts of a project are bounded in 24 hours: %s', async (act) => {
+it.each(['rotate', 'resend', 'replay'] as const)('bounds the acts of a project in 24 hours: %s', async (act) => {
   const customer = await world.newCustomer();
   const { id } = await world.newWebhook(customer);
   await world.happen(customer);
@@ -145,7 +145,7 @@ it.each(['rotate', 'resend', 'replay'] as const)('the acts of a project are boun
   expect((await ask()).status).toBeLessThan(300);
 });
 
-it('changes in quick succession are a few events: the last one shows what all came to', async () => {
+it('changes in quick succession are a few events, and the last one shows the final state', async () => {
   const customer = await world.newCustomer();
   const { id } = await world.newWebhook(customer);
   for (let made = 0; made < 20; made += 1) await post(customer, `/${id}`, { description: `change ${made.toString()}` });

@@ -20,7 +20,7 @@ const failWith =
   (_taken, response) =>
     void response.writeHead(status, headers).end('no');
 
-it('repeats a failed event by its own schedule, and holds up no other by it', async () => {
+it('repeats a failed event by its own schedule, and delays no other by it', async () => {
   const { customer, id } = await scene.setUp('/one-bad');
   let isFirst = true;
   scene.receivers.answers.set('/one-bad', (_one, response) => {
@@ -63,7 +63,7 @@ it('heeds Retry-After, and disables an endpoint that answers 410', async () => {
   expect(scene.at('/later').length - before).toBeLessThanOrEqual(1);
 });
 
-it('a 410 from where it was sent before disables nothing, and the event goes to the new URL', async () => {
+it('a 410 from an earlier URL disables nothing, and the event goes to the new URL', async () => {
   const { customer, id } = await scene.setUp('/moved', { types: ['project.frozen'] });
   scene.receivers.answers.set('/moved', (_one, response) => {
     const url = `http://127.1.2.1:${scene.receivers.port.toString()}/moved-to`;
@@ -78,7 +78,7 @@ it('a 410 from where it was sent before disables nothing, and the event goes to 
   expect(scene.at('/moved-to')).toHaveLength(1);
 });
 
-it('slows down after three failures in a row: one at a time, events that were never tried first', async () => {
+it('slows down after three consecutive failures: one at a time, untried events first', async () => {
   const { customer, id } = await scene.setUp('/down');
   scene.receivers.answers.set('/down', failWith(500));
   await scene.world.happen(customer);
@@ -140,7 +140,7 @@ const refuse =
 const FREEZES = 'project.frozen';
 const UNFREEZES = 'project.unfrozen';
 
-it.each([400, 401, 404, 413, 422])('an answer of %d delays its own event alone', async (status) => {
+it.each([400, 401, 404, 413, 422])('an answer of %d delays only its own event', async (status) => {
   const path = `/refuses-${status.toString()}`;
   const { customer, id } = await scene.setUp(path);
   scene.receivers.answers.set(path, refuse(status, FREEZES));
@@ -152,7 +152,7 @@ it.each([400, 401, 404, 413, 422])('an answer of %d delays its own event alone',
   expect(await stateOf(id)).toEqual({ failures: 0, is_failing: false });
 });
 
-it.each([400, 404, 422])('refusals of %d in succession leave the next events at full speed', async (status) => {
+it.each([400, 404, 422])('consecutive refusals of %d leave the next events at full speed', async (status) => {
   const path = `/refuses-all-${status.toString()}`;
   const { customer, id } = await scene.setUp(path, { types: [FREEZES] });
   scene.receivers.answers.set(path, refuse(status, FREEZES));
@@ -176,7 +176,7 @@ it.each([408, 425, 429, 500, 503, 301])('an answer of %d slows its endpoint down
   expect((await stateOf(id)).is_failing).toBe(true);
 });
 
-it('an answer ends the slowing down, also when it refuses the event', async () => {
+it('an answer ends the slowing down, even if it refuses the event', async () => {
   const { customer, id } = await scene.setUp('/back', { types: [FREEZES] });
   scene.receivers.answers.set('/back', failWith(503));
   for (let each = 0; each < 3; each += 1) await scene.world.happen(customer);
@@ -188,7 +188,7 @@ it('an answer ends the slowing down, also when it refuses the event', async () =
   expect(await stateOf(id)).toEqual({ failures: 0, is_failing: true });
 });
 
-it('refused for ever, events hold up nothing that comes later', async () => {
+it('events that are always refused delay nothing that comes later', async () => {
   const { customer, id } = await scene.setUp('/refused');
   scene.receivers.answers.set('/refused', refuse(400, FREEZES));
   for (let each = 0; each < 3; each += 1) await scene.world.happen(customer);
@@ -202,7 +202,7 @@ it('refused for ever, events hold up nothing that comes later', async () => {
   expect((await stateOf(id)).failures).toBe(0);
 });
 
-it('an endpoint that refuses one type for ever while it takes another does not fail', async () => {
+it('an endpoint that always refuses one type while it accepts another does not fail', async () => {
   const { customer, id } = await scene.setUp('/one-type');
   scene.receivers.answers.set('/one-type', refuse(400, FREEZES));
   const sender = await scene.openSender();
@@ -228,7 +228,7 @@ it('an endpoint that refuses one type for ever while it takes another does not f
 it.each([
   ['never took anything', false],
   ['took all before', true],
-])('an endpoint that refuses everything for five days is disabled: it %s', async (_what, tookBefore) => {
+])('disables an endpoint that refuses everything for five days: it %s', async (_what, tookBefore) => {
   const path = `/refuses-all-${String(tookBefore)}`;
   const { customer, id } = await scene.setUp(path);
   const sender = await scene.openSender();
@@ -260,7 +260,7 @@ it.each([
   expect(reported.map(({ type }) => type)).toEqual(['webhook.failing', 'webhook.disabled']);
 });
 
-it('a resend goes to an endpoint that is slowed down, without its rest, and alone', async () => {
+it('a resend goes to a slowed-down endpoint without its rest, and alone', async () => {
   const { customer, id } = await scene.setUp('/resent');
   scene.receivers.answers.set('/resent', failWith(503));
   await scene.world.happen(customer);
@@ -321,7 +321,7 @@ it('gives up after the twelfth attempt', async () => {
   expect((await scene.rowsOf(id)).map(({ attempts }) => attempts)).toEqual([12, 12]);
 });
 
-it('says after an hour that an endpoint fails, once, and disables it after five days', async () => {
+it('reports after an hour that an endpoint fails, once, and disables it after five days', async () => {
   const { customer, id } = await scene.setUp('/failing');
   scene.receivers.answers.set('/failing', failWith(500));
   await scene.world.happen(customer);
@@ -352,7 +352,7 @@ it('says after an hour that an endpoint fails, once, and disables it after five 
   await sender.run(() => scene.areAll(id, 'delivered'));
 });
 
-it('what waits where no sender runs shows at the workers, until nothing is to be sent any more', async () => {
+it('workers show deliveries that wait without a sender, until nothing is to be sent any more', async () => {
   const { customer, id } = await scene.setUp('/nobody');
   const metrics = new Metrics();
   const gauges = new WebhookGauges(scene.database, metrics, createLogger({ logLevel: 'silent' }));

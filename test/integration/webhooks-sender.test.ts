@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterEach(() => scene.endAll());
 afterAll(() => scene.close());
 
-it('sends each event once it has a position, as Standard Webhooks wants it', async () => {
+it('sends each event once it has a position, in the form of Standard Webhooks', async () => {
   const { customer, id, secret } = await scene.setUp('/sent');
   const sender = await scene.openSender();
   await scene.world.freeze(customer);
@@ -35,7 +35,7 @@ it('sends each event once it has a position, as Standard Webhooks wants it', asy
   }
 });
 
-it('sends in order of position, ten at once at most', async () => {
+it('sends in order of position, at most ten concurrently', async () => {
   const { customer, id } = await scene.setUp('/order', {
     url: `https://shop.example.com:${scene.receivers.tlsPort.toString()}/order`,
   });
@@ -77,7 +77,7 @@ function giveTurns(
   return turns;
 }
 
-it('an event whose host is busy is not overtaken by the next one', async () => {
+it('the next event does not overtake one whose host is busy', async () => {
   const { customer, id } = await scene.setUp('/postponed');
   await scene.world.happen(customer);
   const sender = await scene.openSender();
@@ -93,7 +93,7 @@ it('an event whose host is busy is not overtaken by the next one', async () => {
   expect(positions).toHaveLength(2);
 });
 
-it('events whose host is busy are not overtaken by those behind one that waits for its turn', async () => {
+it('events behind one that waits for its turn do not overtake those whose host is busy', async () => {
   const { customer, id } = await scene.setUp('/waiting', {
     url: `https://shop.example.com:${scene.receivers.tlsPort.toString()}/waiting`,
   });
@@ -114,7 +114,7 @@ it('events whose host is busy are not overtaken by those behind one that waits f
   expect(positions).toHaveLength(4);
 });
 
-it('an endpoint whose deliveries cannot be read holds up no other, and rests', async () => {
+it('an endpoint with unreadable deliveries delays no other, and rests', async () => {
   const [slow, ...others] = await Promise.all(
     Array.from({ length: 4 }, (_, index) => scene.setUp(`/unread-${index.toString()}`)),
   );
@@ -145,7 +145,7 @@ it('an endpoint whose deliveries cannot be read holds up no other, and rests', a
   await next.run(() => scene.areAll(slow!.id, 'delivered'));
 });
 
-it('while nothing can be read, nothing more is claimed', async () => {
+it('claims nothing more while nothing can be read', async () => {
   const [one, other] = [await scene.setUp('/claimed'), await scene.setUp('/not-claimed')];
   await scene.world.happen(one.customer);
   const sender = await scene.openSender();
@@ -158,7 +158,7 @@ it('while nothing can be read, nothing more is claimed', async () => {
   expect(await scene.heldBy(other.id)).toBeNull();
 });
 
-it('signs by both secrets during a rotation, and by the new one alone when the old has expired', async () => {
+it('signs by both secrets during a rotation, and only by the new one after the old has expired', async () => {
   const { customer, id, secret } = await scene.setUp('/rotated');
   const sender = await scene.openSender();
   const verifies = (by: string, { body, headers }: Taken): boolean => {
@@ -193,7 +193,7 @@ it('signs by both secrets during a rotation, and by the new one alone when the o
   ]);
 });
 
-it('tests once, whatever is answered, and the test says nothing of how the endpoint does', async () => {
+it('tests once, whatever the answer, and the test does not affect the endpoint’s state', async () => {
   const { customer, id } = await scene.setUp('/test');
   scene.receivers.answers.set('/test', (_one, response) => void response.writeHead(500).end('no'));
   await customer.request('POST', `/v1/webhooks/${id}/test`);
@@ -203,7 +203,7 @@ it('tests once, whatever is answered, and the test says nothing of how the endpo
   expect((await customer.get(`/v1/webhooks/${id}`)).body).not.toHaveProperty('failing_since');
 });
 
-it('replays behind what is new', async () => {
+it('replays after new events', async () => {
   const { customer, id } = await scene.setUp('/replay', {
     url: `https://shop.example.com:${scene.receivers.tlsPort.toString()}/replay`,
     types: ['webhook.changed'],
@@ -225,7 +225,7 @@ it('replays behind what is new', async () => {
   expect(Math.min(new1!, new2!)).toBeGreaterThan(Math.max(...old));
 });
 
-it('ends what waits for an endpoint that is deleted, and sends nothing there', async () => {
+it('ends the waiting deliveries of a deleted endpoint, and sends nothing there', async () => {
   const { customer, id } = await scene.setUp('/deleted');
   await scene.world.happen(customer);
   await customer.request('DELETE', `/v1/webhooks/${id}`);
@@ -234,7 +234,7 @@ it('ends what waits for an endpoint that is deleted, and sends nothing there', a
   expect(scene.at('/deleted')).toEqual([]);
 });
 
-it('goes on with what another sender held when that one is gone, and what the other says late changes nothing', async () => {
+it('continues what a dead sender held, and late results of that one change nothing', async () => {
   const { customer, id } = await scene.setUp('/fence');
   await scene.world.happen(customer);
   const [one, other] = [await scene.openSender(), await scene.openSender()];
@@ -264,7 +264,7 @@ it('goes on with what another sender held when that one is gone, and what the ot
   expect((await scene.rowsOf(id))[0]).toMatchObject({ status: 'pending' });
 });
 
-it('what is resent while it is being tried is due at once, whatever that try comes to', async () => {
+it('a resend during an attempt is due immediately, whatever the attempt’s result', async () => {
   const { customer, id } = await scene.setUp('/resent');
   await scene.world.happen(customer);
   const claims = (await scene.openSender()).app.get(DeliveryClaims);
@@ -288,7 +288,7 @@ it('what is resent while it is being tried is due at once, whatever that try com
   expect(await due()).toEqual([]);
 });
 
-it('two at once send every event once', async () => {
+it('two concurrent senders send every event once', async () => {
   const all = await Promise.all(Array.from({ length: 8 }, (_, index) => scene.setUp(`/two-${index.toString()}`)));
   const two = [await scene.openSender(), await scene.openSender()];
   await Promise.all(all.map(({ customer }) => scene.world.freeze(customer)));
@@ -301,7 +301,7 @@ it('two at once send every event once', async () => {
   for (const index of all.keys()) expect(scene.at(`/two-${index.toString()}`)).toHaveLength(1);
 });
 
-it('sends twenty a second at most to one host, over all projects', async () => {
+it('sends at most twenty a second to one host, over all projects', async () => {
   const all = await Promise.all(
     Array.from({ length: 30 }, async (_, index) => {
       const customer = await scene.world.newCustomer();

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('`verify` names an endpoint whose delivery is due and in nobody’s hands, and no other', async () => {
+it('`verify` names an endpoint with a due delivery and no sender, and no other', async () => {
   const verified = async (id: string): Promise<readonly unknown[]> => {
     const { checks, unmade } = await verifyRecords(database);
     expect(unmade.map(({ check }) => check)).not.toContain('deliveries-attempted');

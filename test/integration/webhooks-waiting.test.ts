@@ -88,7 +88,7 @@ async function refusing(
 
 const claimsOn = ({ app }: TestSender, on: Database): DeliveryClaims => new DeliveryClaims(on, app.get(SenderConfig));
 
-it('a look at an endpoint reads what is due to it, not all that comes again in hours', async () => {
+it('a check of an endpoint reads its due deliveries, not all that are due in hours', async () => {
   const { sender, held, id } = await refusing('/look');
   await keep(id, { position: 20, dueSec: -1 });
   await keep(id, { attempts: 0, position: MANY * 2 });
@@ -101,7 +101,7 @@ it('a look at an endpoint reads what is due to it, not all that comes again in h
   expect(read).toBeLessThan(FEW);
 });
 
-it('a look at an endpoint takes what is due in order of position, replays behind all', async () => {
+it('a check of an endpoint takes due deliveries in order of position, replays last', async () => {
   const { claims, held, id } = await refusing('/shares');
   await keep(id, { position: 7, dueSec: -60 });
   await keep(id, { position: 5, dueSec: -1, cause: 'replay' });
@@ -137,7 +137,7 @@ const positionsOf = async (due: readonly { readonly id: bigint }[]): Promise<num
   return rows.map(({ position }) => Number(position));
 };
 
-it('an endpoint that is slowed down is probed with an event never tried, else with the retry that is due for longest', async () => {
+it('probes a slowed-down endpoint with an untried event, otherwise with the longest overdue retry', async () => {
   const { sender, claims, held, id } = await refusing('/slow');
   await slowDown(id);
   await keep(id, { position: MANY * 2, attempts: 0 });
@@ -152,7 +152,7 @@ it('an endpoint that is slowed down is probed with an event never tried, else wi
   expect(read).toBeLessThan(FEW);
 });
 
-it('deliveries that an owner requested come first, and alone while their endpoint is slowed down', async () => {
+it('requested deliveries come first, and alone while their endpoint is slowed down', async () => {
   const { sender, claims, held, id } = await refusing('/requested');
   await keep(id, { position: MANY * 2, attempts: 0 });
   await scene.database.query(
@@ -169,7 +169,7 @@ it('deliveries that an owner requested come first, and alone while their endpoin
 });
 
 it.each([false, true])(
-  'an endpoint is given back without all that waits being read; failing: %s',
+  'releases an endpoint without reading all of its waiting deliveries; failing: %s',
   async (isFailing) => {
     const { sender, held, id } = await refusing(`/given-back-${String(isFailing)}`);
     await keep(id, { position: 20, dueSec: 60 });
@@ -187,7 +187,7 @@ it.each([false, true])(
   },
 );
 
-it('the webhooks of a project are listed without all that waits for them being counted', async () => {
+it('lists a project’s webhooks without counting all that waits for them', async () => {
   const { customer, id } = await scene.setUp('/counted');
   await keep(id, { count: 30_000, dueSec: HOURS_SEC });
   const url = `https://shop.example.com:${scene.receivers.tlsPort.toString()}/other`;
@@ -206,7 +206,7 @@ it('the webhooks of a project are listed without all that waits for them being c
   ]);
 });
 
-it.each(['failed', undefined] as const)('deliveries are listed a page at a time by status %s', async (status) => {
+it.each(['failed', undefined] as const)('lists deliveries a page at a time by status %s', async (status) => {
   const { id } = await scene.setUp(`/listed-${status ?? 'all'}`);
   await keep(id, { count: 3, status: 'failed' });
   await keep(id, { count: MANY, status: 'delivered' });
@@ -223,7 +223,7 @@ it.each(['failed', undefined] as const)('deliveries are listed a page at a time 
   expect(read).toBeLessThan(FEW);
 });
 
-it('a test of a webhook counts those of the last minute, not what was ever sent', async () => {
+it('a test of a webhook counts those of the last minute, not all ever sent', async () => {
   const { customer, id } = await scene.setUp('/tested');
   await keep(id, { count: MANY, status: 'delivered' });
   await scene.database.query('VACUUM ANALYZE webhook_delivery');
@@ -238,7 +238,7 @@ it('a test of a webhook counts those of the last minute, not what was ever sent'
 const watchOn = ({ app }: TestSender, on: Database): EndpointWatch =>
   new EndpointWatch(on, app.get(SenderConfig), new Metrics(), openLog('silent'));
 
-it('who fails no more is forgotten without every endpoint being read', async () => {
+it('forgets a recovered endpoint without reading every endpoint', async () => {
   const { customer } = await scene.setUp('/forgotten');
   await scene.database.query(
     `WITH made AS (INSERT INTO webhook_endpoint (id, project_id, url, deleted_at)
@@ -253,7 +253,7 @@ it('who fails no more is forgotten without every endpoint being read', async () 
   expect(read).toBeLessThan(FEW);
 });
 
-it('what was delivered long ago is deleted in one look, however much of it there is', async () => {
+it('deletes old deliveries in one step, however many there are', async () => {
   const { id } = await scene.setUp('/pruned');
   await scene.database.query('DELETE FROM webhook_delivery');
   await keep(id, { count: 3500, status: 'delivered', ageDays: 365 });
@@ -263,7 +263,7 @@ it('what was delivered long ago is deleted in one look, however much of it there
   expect(await scene.rowsOf(id)).toHaveLength(2);
 });
 
-it('an endpoint that cannot be written keeps nothing else of a look from being done', async () => {
+it('an endpoint that cannot be written blocks nothing else of a step', async () => {
   const [refused, failing] = [await scene.setUp('/refused'), await scene.setUp('/fails')];
   await scene.database.query('DELETE FROM webhook_delivery');
   await keep(failing.id, { status: 'delivered', ageDays: 365 });

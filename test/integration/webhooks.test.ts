@@ -49,7 +49,7 @@ const eventsOf = async (customer: HmacCustomer): Promise<{ type: string; data: {
 };
 
 describe('a webhook', () => {
-  it('is made with a secret that is shown once, read, listed, changed, disabled, enabled and deleted', async () => {
+  it('is created with a secret shown once, read, listed, changed, disabled, enabled and deleted', async () => {
     const customer = await world.newCustomer();
     const made = await post(customer, '', { url: URL_OF_SHOP, types: ['order.delivered'], description: 'orders' });
     expect(made.status).toBe(201);
@@ -96,7 +96,7 @@ describe('a webhook', () => {
     expect(events[4]!.data.webhook).toMatchObject({ deleted: true });
   });
 
-  it('changes by an event, and by none when it is what it is asked to be already', async () => {
+  it('changes with an event, and without one if nothing changes', async () => {
     const customer = await world.newCustomer();
     const types = ['order.delivered', 'order.refunded'];
     const { id } = await world.newWebhook(customer, { types, description: 'orders' });
@@ -131,7 +131,7 @@ describe('a webhook', () => {
     expect(await stored()).toBeNull();
   });
 
-  it('gets a new secret, and says until when the one before signs', async () => {
+  it('gets a new secret, and shows the end of the previous one', async () => {
     const customer = await world.newCustomer();
     const { id, secret } = await world.newWebhook(customer);
     const rotated = await customer.request('POST', `/v1/webhooks/${id}/rotate`);
@@ -146,7 +146,7 @@ describe('a webhook', () => {
     expectError(await post(customer, `/${id}/rotate`, { expire_old_after_sec: 86_401 }), 'INVALID_REQUEST');
   });
 
-  it('is another project’s business: not found, for whoever asks', async () => {
+  it('of another project is not found, for any caller', async () => {
     const [owner, other] = [await world.newCustomer(), await world.newCustomer()];
     const { id } = await world.newWebhook(owner);
     expectError(await other.get(`/v1/webhooks/${id}`), 'NOT_FOUND');
@@ -160,14 +160,14 @@ describe('a webhook', () => {
     expectError(await owner.get('/v1/webhooks/no-id'), 'NOT_FOUND');
   });
 
-  it('comes ten times at most, also when many are made at once', async () => {
+  it('exists ten times at most, even after concurrent requests', async () => {
     const customer = await world.newCustomer();
     const answers = await Promise.all(Array.from({ length: 16 }, () => post(customer, '', { url: URL_OF_SHOP })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
     for (const answer of answers.filter(({ status }) => status !== 201)) expectError(answer, 'LIMIT_REACHED');
   });
 
-  it('wants the scope manage and a signature by HMAC', async () => {
+  it('requires the scope manage and a signature by HMAC', async () => {
     const customer = await world.newCustomer();
     const keys = apiKeysOn(api.database, api.app);
     const { apiKey } = await keys.create(customer.merchant, { name: 'r', scopes: ['read', 'order', 'quote'] }, AUTHOR);
@@ -179,7 +179,7 @@ describe('a webhook', () => {
     expect(merchant).toHaveLength(36);
   });
 
-  it('is made once by one request, also when Redis has forgotten its nonce', async () => {
+  it('is created once by one request, even if Redis has forgotten its nonce', async () => {
     const customer = await world.newCustomer();
     await world.newWebhook(customer);
     const body = JSON.stringify({ url: URL_OF_SHOP });
@@ -263,8 +263,8 @@ describe('a request is judged strictly', () => {
   });
 });
 
-describe('what is to be sent', () => {
-  it('is every event of the project that the webhook wants, from the moment it is there', async () => {
+describe('the deliveries', () => {
+  it('are every event of the project that the webhook wants, from its creation on', async () => {
     const [customer, other] = [await world.newCustomer(), await world.newCustomer()];
     await world.happen(customer);
     const all = await world.newWebhook(customer);
@@ -293,7 +293,7 @@ describe('what is to be sent', () => {
     expect((await deliveriesOf(customer, frozen.id)).map(({ type }) => type)).toEqual(['project.frozen']);
   });
 
-  it('is nothing while the webhook is disabled, and comes by a replay', async () => {
+  it('are none while the webhook is disabled, and come by a replay', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
     await post(customer, `/${id}`, { enabled: false });
@@ -310,7 +310,7 @@ describe('what is to be sent', () => {
     ]);
   });
 
-  it('is listed page by page, by status too', async () => {
+  it('are listed page by page, by status too', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     await world.happen(customer);
@@ -331,7 +331,7 @@ describe('what is to be sent', () => {
     expectError(await customer.get(`/v1/webhooks/${id}/deliveries?status=lost`), 'INVALID_REQUEST');
   });
 
-  it('is a test six times a minute, once each', async () => {
+  it('include a test at most six times a minute, once each', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     for (let count = 0; count < 6; count += 1) {
@@ -342,7 +342,7 @@ describe('what is to be sent', () => {
     expectError(await post(customer, `/${id}/test`), 'RATE_LIMITED');
   });
 
-  it('is a delivery again: now if it waits, as a new one if it ended', async () => {
+  it('are repeated on request: now if waiting, as a new one if ended', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
     await world.happen(customer);
@@ -363,7 +363,7 @@ describe('what is to be sent', () => {
     expectError(await post(customer, `/${id}/deliveries/999999/resend`), 'NOT_FOUND');
   });
 
-  it('goes on as events only when the project is frozen: tests, replays and repetitions end', async () => {
+  it('continue only as events when the project is frozen: tests, replays and repetitions end', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
     await world.happen(customer);
@@ -379,7 +379,7 @@ describe('what is to be sent', () => {
     ]);
   });
 
-  it('is made with the position itself: a numberer that dies right after leaves nothing to be made up for', async () => {
+  it('are created with the position itself: a numberer that dies right after leaves nothing to catch up', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     await world.freeze(customer);
@@ -397,7 +397,7 @@ describe('what is to be sent', () => {
     ]);
   });
 
-  it('is written in the order of the log, whichever event of a batch was numbered first', async () => {
+  it('are written in the order of the log, whichever event of a batch was numbered first', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     await world.numberAll();
@@ -412,7 +412,7 @@ describe('what is to be sent', () => {
     expect((await deliveriesOf(customer, id)).map(({ position }) => position)).toEqual([3, 2, 1]);
   });
 
-  it('waits for no row that another transaction holds: events are numbered beside a change that does not end', async () => {
+  it('wait for no row that another transaction holds: events are numbered beside an endless change', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     await world.freeze(customer);

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const counts = () => new WindowCounts(redis, { windowMs: WINDOW_MS, limitMs: 5000 });
 
-test('each gets a count of its own, of its key alone, in the order of asking and in one command', async () => {
+test('each gets a separate count of its key alone, in the order of the requests and in one command', async () => {
   const here = counts();
   await here.add('warm');
   const sent = jest.spyOn(redis, 'sendCommand');
@@ -37,13 +37,13 @@ test('each gets a count of its own, of its key alone, in the order of asking and
   expect((await here.add('key 1')).taken).toBe(21);
 });
 
-test('two processes count on together', async () => {
+test('two processes count together', async () => {
   const [one, other] = [counts(), counts()];
   const both = await Promise.all([one, other].flatMap((each) => [1, 2, 3].map(() => each.add('shared'))));
   expect(both.map(({ taken }) => taken).sort()).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test('a window begins with the first and is not prolonged by the next ones', async () => {
+test('a window begins with the first request, and later ones do not prolong it', async () => {
   const here = counts();
   const first = await here.add('window');
   expect(first).toEqual({ taken: 1, leftMs: WINDOW_MS });
@@ -55,12 +55,12 @@ test('a window begins with the first and is not prolonged by the next ones', asy
   expect(await here.add('window')).toEqual({ taken: 1, leftMs: WINDOW_MS });
 });
 
-test('a count that would never end gets its end', async () => {
+test('a count without an end gets one', async () => {
   await redis.set('endless', 5);
   expect(await counts().add('endless')).toEqual({ taken: 6, leftMs: WINDOW_MS });
 });
 
-test('all who wait are refused when Redis is away, and count again once it is back', async () => {
+test('refuses all waiters while Redis is away, and counts again once it is back', async () => {
   const here = counts();
   redis.disconnect();
   await once(redis, 'end');
