@@ -1,8 +1,10 @@
 /**
  * Moves a database of the unreleased versions onto the baseline. Those versions had a chain of migrations that the
- * baseline replaced. `sql/adopt-baseline.sql` holds the differences between the schemas of both.
+ * baseline replaced. `sql/adopt-baseline.sql` holds the differences between the schemas of both, except for the functions
+ * in RENEWED, whose texts the baseline has.
  */
 import { createHash } from 'node:crypto';
+import { invariant } from '../domain/errors.js';
 import { sqlStateOf, type Queryable } from './database.js';
 import { BASELINE_OBJECTS } from './baseline-fingerprint.js';
 import { functionsOf, listingOf, triggersOf } from './schema-lines.js';
@@ -14,7 +16,10 @@ const CHAIN_COUNT = 65;
 /** SHA-256 of the names in order, joined by commas. */
 const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e21350442b';
 
-/** Thrown before any change. The message has the problem and the remedy. */
+/** The functions that the chain ended with in another form, or without. */
+const RENEWED: readonly string[] = ['webhook_changed'];
+
+/** The database stays unchanged. The message has the problem and the remedy. */
 export class AdoptionRefusedError extends Error {
   override readonly name = 'AdoptionRefusedError';
 }
@@ -72,9 +77,20 @@ export async function adoptBaseline(tx: Queryable): Promise<void> {
   await tx.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [BASELINE.timestamp, BASELINE.name]);
 }
 
+/** Returns the statements of a function in the baseline, with the one that revokes the right of PUBLIC. */
+function textOf(name: string): string {
+  const statements = new RegExp(`^CREATE OR REPLACE FUNCTION ${name}\\([^]*?^REVOKE EXECUTE [^;]*;$`, 'm');
+  const [found] = statements.exec(SQL_FILES['migrations/0001-baseline.sql'] ?? '') ?? [];
+  invariant(found !== undefined, `the baseline has the function ${name}`);
+  return found;
+}
+
 /** A schema that someone changed may lack what the script changes. */
 async function changeSchema(tx: Queryable): Promise<void> {
   try {
+    // Functions and tables refer to each other.
+    await tx.query('SET LOCAL check_function_bodies = off');
+    for (const name of RENEWED) await tx.query(textOf(name));
     await tx.query(SQL_FILES['sql/adopt-baseline.sql'] ?? '');
   } catch (error) {
     if (sqlStateOf(error)?.startsWith('42') !== true) throw error;

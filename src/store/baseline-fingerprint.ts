@@ -61,7 +61,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function statement_guard': '984ef48fa44e',
   'function take_from_slots': '88ba80c44b25',
   'function take_order': '8e77070a4d2a',
-  'function webhook_changed': 'ce9a4854b1e4',
+  'function webhook_changed': 'a06de420fa49',
   'function webhook_fan_out': '67f070ecd99d',
   'function webhook_fan_out_batch': '9555ca2f7221',
   'function webhook_pending': '380df925a647',

@@ -1761,8 +1761,7 @@ CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SE
          WHEN NEW.disabled_at IS NOT NULL AND OLD.disabled_at IS NULL THEN 'webhook.disabled'
          WHEN NEW.failing_told_at IS NOT NULL AND OLD.failing_told_at IS NULL THEN 'webhook.failing'
          WHEN NEW.deleted_at IS NOT NULL AND OLD.deleted_at IS NULL THEN 'webhook.changed'
-         WHEN NEW.change_reported_at IS DISTINCT FROM OLD.change_reported_at THEN 'webhook.changed'
-         WHEN NEW.change_reported_at IS NULL AND NEW.changed_at IS DISTINCT FROM OLD.changed_at THEN 'webhook.changed' END;
+         WHEN NEW.change_reported_at IS DISTINCT FROM OLD.change_reported_at THEN 'webhook.changed' END;
      END IF;
      IF v_type IS NOT NULL THEN
        INSERT INTO event (project_id, type, snapshot)
