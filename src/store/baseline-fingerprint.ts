@@ -26,7 +26,6 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function end_later_times': '9b6095db7488',
   'function extend_for_auto_delegation': '5e82e3f31447',
   'function extend_order': 'c4774e3010bb',
-  'function keep_moves': 'f9570940aad1',
   'function keep_order_key': '464e89087e57',
   'function keep_previous_key': 'a9ac90a52043',
   'function keep_previous_secret': '8a86dbaccec6',
@@ -123,7 +122,6 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table open_chain_tx': '40b5b18e674b',
   'table open_leg': '853570fc90da',
   'table open_orders': 'ae51375d5d7b',
-  'table order_event': '5d85dc8a4df9',
   'table order_extension': '290fdbb911a4',
   'table order_key': '10c50e15b9fe',
   'table order_replay': 'a192f1b0d99a',
@@ -153,5 +151,4 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table webhook_destination': 'feb6e9fc3458',
   'table webhook_endpoint': '2a02a9e18652',
   'table webhook_state': '7abb55568805',
-  'view order_event': '77b87d702872',
 };

@@ -63,7 +63,6 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   credit_entry_guard: [],
   deposit_changed: [],
   deposit_guard: [],
-  keep_moves: [],
   keep_order_key: [],
   keep_previous_key: [],
   keep_previous_secret: [],

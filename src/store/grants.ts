@@ -266,13 +266,6 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     sender: READ,
     reports: READ,
   },
-  // Only for processes of the previous version, which read status changes here.
-  order_event: {
-    worker: { select: 'all', update: LOCK_ONLY, delete: 'all' },
-    cli: READ,
-    console_operator: READ,
-    reports: READ,
-  },
   // Only database functions write these two.
   order_extension: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
   order_key: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },

@@ -219,7 +219,6 @@ it.each(REFUSED.map(([role, what, statement, before = 'SELECT']) => [role, what,
 it.each([
   ['api', 'SELECT id, address FROM pool_wallet'],
   ['worker', 'DELETE FROM broadcast'],
-  ['worker', 'DELETE FROM order_event'],
   ['worker', 'SELECT key_sealed FROM pool_wallet'],
   ['cli', 'DELETE FROM price_row'],
   ['reports', 'SELECT * FROM orders'],

@@ -261,7 +261,6 @@ it.each([
   ['unrecorded transactions', 'SELECT FROM orphan_tx'],
   ['explained findings', 'SELECT FROM explained_finding'],
   ['what deposit addresses hold', 'SELECT FROM deposit_movement'],
-  ['an earlier version’s moves of orders', 'SELECT FROM order_event'],
 ])('a merchants’ console may not read %s', async (_what, statement) => {
   expect(await asMerchant([], MINE, (client) => refusal(client, statement))).toBe('42501');
 });

@@ -44,7 +44,6 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'store/sql'],
   open_leg: ['fulfilment', 'pool', 'reconciliation', 'store/sql'],
   open_orders: ['fulfilment', 'pool', 'reconciliation', 'store/sql', 'test-projects'],
-  order_event: [],
   order_extension: ['store/sql'],
   order_key: ['store/sql'],
   order_replay: ['orders', 'store/sql'],

@@ -895,12 +895,6 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION extend_order FROM PUBLIC;
 
--- Keeps the rows that a delete by the name order_event would remove.
-CREATE OR REPLACE FUNCTION keep_moves() RETURNS trigger LANGUAGE plpgsql AS $$
-   BEGIN RETURN NULL; END $$;
-
-REVOKE EXECUTE ON FUNCTION keep_moves FROM PUBLIC;
-
 -- Writes an order's key in the statement that inserts the order. Refuses the order if the key belongs to an
 -- extension, whose key extend_order writes.
 CREATE OR REPLACE FUNCTION keep_order_key() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -2774,12 +2768,6 @@ CREATE INDEX notification_due ON notification (audience, due_at) WHERE kinds <> 
 ALTER TABLE notification ENABLE ROW LEVEL SECURITY;
 CREATE POLICY notification_of_audience ON notification
   USING (audience = 'merchant' OR (SELECT console_audience()) IS DISTINCT FROM 'merchant');
-
--- The moves among the events, under the name of their former table.
-CREATE VIEW order_event AS
-  SELECT id, order_id, from_status, to_status, at, chain_at FROM event WHERE to_status IS NOT NULL;
-
-CREATE TRIGGER order_event_no_truncate INSTEAD OF DELETE ON order_event FOR EACH ROW EXECUTE FUNCTION keep_moves();
 
 -- Paid extensions of a rental.
 CREATE TABLE order_extension (

@@ -9,7 +9,6 @@ BEGIN
     RAISE EXCEPTION 'the database has records, which the first migration keeps' USING ERRCODE = 'object_in_use';
   END IF;
 END $$`,
-  `DROP VIEW order_event`,
   `DROP TABLE
     api_key, asset_rate, audit_log, auto_delegation, blacklisted_address, broadcast, chain_tx, clock_mark,
     console_session, credit_account, credit_entry, credit_request, deposit, deposit_account, deposit_address,
@@ -31,7 +30,7 @@ BEGIN
     'chain_tx_final', 'chain_tx_guard', 'charge_api_key', 'charge_auto_delegation', 'claim_paid_projects',
     'console_audience', 'console_invited_to', 'console_looks', 'console_memberships', 'console_projects',
     'console_session_ended', 'credit_entry_guard', 'deposit_changed', 'deposit_guard', 'end_later_times',
-    'extend_for_auto_delegation', 'extend_order', 'keep_moves', 'keep_order_key', 'keep_previous_key',
+    'extend_for_auto_delegation', 'extend_order', 'keep_order_key', 'keep_previous_key',
     'keep_previous_secret', 'kept_unless_archived', 'kept_unless_test', 'leg_final', 'leg_guard',
     'notifications_due', 'order_changed', 'order_compensated', 'order_refusal', 'order_refusals', 'orders_guard',
     'orders_judged', 'pool_wallet_status', 'project_acts', 'project_deposit_returns', 'project_frozen',

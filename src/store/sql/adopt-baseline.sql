@@ -1,6 +1,10 @@
 -- Changes the schema of the last version before the baseline into the baseline's. `migrate adopt-baseline` runs it in its
 -- transaction, then compares the result with the baseline.
 
+-- The moves of orders under the name of their former table.
+DROP VIEW order_event;
+DROP FUNCTION keep_moves();
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
