@@ -18,7 +18,6 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function console_invited_to': 'd5026654810d',
   'function console_looks': '77a0be6bce69',
   'function console_memberships': '37eb8b1e10a0',
-  'function console_projects': '6107a3c049e0',
   'function console_session_ended': '2b1bdc87d174',
   'function credit_entry_guard': '2f3da7f02c92',
   'function deposit_changed': '28a1df6beae9',

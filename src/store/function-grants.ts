@@ -20,8 +20,6 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   console_audience: ROLES,
   // With the owner's rights: covers projects whose rows row-level security hides from a merchants' console.
   console_memberships: ['console_merchant'],
-  // Only processes of the previous version call it.
-  console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],
   // With the owner's rights: memberships whose event log has new entries.

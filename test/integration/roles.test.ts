@@ -136,7 +136,7 @@ describe('the grants of a migrated database', () => {
         'charge_auto_delegation',
       ],
       ...['auto_delegation_order_moved', 'buy_for_auto_delegation', 'extend_for_auto_delegation'],
-      ...['console_memberships', 'console_projects', 'console_invited_to', 'console_looks', 'notifications_due'],
+      ...['console_memberships', 'console_invited_to', 'console_looks', 'notifications_due'],
       ...['project_acts', 'project_order_legs', 'project_order_compensations'],
       'project_deposit_returns',
       'prune_test_orders',

@@ -550,17 +550,6 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION console_memberships FROM PUBLIC;
 
--- The same without `test`.
-CREATE OR REPLACE FUNCTION console_projects(p_person uuid)
-  RETURNS TABLE (id uuid, name text, role text, frozen boolean)
-  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  SELECT p.id, p.name, m.role, a.frozen
-    FROM membership m JOIN project p ON p.id = m.project_id JOIN credit_account a ON a.project_id = p.id
-   WHERE m.person_id = p_person ORDER BY p.name, p.id LIMIT 1000
-$$;
-
-REVOKE EXECUTE ON FUNCTION console_projects FROM PUBLIC;
-
 -- Tells every console process to end the streams of a session.
 CREATE OR REPLACE FUNCTION console_session_ended() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN

@@ -28,7 +28,7 @@ BEGIN
     'accept_order', 'add_archive_range', 'announce_project', 'archive_orders', 'archived_row',
     'auto_delegation_changed', 'auto_delegation_order_moved', 'balance_low', 'buy_for_auto_delegation',
     'chain_tx_final', 'chain_tx_guard', 'charge_api_key', 'charge_auto_delegation', 'claim_paid_projects',
-    'console_audience', 'console_invited_to', 'console_looks', 'console_memberships', 'console_projects',
+    'console_audience', 'console_invited_to', 'console_looks', 'console_memberships', 
     'console_session_ended', 'credit_entry_guard', 'deposit_changed', 'deposit_guard', 'end_later_times',
     'extend_for_auto_delegation', 'extend_order', 'keep_order_key', 'keep_previous_key',
     'keep_previous_secret', 'kept_unless_archived', 'kept_unless_test', 'leg_final', 'leg_guard',

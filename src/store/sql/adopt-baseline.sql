@@ -5,6 +5,9 @@
 DROP VIEW order_event;
 DROP FUNCTION keep_moves();
 
+-- The memberships of a person without the kind of project.
+DROP FUNCTION console_projects(uuid);
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
