@@ -48,7 +48,6 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function project_primary_key': '8fd60c4b8798',
   'function prune_test_orders': 'f781ee238b45',
   'function refuse_change': 'ea1e5739ae5f',
-  'function refuse_or_accept_order': 'c4decf83337b',
   'function refuse_test_project': 'dc47c4ab43b4',
   'function reserve_capacity': '9f68274b6a3e',
   'function sales_stop_reaches_wallets': '9b8c48ad07d8',

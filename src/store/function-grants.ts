@@ -29,8 +29,6 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   project_deposit_returns: ['console_merchant', 'console_operator'],
   project_order_compensations: ['console_merchant', 'console_operator'],
   project_order_legs: ['console_merchant', 'console_operator'],
-  // Only processes of the previous version call it.
-  refuse_or_accept_order: ['api'],
   // Deletes test orders with the owner's rights; no role may delete orders itself.
   prune_test_orders: ['worker'],
   // Corrects times in rows of several processes, with the owner's rights, after the clock was set back.

@@ -8,6 +8,11 @@ DROP FUNCTION keep_moves();
 -- The memberships of a person without the kind of project.
 DROP FUNCTION console_projects(uuid);
 
+-- An order paid by the primary key.
+DROP FUNCTION refuse_or_accept_order(
+  uuid, text, bytea, text, uuid, timestamptz, text, bigint, integer, bigint, bigint, bigint, bigint, bigint, text, text, integer,
+  integer);
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
