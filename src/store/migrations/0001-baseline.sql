@@ -2824,11 +2824,6 @@ ALTER TABLE open_orders ADD CONSTRAINT orders_pkey PRIMARY KEY (id);
 CREATE UNIQUE INDEX orders_key ON open_orders (project_id, key);
 -- Referee of quotes: one order per quote, for ever.
 CREATE UNIQUE INDEX orders_quote ON open_orders (quote_id) WHERE quote_id IS NOT NULL;
--- Listing, newest first.
-CREATE INDEX orders_project ON open_orders (project_id, id DESC);
--- Listing of one status, newest first. It covers every status: where most orders were refunded, delivered is the rare
--- one.
-CREATE INDEX orders_project_status ON open_orders (project_id, status, id DESC);
 -- The queue of record: work that is due by the database's clock. Finished orders are not in it.
 CREATE INDEX orders_due ON open_orders (next_run_at) WHERE next_run_at IS NOT NULL;
 -- Running rentals by their end, by the chain's clock.
@@ -2846,7 +2841,7 @@ CREATE INDEX orders_test ON open_orders (created_at) WHERE test;
 -- A project's orders from the newest down, all or between two times. Ids are not in the order of time, and a page
 -- deep in the past must not cost more than the first page.
 CREATE INDEX orders_time ON open_orders (project_id, created_at, id);
--- The same for one status: most orders are delivered, and the others may lie far apart.
+-- The same for one status. It covers every status: where most orders were refunded, delivered is the rare one.
 CREATE INDEX orders_status_time ON open_orders (project_id, status, created_at, id);
 -- The same for one receiver of possibly hundreds of thousands.
 CREATE INDEX orders_receiver ON open_orders (project_id, receive_address, created_at, id);
@@ -2863,8 +2858,6 @@ CREATE TABLE archived_orders PARTITION OF orders FOR VALUES IN (true) PARTITION 
 
 CREATE INDEX archived_orders_key ON archived_orders (project_id, key);
 CREATE INDEX archived_orders_quote ON archived_orders (quote_id) WHERE quote_id IS NOT NULL;
-CREATE INDEX archived_orders_project ON archived_orders (project_id, id DESC);
-CREATE INDEX archived_orders_project_status ON archived_orders (project_id, status, id DESC);
 CREATE INDEX archived_orders_due ON archived_orders (next_run_at) WHERE next_run_at IS NOT NULL;
 CREATE INDEX archived_orders_ending ON archived_orders (ends_at)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;

@@ -13,6 +13,9 @@ DROP FUNCTION refuse_or_accept_order(
   uuid, text, bytea, text, uuid, timestamptz, text, bigint, integer, bigint, bigint, bigint, bigint, bigint, text, text, integer,
   integer);
 
+-- Lists of orders by id; the lists are in the order of time.
+DROP INDEX orders_project, orders_project_status, archived_orders_project, archived_orders_project_status;
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
