@@ -13,17 +13,19 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       "receipt['fee'] === undefined ? 0n : int64(receipt['fee'])",
       "isJsonObject(receipt['receipt']) ? (int64(receipt['receipt']['net_fee'] ?? 0) ?? 0n) : 0n",
     ),
-    test: costs('each delegation and each activation has what its receipt says'),
+    test: costs('each delegation and each activation has the cost of its receipt, also where no deposits are in use'),
   },
   {
     name: 'a cost whose row was held while its block was read is forgotten',
     changes: one('costs/cost-recorder.ts', 'AND fee_sun IS NULL AND id > $1', 'AND fee_sun IS NULL AND id < $1'),
-    test: costs('a row that another session holds while its block is read is looked up later'),
+    test: costs(
+      'a row that another session holds while its block is read is looked up later, and nothing is counted twice',
+    ),
   },
   {
     name: 'a recorded cost may be changed',
     changes: one(SCHEMA, "IF OLD.status = 'solid' AND OLD.fee_sun IS NULL THEN", "IF OLD.status = 'solid' THEN"),
-    test: costs('what is recorded of a cost is never changed'),
+    test: costs('a recorded cost is never changed'),
   },
   {
     name: 'deposits are read on from where one node had led the cursor',
@@ -32,7 +34,7 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);',
       'if (added !== undefined && accounts?.count === 0) await this.cursor.startAnew(tx, head);',
     ),
-    test: costs('the first account of deposits begins the cursor anew, wherever one node had led it'),
+    test: costs('the first account of deposits starts the cursor over, wherever one node had led it; costs go on'),
   },
   {
     name: 'blocks are passed unread while deposits are in use',
@@ -41,17 +43,17 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'if (this.needsWitnesses) return this.readOn(turn, height);',
       'if (this.needsWitnesses && height < 0) return this.readOn(turn, height);',
     ),
-    test: costs('the first account of deposits begins the cursor anew, wherever one node had led it'),
+    test: costs('the first account of deposits starts the cursor over, wherever one node had led it; costs go on'),
   },
   {
     name: 'verify does not see that a cost is missing',
     changes: one('verify/cost-checks.ts', 'AND t.fee_sun IS NULL AND', 'AND t.fee_sun < 0 AND'),
-    test: costs('verify names a cost that is missing for long, and one that is not what the receipt says'),
+    test: costs('verify reports a cost that is missing for long, and one that differs from the receipt'),
   },
   {
     name: 'verify takes every recorded cost for that of the receipt',
     changes: one('verify/cost-checks.ts', 'place.feeSun === recorded', 'place.feeSun >= 0n'),
-    test: costs('verify names a cost that is missing for long, and one that is not what the receipt says'),
+    test: costs('verify reports a cost that is missing for long, and one that differs from the receipt'),
   },
   {
     name: 'a report takes the last day with the first moment of the next',

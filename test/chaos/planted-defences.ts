@@ -41,7 +41,7 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
       `return (await permitted).size > 0 ? 'owner' : undefined;`,
     ),
     test: long('lying-node')(
-      'an act that names our wallet, and is signed by a key that is none of its own, is nobody’s',
+      'an act that names our wallet, and is signed by a key other than its own, belongs to nobody',
     ),
   },
 ];
@@ -107,7 +107,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'const keepsHistory = await this.history.keeps(node);',
       'const keepsHistory = this.history.lackingMs(node) >= 0;',
     ),
-    test: long('witnesses')('by the word of a node without history waits as for one that is away'),
+    test: long('witnesses')('that a node without history reports waits as for a node that is away'),
   },
   {
     name: 'the later clock of two ends rentals',
@@ -122,7 +122,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'return node.awayMs > this.awayMaxMs * 1e9;',
     ),
     test: long('witnesses')(
-      'waits so long for a witness that is silent, then goes on by the other’s word, and says so',
+      'waits for a limited time for a silent witness, then is decided by the other one, and the evidence shows it',
     ),
   },
   {
@@ -132,12 +132,14 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'this.solidStalledMs(node) > this.awayMaxMs',
       'this.solidStalledMs(node) > this.awayMaxMs * 1e9',
     ),
-    test: long('stalled-witnesses')('holds up a death for so long, and the evidence says so'),
+    test: long('stalled-witnesses')('delays a death until the wait for it is over, and the evidence shows it'),
   },
   {
     name: 'a solid head far ahead makes the other one stand still',
     changes: one('chain/node-pool.ts', 'isFar && (await hasBlock(node, reached))', 'isFar'),
-    test: long('stalled-witnesses')('one that claims others outvotes nobody'),
+    test: long('stalled-witnesses')(
+      'is waited for only by the blocks that it has itself: one that claims others outvotes nobody',
+    ),
   },
   {
     name: 'one of two nodes decides what is final',
@@ -146,7 +148,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'const first = agreeing.slice(0, VOICES);',
       'const first = agreeing.slice(0, 1);',
     ),
-    test: long('lying-node')('a final block in which one of two nodes alone shows our transaction settles nothing'),
+    test: long('lying-node')('a final block in which only one of two nodes shows our transaction settles nothing'),
   },
   {
     name: 'a starting follower reads back to what was included alone',
@@ -155,7 +157,9 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
-    test: long('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
+    test: long('witnesses')(
+      'a worker that starts reads the blocks in which something sent before may stand, though no index names it',
+    ),
   },
 ];
 
@@ -170,17 +174,17 @@ const OF_MONEY: readonly PlantedBug[] = [
         put: 'const doubt: string | undefined = undefined;',
       },
     ],
-    test: long('rates')('is not what two exchanges say together while the two others are away'),
+    test: long('rates')('is not what two exchanges report together while the two others are away'),
   },
   {
     name: 'a rate may jump',
     changes: one('billing/held-rates.ts', 'const MOVE_PERCENT_MAX = 20n;', 'const MOVE_PERCENT_MAX = 2_000_000n;'),
-    test: long('rates')('is held back when it moved further, in every process'),
+    test: long('rates')('is held back when it moved further, in every process, and charges go on at the last:'),
   },
   {
     name: 'a rate out of the band is charged at once',
     changes: one('billing/held-rates.ts', 'if (isInBand(rate, fallback)) return undefined;', 'return undefined;'),
-    test: long('rates')('is held back when it is the first, but out of the band'),
+    test: long('rates')('is held back when it is the first, but outside the band:'),
   },
   {
     name: 'small rentals cost less than their transactions burn',
@@ -242,7 +246,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);',
       '',
     ),
-    test: long('wallet-delivery')('pauses the wallet at once; the transaction keeps its proof'),
+    test: long('wallet-delivery')(
+      'pauses the wallet at once; the transaction keeps its proof, and another wallet makes the next attempt',
+    ),
   },
   {
     name: 'orders stay with a wallet that cannot deliver',
@@ -251,9 +257,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if',
       'if',
     ),
-    test: long('wallet-delivery')(
-      'is paused with its reason, and every order in hand is delivered by the other wallet',
-    ),
+    test: long('wallet-delivery')('is paused with its reason, and the other wallet delivers every open order'),
   },
   {
     name: 'a reclaim takes what another order holds',
@@ -280,7 +284,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'AND sun_per_energy_e6 < $3',
       'AND sun_per_energy_e6 < $3 AND false',
     ),
-    test: long('running-rentals')('a rental that the network’s growth halves is topped up to what was sold'),
+    test: long('running-rentals')(
+      'a rental that the network’s growth halves is topped up to what was sold, and all of it is reclaimed at its end',
+    ),
   },
   {
     name: 'a rental is topped up while a top-up is on its way',
@@ -289,7 +295,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `if (short === undefined || standingLegs(order).some((leg) => leg.status !== 'active')) return undefined;`,
       'if (short === undefined) return undefined;',
     ),
-    test: long('running-rentals')('while a top-up is on its way no other one is made'),
+    test: long('running-rentals')('while a top-up is on its way no other one is made, however far the network grows'),
   },
   {
     name: 'one held order holds up the inclusion of all',
@@ -344,7 +350,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
                     AND t.status IN ('built', 'signed')), (o.ends_at`,
       '(o.ends_at',
     ),
-    test: long('backup-recovery')('bytes that are recorded stay their own order’s'),
+    test: long('backup-recovery')(
+      'bytes on record stay with their own order, although an equal act of another order comes before them',
+    ),
   },
   {
     name: 'a return is matched before its delivery is known to be there',
@@ -353,7 +361,9 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);',
       '',
     ),
-    test: long('backup-recovery')('a return is its order’s too'),
+    test: long('backup-recovery')(
+      'a return also belongs to its order when the records only know that the delivery before it was sent',
+    ),
   },
   {
     name: 'what a node answered wrongly of a block is never read again',
@@ -362,17 +372,19 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'for (const { node, header } of agreeing) node.blocks.forget(header);',
       '',
     ),
-    test: long('witnesses')('is made once the node that gave other transactions of its block'),
+    test: long('witnesses')('is made once the node that gave other transactions of its block gives the right ones'),
   },
   {
     name: 'one node is believed of what a block does not hold',
     changes: one('reconciliation/searched-blocks.ts', 'await this.compare(node, known, others);', ''),
-    test: long('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
+    test: long('lying-node')(
+      'one node alone leaving out an act of our wallets hides nothing: the block is searched again',
+    ),
   },
   {
     name: 'a block that was passed unsearched is forgotten',
     changes: one('reconciliation/unrecorded-search.ts', 'ORDER BY number`;', 'WHERE false`;'),
-    test: long('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
+    test: long('unrecorded-acts')('an act in a block that was skipped is found later, also by another worker'),
   },
   {
     name: 'the reconciler rests for what it waited for nodes',

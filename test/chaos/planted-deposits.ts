@@ -37,7 +37,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'deposits are known by their transaction alone',
     changes: one(ROWS, 'return `deposit:${txid}:${kind}:${place.toString()}`;', 'return `deposit:${txid}:${kind}:0`;'),
-    test: worst('two transfers to one address in one transaction, and one to another project, are all credited'),
+    test: worst('with two transfers to one address and one to another project has all of them credited'),
   },
   {
     name: 'an empty list of receipts is taken as a block in which nothing moved',
@@ -46,7 +46,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       "if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);",
       'if (receipt === undefined) return { txid, owner: undefined, feeSun: 0n, transfers: [] };',
     ),
-    test: worst('nothing is passed while both nodes answer'),
+    test: worst('and the deposit is credited once they do not'),
   },
   {
     name: 'the cursor moves apart from the credit',
@@ -57,7 +57,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'long/deposit-faults.test.ts',
-      title: 'leaves nothing, and the next one credits it once',
+      title: 'leaves nothing, and the next one credits the deposit once',
     },
   },
   {
@@ -135,7 +135,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'long/deposits-head.test.ts',
-      title: 'whose block is reverted for good is dropped, and never credited',
+      title: 'a deposit whose block is reverted for good is dropped, and never credited',
     },
   },
   {

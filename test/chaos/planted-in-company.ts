@@ -24,7 +24,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'a compensation is booked again under its own number',
     changes: one('billing/ledger.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
-    test: inTest('long/foreign-ends', 'a compensation that names its number is booked once'),
+    test: inTest('long/foreign-ends', 'a compensation with a number is booked once, whatever is repeated'),
   },
   {
     name: 'a row that another session holds fails the orders beside it',
@@ -50,12 +50,12 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
       'this.agreed !== undefined && isNear(said, this.agreed) ? said',
       'said ? said',
     ),
-    test: inTest('long/lying-node', 'a node alone in saying that the network has grown tops no rental up'),
+    test: inTest('long/lying-node', 'one node alone reporting a grown network tops up no rental'),
   },
   {
     name: 'a rental that gets no more top-ups is claimed before all others',
     changes: one('fulfilment/loop/order-advancer.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
-    test: inTest('long/running-rentals', 'a rental is topped up so many times and no more'),
+    test: inTest('long/running-rentals', 'the number of top-ups of a rental is limited'),
   },
   {
     name: 'an order is lost for legs that died side by side',
@@ -69,7 +69,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'a replica that says nothing is waited for as long as any server',
     changes: one('store/replica.ts', 'query_timeout: ANSWER_LIMIT_MS', 'query_timeout: 14_000'),
-    test: inTest('long/replica', 'a replica that goes silent holds a read up for a moment'),
+    test: inTest('long/replica', 'a replica that goes silent delays one read for a moment, and no read after it'),
   },
   {
     name: 'callers of the API take all of a request budget',
@@ -83,12 +83,18 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
       'this.queue === undefined ? lookup() : this.queue.run(projectId, lookup)',
       'lookup()',
     ),
-    test: inTest('long/lookup-queue', 'holds up no other project’s'),
+    test: inTest(
+      'long/lookup-queue',
+      'a project whose orders cause look-ups all the time, without result, does not hold up those of another',
+    ),
   },
   {
     name: 'an order whose look-up finds no place is not looked for',
     changes: one('orders/acceptance.ts', 'purchase.prepare).catch(asRefusal)', 'purchase.prepare)'),
-    test: inTest('long/lookup-queue', 'an order is replayed though its look-up finds no place'),
+    test: inTest(
+      'long/lookup-queue',
+      'an order is replayed though its look-up finds no place, also when Redis has forgotten its key',
+    ),
   },
   {
     name: 'a replay is broken off and begun over and over',

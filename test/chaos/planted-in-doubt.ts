@@ -20,7 +20,10 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'the search goes as far as one node says that blocks go',
     changes: one('chain/solid-height.ts', 'answered[reached] ?? first', 'answered[0] ?? first'),
-    test: inTest('long/lying-node', 'a node alone in having blocks that are not made yet moves the search past none'),
+    test: inTest(
+      'long/lying-node',
+      'one node alone with blocks that are not made yet moves the search past none of them',
+    ),
   },
   {
     name: 'two who end legs of one pair at once both believe what was missing before',
@@ -108,12 +111,12 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       `if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];`,
       'if (standings.size > 0) return [{ node, standings }];',
     ),
-    test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
+    test: inTest(LACKING, 'when asked for blocks delays a settlement until the wait for a second witness is over'),
   },
   {
     name: 'a node that shows nothing of a block is never asked whether it keeps transactions',
     changes: one(SETTLEMENT, '      await this.history.keeps(node);\n      return [];', '      return [];'),
-    test: inTest(LACKING, 'at what is in blocks holds up a settlement for so long'),
+    test: inTest(LACKING, 'when asked for blocks delays a settlement until the wait for a second witness is over'),
   },
   {
     name: 'the search never asks a node that shows nothing whether it keeps transactions',
@@ -122,22 +125,28 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       `if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);`,
       '',
     ),
-    test: inTest(LACKING, 'an act without a record waits so long for a node that shows neither'),
+    test: inTest(
+      LACKING,
+      'an act without a record is recorded once the wait for a node that shows neither blocks nor transactions is over',
+    ),
   },
   {
     name: 'a node without transactions is waited for without end',
     changes: one('chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
-    test: inTest(LACKING, 'a node that keeps no transactions holds up a death for so long'),
+    test: inTest(
+      LACKING,
+      'a node that keeps no transactions delays a death until the wait for a second witness is over',
+    ),
   },
   {
     name: 'what is in a block is asked for by one name only',
     changes: one('chain/node-blocks.ts', '!NO_ANSWER.has(error.kind) || !this.hasHeaders[port]', 'true'),
-    test: inTest(LACKING, 'is a witness of what is in blocks'),
+    test: inTest(LACKING, 'is a witness of what is in blocks, and orders are settled by its answer too'),
   },
   {
     name: 'an act is looked for in the index of a node that keeps none',
     changes: one('reconciliation/searched-blocks.ts', 'if (same?.isWhole === true)', 'if (false)'),
-    test: inTest(LACKING, 'an act without a record is recorded beside a node without history'),
+    test: inTest(LACKING, 'an act without a record is recorded with a node without history, which has its block'),
   },
   {
     name: 'an orphan is gone while another order on its way hides it',
@@ -179,7 +188,10 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'what dies of a chain that stood still pauses its wallet',
     changes: one('fulfilment/loop/expired-transactions.ts', 'if (scanned.whileValid < BLOCKS_MIN) return false;', ''),
-    test: inTest('long/wallet-delivery', 'say nothing of their wallets: none is paused'),
+    test: inTest(
+      'long/wallet-delivery',
+      'prove nothing about their wallets: none is paused, and all is delivered by them once there are blocks again',
+    ),
   },
   {
     name: 'a session begins by a password that is being replaced',

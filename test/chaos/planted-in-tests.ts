@@ -234,7 +234,10 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a node’s words are kept with whatever is in them',
     changes: one('base/foreign-text.ts', `.replace(/\\p{Cc}+/gu, ' ')`, ''),
-    test: { file: 'long/wallet-delivery.test.ts', title: 'pauses the wallet at once; the transaction keeps its proof' },
+    test: {
+      file: 'long/wallet-delivery.test.ts',
+      title: 'pauses the wallet at once; the transaction keeps its proof, and another wallet makes the next attempt',
+    },
   },
   {
     name: 'a cursor is whatever can be read as one',

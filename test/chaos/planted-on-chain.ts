@@ -218,7 +218,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     ),
     test: {
       file: 'long/lying-node.test.ts',
-      title: 'a final block without our transaction is a finding by the word of two nodes',
+      title: 'a final block without our transaction is a finding by the word of two nodes, and not by that of one',
     },
   },
 ];

@@ -71,7 +71,7 @@ const EDGES: readonly PlantedBug[] = [
     changes: one('store/replica.ts', 'mark > this.floor ? mark : this.floor', 'mark'),
     test: {
       file: 'long/replica.test.ts',
-      title: 'a process reads nothing at the replica that is older than its own start',
+      title: 'a process reads nothing at the replica that is older than its own start, whatever a cursor asks for',
     },
   },
   {

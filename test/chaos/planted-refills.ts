@@ -44,12 +44,14 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'nobody learns that nothing is sold for an address',
     changes: one(PURCHASES, 'return wanted < least && least <= row.keep_energy;', 'return wanted < row.keep_energy;'),
-    test: pauses('pauses it once where all that is kept is less than that by now'),
+    test: pauses('pauses it once where everything kept is below that by now, however much of it is missing'),
   },
   {
     name: 'what a caller bought under a key like theirs is a purchase of an auto-delegation',
     changes: one('verify/auto-delegation-checks.ts', ' AND request_id = key\n', '\n'),
-    test: pauses('names a number that was left out, and not what a caller bought under such a key'),
+    test: pauses(
+      'reports a number that was left out, and not what a caller bought under such a key when callers could',
+    ),
   },
   {
     name: 'an order that is over holds up an auto-delegation unseen',
@@ -58,7 +60,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       "(a.purchases <> n.number OR p.status IN ('delivered', 'refunded'))",
       'a.purchases <> n.number',
     ),
-    test: pauses('names a purchase that was not counted, is for another address, or is over and held to be open'),
+    test: pauses('reports a purchase that was not counted, is for another address, or is over but recorded as open'),
   },
   {
     name: 'a rental that ends in a minute is counted on',
@@ -108,7 +110,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END - NEW.credits <= a.daily_cap_credits',
       'AND true',
     ),
-    test: pauses('its daily cap is charged with the balance, and holds exactly'),
+    test: pauses('the daily cap is charged together with the balance, and holds exactly'),
   },
   {
     name: 'a use ends the check that is under way',
@@ -117,12 +119,12 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'failures = 0, ${DUE_NOW}',
       'failures = 0, ${DUE_NOW}, fence = a.fence + 1',
     ),
-    test: nodes('what is needed is bought though the address is used again, and it is checked once more'),
+    test: nodes('the shortfall is bought though the address is used again, and the address is checked again'),
   },
   {
     name: 'a use during a check is forgotten when it ends',
     changes: one(CLAIMS, 'CASE WHEN due_again THEN 0 ELSE $9 END', '$9'),
-    test: nodes('what is needed is bought though the address is used again, and it is checked once more'),
+    test: nodes('the shortfall is bought though the address is used again, and the address is checked again'),
   },
   {
     name: 'a check that stood still buys at the prices of then',
@@ -132,12 +134,12 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'who has much that is due has all of it checked before others',
     changes: one(CLAIMS, 'ORDER BY place, at LIMIT $1', 'ORDER BY at LIMIT $1'),
-    test: scale('those of others are next all the same'),
+    test: scale('those of other projects are next all the same:'),
   },
   {
     name: 'a key that may not order any more goes on paying for auto-delegations',
     changes: one(SCHEMA, "AND 'order' = ANY (k.scopes)", 'AND true'),
-    test: pauses('stops while the API key that set it may not order'),
+    test: pauses('an auto-delegation stops while the API key that set it may not order'),
   },
   {
     name: 'what is due is looked for in all auto-delegations',
@@ -151,12 +153,14 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'if (plan.refill !== undefined && isJustDelegated(',
       'if (false && isJustDelegated(',
     ),
-    test: nodes('nor where others delegate to the address too, so that what it says is credible'),
+    test: nodes(
+      'a node that does not know it yet causes none where others delegate to the address too, so that its answer is credible',
+    ),
   },
   {
     name: 'one answer decides after an order has moved',
     changes: one('auto-delegations/refills.ts', 'if (row.change_at === null) return true;', ''),
-    test: nodes('one that still shows what was reclaimed a block ago is asked once more with the next block'),
+    test: nodes('a node that still shows what was reclaimed a block ago is asked again with the next block'),
   },
   {
     name: 'a rental that its merchant extended is extended once more',
@@ -165,6 +169,6 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       "AND o.ends_at - p_duration * interval '1 second'",
       "AND false AND o.ends_at - p_duration * interval '1 second'",
     ),
-    test: nodes('a rental that its merchant extends is not extended once more'),
+    test: nodes('a rental that its merchant extends is not extended a second time'),
   },
 ];

@@ -55,12 +55,12 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
     if (call.key !== undefined) call = { ...call, key: randomUUID() };`,
       ),
     ],
-    test: faults('are a thousand orders'),
+    test: faults('a thousand purchases through a proxy that loses, delays and repeats are a thousand orders'),
   },
   {
     name: 'the SDK calls an unknown outcome a failure',
     changes: one(TRANSPORT, `call.kind === 'read' || !by.mayBeDone`, `call.kind === 'read' || by.mayBeDone !== null`),
-    test: faults('again and again: the outcome is unknown'),
+    test: faults('again and again: the outcome is unknown, and its key finds the one order'),
   },
   {
     name: 'the SDK takes a refusal for the outcome of the attempts before it',
@@ -75,7 +75,7 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   {
     name: 'the SDK takes an answer to another purchase',
     changes: ANY_ORDER,
-    test: faults('are a thousand orders'),
+    test: faults('a thousand purchases through a proxy that loses, delays and repeats are a thousand orders'),
   },
   {
     name: 'the SDK takes a copy that was refused for the request',

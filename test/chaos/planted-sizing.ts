@@ -25,17 +25,17 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
         put: 'return { figures: undefined, obstacle: measured };',
       },
     ],
-    test: sizing('stays as it was last measured while a'),
+    test: sizing('stays as last measured while a'),
   },
   {
     name: 'a transfer that answers false has measured nothing',
     changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', '/1$/.test(outcome.result)'),
-    test: sizing('is measured of a token that answers false to a transfer that succeeds'),
+    test: sizing('is measured for a token that answers false to a transfer that succeeds'),
   },
   {
     name: 'a transfer without a Transfer event has measured something',
     changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', 'toHex.length > 0'),
-    test: sizing('is not measured of a token that answers true and moves nothing'),
+    test: sizing('is not measured for a token that answers true and moves nothing'),
   },
   {
     name: 'a measured transfer pays no fee',
@@ -43,12 +43,12 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
       { file: PROBE, find: 'const least = await this.reads.leastAmountWithFee();', put: 'const least = 1n;' },
       { file: PROBE, find: 'const USUAL_AMOUNT = 1_000_000n;', put: 'const USUAL_AMOUNT = 1n;' },
     ],
-    test: sizing('is that of a transfer which pays the fee of the token'),
+    test: sizing('is that of a transfer that pays the fee of the token'),
   },
   {
     name: 'a holder of less than pays a fee is measured',
     changes: one(PROBE, 'holders.filter(({ balance }) => balance >= least);', 'holders.filter(() => true);'),
-    test: sizing('is not measured where'),
+    test: sizing('and the outlook tells so'),
   },
   {
     name: 'a size has no room for the next maintenance period',
@@ -67,7 +67,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a quiet token is sized as a busy one',
     changes: one(DYNAMICS, 'state.factor === 0n && state.usage * 2n < rules.threshold', 'false'),
-    test: sizing('is measured as soon as a holder is learned'),
+    test: sizing('is measured as soon as a holder is learned, and the holder is shared'),
   },
   {
     name: 'a surcharge rises without end',
@@ -82,12 +82,12 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a paused token asks for a holder',
     changes: one(PROBE, `if (await this.reads.isPaused()) return 'paused';`, ''),
-    test: sizing('is not measured where'),
+    test: sizing('and the outlook tells so'),
   },
   {
     name: 'a size ignores the part of the deployer',
     changes: one(PROBE, 'const terms = sharing ?? NO_SHARING;', 'const terms = NO_SHARING ?? sharing;'),
-    test: sizing('is what callers pay of a token whose deployer pays a part'),
+    test: sizing('is the callers’ part for a token whose deployer pays a part'),
   },
   {
     name: 'a simulation ignores the part of the deployer',

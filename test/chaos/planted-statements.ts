@@ -8,7 +8,7 @@ const CSV = 'statements/statement-csv.ts';
 const statements = (title: string): NamedTest => ({ file: 'integration/statements.test.ts', title });
 const VERIFIED: NamedTest = {
   file: 'long/statements-verify.test.ts',
-  title: 'names what a hand past the guards does',
+  title: 'reports every change made past the guards',
 };
 const ledger = (title: string): NamedTest => ({ file: 'integration/ledger.test.ts', title });
 

@@ -2,7 +2,7 @@
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const apart = (title: string): NamedTest => ({ file: 'long/test-projects-apart.test.ts', title });
-const FIGURES = apart('a report is the same before and after, and so are capacity and what is counted');
+const FIGURES = apart('a report is the same before and after, and so are capacity and the metrics');
 
 export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
   {
@@ -53,7 +53,7 @@ export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
       'FROM gone GROUP BY project_id HAVING false;',
     ),
     test: apart(
-      'goes after thirty days, a little at a time, with all that hangs on it; a balance stays the sum of its entries',
+      'are deleted after thirty days, a few at a time, with everything that belongs to them; a balance stays the sum of its entries',
     ),
   },
 ];

@@ -61,7 +61,9 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     name: 'the reading of a reclaim is not recorded with it',
     changes: one(LOG, 'await insertUsage(tx, read, inserted);', ''),
-    test: onChain('a rental beside which a used one ends has all that it sold'),
+    test: onChain(
+      'a rental beside which a used one ends has all the energy that it sold, free of charge, until its own end',
+    ),
   },
   {
     name: 'nobody looks for what reclaims cost',
@@ -70,7 +72,9 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
       'WHERE id IN (${LOST}) AND next_run_at IS NULL',
       'WHERE id IN (${LOST}) AND next_run_at IS NOT NULL',
     ),
-    test: onChain('a rental beside which a used one ends has all that it sold'),
+    test: onChain(
+      'a rental beside which a used one ends has all the energy that it sold, free of charge, until its own end',
+    ),
   },
   {
     name: 'a top-up for what a reclaim cost is charged',
@@ -84,7 +88,9 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
           [order.id, order.projectId],
         );`,
     ),
-    test: onChain('a rental beside which a used one ends has all that it sold'),
+    test: onChain(
+      'a rental beside which a used one ends has all the energy that it sold, free of charge, until its own end',
+    ),
   },
   {
     name: 'a top-up that came to nothing is not made anew',
@@ -93,7 +99,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
       'if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN',
       'if (legs.length < 0) await tx.query(WEIGH_AGAIN',
     ),
-    test: onChain('a top-up that comes to nothing is made anew'),
+    test: onChain('a top-up that comes to nothing is made again'),
   },
   {
     name: 'the receiver’s advisory lock is not taken',
@@ -107,7 +113,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
       'closed_by_txid, closed_reason, top_up, top_up_cause',
       'closed_by_txid, closed_reason, top_up',
     ),
-    test: ofTopUps('explain names a top-up and its cause, also of an archived order'),
+    test: ofTopUps('explain shows a top-up and its cause, also of an archived order'),
   },
   {
     name: 'a reading is closed while a rental that ran beside the reclaim goes on',

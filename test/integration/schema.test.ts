@@ -62,7 +62,7 @@ async function driftAfter(change: string, wants: Wanted = wanted): Promise<strin
   });
 }
 
-it('a database that every migration has run on has the functions, triggers, tables and indexes that the code wants', async () => {
+it('a fully migrated database has the functions, triggers, tables and indexes of the code', async () => {
   expect(await driftAfter('')).toEqual([]);
   expect(wanted.listing.length).toBeGreaterThan(150);
 });
@@ -71,7 +71,7 @@ it.each(GUARD_CHECKS)('verify finds nothing wrong with $check in it', async ({ t
   expect(await database.query(text, [...(params?.({ settleWithinSec: 0, findingsMax: 100 }) ?? [])])).toEqual([]);
 });
 
-it('every unique index that verify compares is in the listing', () => {
+it('the listing has every unique index that verify compares', () => {
   const listed = wanted.listing.join('\n');
   expect(Object.values(REFEREES).filter((definition) => !listed.includes(definition))).toEqual([]);
 });
@@ -186,7 +186,7 @@ async function inScratch<T>(script: string, work: (database: Database) => Promis
   }
 }
 
-it('the files of src/store/sql make the schema that the migrations make', async () => {
+it('the files of src/store/sql make the schema of the migrations', async () => {
   const linesOf = async (db: Database): Promise<string[]> => [
     // Row security is also on where only the roles bring policies.
     ...(await listingOf(db)).map((line) => line.replace(/^(table .*) ROW LEVEL SECURITY$/, '$1')),

@@ -74,7 +74,7 @@ async function resourcesNow(): Promise<Record<string, number>> {
   return (await response.json()) as Record<string, number>;
 }
 
-it('a node that says there is less than our own delegations give is not believed', async () => {
+it('a node that reports less than our own delegations give is not believed', async () => {
   const id = await supplied();
   const true_ = await resourcesNow();
   claim(full, () => ({ ...true_, EnergyLimit: 0, EnergyUsed: 0 }));
@@ -87,7 +87,7 @@ it('a node that says there is less than our own delegations give is not believed
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('one that does not know of the newest delegation yet has nothing bought again', async () => {
+it('a node that does not know the newest delegation yet causes no second purchase', async () => {
   const id = await setAuto(address);
   const before = await resourcesNow();
   await nextBlock(hand);
@@ -99,7 +99,7 @@ it('one that does not know of the newest delegation yet has nothing bought again
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('nor where others delegate to the address too, so that what it says is credible', async () => {
+it('a node that does not know it yet causes none where others delegate to the address too, so that its answer is credible', async () => {
   const id = await supplied();
   const others = { receiver_address: address, balance: 400_000_000, resource: 'ENERGY' };
   await actAs(devnet.fullUrl, pool, 'delegateresource', { ...others, lock: false });
@@ -125,7 +125,7 @@ it('nor where others delegate to the address too, so that what it says is credib
   await actAs(devnet.fullUrl, pool, 'undelegateresource', others);
 });
 
-it('one that still shows what was reclaimed a block ago is asked once more with the next block', async () => {
+it('a node that still shows what was reclaimed a block ago is asked again with the next block', async () => {
   const id = await setAuto(address, { duration_sec: 300 });
   await nextBlock(hand);
   await nextBlock(hand);
@@ -147,7 +147,7 @@ it('one that still shows what was reclaimed a block ago is asked once more with 
   expect(await ordersOf(id)).toMatchObject([{}, { energy: 130_000n, status: 'reserved' }]);
 });
 
-it('one that does not know of the newest use yet is asked once more with the next block', async () => {
+it('a node that does not know the newest use yet is asked again with the next block', async () => {
   const id = await supplied();
   const before = await resourcesNow();
   await useEnergy(caller, 10);
@@ -162,7 +162,7 @@ it('one that does not know of the newest use yet is asked once more with the nex
   expect(await ordersOf(id)).toHaveLength(2);
 });
 
-describe('while it is checked', () => {
+describe('during a check', () => {
   /** Runs `happens` once before the node answers. */
   function meanwhile(happens: () => Promise<void>): () => boolean {
     let happened = false;
@@ -182,7 +182,7 @@ describe('while it is checked', () => {
     await by.part(Refills).pass();
   }
 
-  it('what is needed is bought though the address is used again, and it is checked once more', async () => {
+  it('the shortfall is bought though the address is used again, and the address is checked again', async () => {
     const id = await supplied();
     await useEnergy(caller, 10);
     await mine();
@@ -202,7 +202,7 @@ describe('while it is checked', () => {
     expect((await autoRow(id)).due_at).toBeNull();
   });
 
-  it('a rental that its merchant extends is not extended once more', async () => {
+  it('a rental that its merchant extends is not extended a second time', async () => {
     const id = await setAuto(address, { duration_sec: 300 });
     await nextBlock(hand);
     await nextBlock(hand);
@@ -227,7 +227,7 @@ describe('while it is checked', () => {
     expect(await autoRow(id)).toMatchObject({ pause_reason: null, purchases: 1n });
   });
 
-  it('one that was to fall asleep is awake when it is used', async () => {
+  it('an auto-delegation that was about to fall asleep stays awake when its address is used', async () => {
     const id = await supplied();
     await api.database.query(`UPDATE auto_delegation SET used_at = used_at - interval '2 days' WHERE id = $1`, [id]);
     await check(hand);
@@ -241,7 +241,7 @@ describe('while it is checked', () => {
     expect([happened(), (await autoRow(id)).asleep]).toEqual([true, false]);
   });
 
-  it('a worker that stood still while another one bought buys nothing when it goes on', async () => {
+  it('a worker that stood still while another one bought buys nothing when it resumes', async () => {
     const id = await setAuto(address);
     const other = await Hand.open();
     await other.look();
@@ -253,7 +253,7 @@ describe('while it is checked', () => {
   });
 });
 
-it('no answer at all buys nothing and pauses nothing', async () => {
+it('without any answer nothing is bought and nothing is paused', async () => {
   const id = await supplied();
   await useEnergy(caller, 10);
   await mine();
@@ -268,7 +268,7 @@ it('no answer at all buys nothing and pauses nothing', async () => {
   expect(await ordersOf(id)).toHaveLength(2);
 });
 
-describe('of two nodes', () => {
+describe('with two nodes', () => {
   let other: SpyNode;
   let both: Hand;
 
@@ -282,7 +282,7 @@ describe('of two nodes', () => {
   });
   afterEach(() => other.close());
 
-  it.each([0, 1])('node %s that says too little is outdone by the other', async (liar) => {
+  it.each([0, 1])('node %s reporting too little is overruled by the other', async (liar) => {
     const spied = [full, other];
     const true_ = await resourcesNow();
     claim(spied[liar]!, () => ({ ...true_, EnergyLimit: 10, EnergyUsed: 0 }));
@@ -291,14 +291,14 @@ describe('of two nodes', () => {
     expect(reading).toMatchObject({ limit: 500_000n, used: 1000n });
   });
 
-  it('one that is away leaves the other’s word', async () => {
+  it('while one node is away, the answer of the other counts', async () => {
     other.before = () => 'break';
     const true_ = await resourcesNow();
     claim(full, () => ({ ...true_, EnergyLimit: 77, EnergyUsed: 7 }));
     expect(await both.part(EnergyReadings).read(address, 0)).toMatchObject({ limit: 77n, used: 7n });
   });
 
-  it('one that has not the block yet is not asked', async () => {
+  it('a node that does not have the block yet is not asked', async () => {
     const asked: string[] = [];
     other.before = (path) => void asked.push(path);
     const { number } = both.chain().pool.nodes[0]!.head!;
@@ -307,7 +307,7 @@ describe('of two nodes', () => {
   });
 });
 
-it('a use that a fork undoes has nothing bought twice, and the one on the other fork is seen', async () => {
+it('a use that a fork undoes causes no second purchase, and the use on the other fork is seen', async () => {
   const id = await supplied();
   await useEnergy(caller, 10);
   await nextBlock(hand);

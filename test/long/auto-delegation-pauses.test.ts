@@ -60,7 +60,7 @@ async function spentOf(id: bigint): Promise<bigint> {
   return (await autoRow(id)).spent_credits;
 }
 
-it('its daily cap is charged with the balance, and holds exactly', async () => {
+it('the daily cap is charged together with the balance, and holds exactly', async () => {
   const first = await setAuto(address, { keep_energy: 100_000 }, owner);
   await refill(hand);
   const price = (await ordersOf(first))[0]!.credits;
@@ -85,7 +85,7 @@ it('its daily cap is charged with the balance, and holds exactly', async () => {
   expect(await eventsOf()).toEqual(['auto_delegation.paused SPEND_CAP_REACHED', 'auto_delegation.resumed']);
 });
 
-it('a refund lowers what was spent on its day, and the need is bought anew', async () => {
+it('a refund lowers the spending of its day, and the shortfall is bought again', async () => {
   const id = await setAuto(address, { keep_energy: 100_000 }, owner);
   await refill(hand);
   const [order] = await ordersOf(id);
@@ -99,7 +99,7 @@ it('a refund lowers what was spent on its day, and the need is bought anew', asy
   expect(await spentOf(id)).toBe(order!.credits);
 });
 
-it('without credits it waits, and goes on once there are some', async () => {
+it('without credits an auto-delegation waits, and goes on once there are some', async () => {
   owner = await makeCustomer(api, 1n);
   const id = await setAuto(address, {}, owner);
   await refill(hand);
@@ -132,7 +132,7 @@ it('what cannot be bought is tried less and less often, and then in turn with al
   expect(waits[3]).toBeGreaterThan(100);
 });
 
-it('a use has it tried at once, however long it has been paused', async () => {
+it('a use causes an attempt at once, however long the auto-delegation has been paused', async () => {
   owner = await makeCustomer(api, 1n);
   const id = await setAuto(address, {}, owner);
   await refill(hand);
@@ -144,7 +144,7 @@ it('a use has it tried at once, however long it has been paused', async () => {
   expect(await autoRow(id)).toMatchObject({ failures: 1, pause_reason: 'INSUFFICIENT_CREDITS' });
 });
 
-it('a price above its maximum is not paid', async () => {
+it('a price above the maximum is not paid', async () => {
   const id = await setAuto(address, { max_sun_per_energy: 1 }, owner);
   await refill(hand);
   expect(await ordersOf(id)).toEqual([]);
@@ -155,7 +155,7 @@ it('a price above its maximum is not paid', async () => {
   expect((await autoRow(id)).pause_reason).toBeNull();
 });
 
-describe('what is not worth renting', () => {
+describe('a shortfall not worth renting', () => {
   const usedUpIn = async (): Promise<bigint> => {
     const id = await setAuto(address, {}, owner);
     await nextBlock(hand);
@@ -166,7 +166,7 @@ describe('what is not worth renting', () => {
     return id;
   };
 
-  it('pauses it where nothing would be, though only a part of what is kept is missing', async () => {
+  it('pauses it where no shortfall would be worth it, though only a part of what is kept is missing', async () => {
     const id = await usedUpIn();
     const price = `UPDATE price_row SET sun_per_energy = $1 WHERE duration_max_sec = 3600`;
     await api.database.query(price, [100]);
@@ -183,7 +183,7 @@ describe('what is not worth renting', () => {
     expect(await eventsOf()).toEqual(['auto_delegation.paused NOT_WORTH_RENTING', 'auto_delegation.resumed']);
   });
 
-  it('pauses it once where all that is kept is less than that by now, however much is missing of it', async () => {
+  it('pauses it once where everything kept is below that by now, however much of it is missing', async () => {
     const id = await usedUpIn();
     const dear = await Hand.open({ PRICE_FLOOR_BPS: '300000' });
     await dear.look();
@@ -196,7 +196,7 @@ describe('what is not worth renting', () => {
   });
 });
 
-it('an address that has no account yet pauses it, and is supplied once it has one', async () => {
+it('an address without an account pauses it, and is supplied once it has one', async () => {
   const nobody = newOwner().address;
   const id = await setAuto(nobody, {}, owner);
   await refill(hand);
@@ -210,13 +210,13 @@ it('an address that has no account yet pauses it, and is supplied once it has on
   expect((await autoRow(id)).pause_reason).toBeNull();
 });
 
-it('a duration that is sold no longer pauses it', async () => {
+it('a duration that is no longer sold pauses it', async () => {
   const id = await setAuto(address, { duration_sec: 100_000_000 }, owner);
   await refill(hand);
   expect(await autoRow(id)).toMatchObject({ pause_reason: 'DURATION_NOT_SOLD', purchases: 0n });
 });
 
-it('stops with the API key that set it', async () => {
+it('an auto-delegation stops with the API key that set it', async () => {
   const keys = apiKeysOn(api.database, api.app);
   const { id: keyId } = await keys.create(owner.merchant, { name: 'auto', scopes: ['read', 'order'] }, AUTHOR);
   const id = await setAuto(address, {}, owner);
@@ -227,7 +227,7 @@ it('stops with the API key that set it', async () => {
   expect((await autoRow(id)).pause_reason).toBe('API_KEY_REVOKED');
 });
 
-it('stops while the API key that set it may not order', async () => {
+it('an auto-delegation stops while the API key that set it may not order', async () => {
   const keys = apiKeysOn(api.database, api.app);
   const { id: keyId } = await keys.create(owner.merchant, { name: 'auto', scopes: ['read', 'order'] }, AUTHOR);
   const id = await setAuto(address, {}, owner);
@@ -241,7 +241,7 @@ it('stops while the API key that set it may not order', async () => {
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('stops while its project is frozen', async () => {
+it('an auto-delegation stops while its project is frozen', async () => {
   const id = await setAuto(address, {}, owner);
   await api.database.query('UPDATE credit_account SET frozen = true WHERE project_id = $1', [owner.merchant]);
   await refill(hand);
@@ -251,7 +251,7 @@ it('stops while its project is frozen', async () => {
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('waits for capacity where the pool has none', async () => {
+it('an auto-delegation waits for capacity where the pool has none', async () => {
   const id = await setAuto(address, {}, owner);
   await api.database.query('UPDATE pool_slot SET free_transactions = 0');
   await refill(hand);
@@ -262,7 +262,7 @@ it('waits for capacity where the pool has none', async () => {
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('a change of its settings while it is checked has the check bought nothing', async () => {
+it('a change of the settings during a check makes the check buy nothing', async () => {
   const id = await setAuto(address, {}, owner);
   const [claimed] = await api.database.query<{ fence: bigint }>('SELECT fence FROM auto_delegation WHERE id = $1', [
     id,
@@ -283,7 +283,7 @@ describe('verify', () => {
   const orderKey = 'UPDATE orders SET key = $2, request_id = $3 WHERE key = $1';
   const ofKey = 'UPDATE order_key SET key = $2 WHERE key = $1';
 
-  it('names a purchase that was not counted, is for another address, or is over and held to be open', async () => {
+  it('reports a purchase that was not counted, is for another address, or is over but recorded as open', async () => {
     const id = await setAuto(address, {}, owner);
     await nextBlock(hand);
     await nextBlock(hand);
@@ -303,7 +303,7 @@ describe('verify', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
-  it('names a number that was left out, and not what a caller bought under such a key when callers could', async () => {
+  it('reports a number that was left out, and not what a caller bought under such a key when callers could', async () => {
     const id = await setAuto(address, {}, owner);
     await nextBlock(hand);
     await nextBlock(hand);

@@ -108,7 +108,7 @@ async function readOf(tx: Transaction): Promise<bigint> {
 
 const claimsOn = (tx: Transaction): AutoDelegationClaims => new AutoDelegationClaims(tx as unknown as Database);
 
-describe('beside ten thousand of one project that are due', () => {
+describe('with ten thousand of one project due', () => {
   const QUEUE = 10_000;
   const OTHERS = 5;
   const DUE = {
@@ -116,7 +116,7 @@ describe('beside ten thousand of one project that are due', () => {
     claimInRound: `due_at = NULL, check_at = clock_timestamp() - interval '1 hour'`,
   };
 
-  it.each(['claimDue', 'claimInRound'] as const)('those of others are next all the same: %s', async (claim) => {
+  it.each(['claimDue', 'claimInRound'] as const)('those of other projects are next all the same: %s', async (claim) => {
     const { result, read } = await readBy(async (tx) => {
       await tx.query([`UPDATE auto_delegation SET`, DUE[claim], `WHERE id > $1`].join(' '), [COUNT - QUEUE]);
       await tx.query(
@@ -138,25 +138,25 @@ describe('beside ten thousand of one project that are due', () => {
   });
 });
 
-describe('beside a hundred thousand that need nothing', () => {
+describe('with a hundred thousand that need nothing', () => {
   it('what is due is claimed without reading the others', async () => {
     const { result, read } = await readBy((tx) => claimsOn(tx).claimDue(12));
     expect(result).toHaveLength(FOUND);
     expect(Number(read)).toBeLessThan(READ_MAX);
   });
 
-  it('nor are they read for the slow round', async () => {
+  it('the slow round does not read them either', async () => {
     const { result, read } = await readBy((tx) => claimsOn(tx).claimInRound(12));
     expect(result).toHaveLength(FOUND);
     expect(Number(read)).toBeLessThan(READ_MAX);
   });
 
-  it('nor for changes of rentals', async () => {
+  it('changes of rentals do not read them either', async () => {
     const { read } = await readBy((tx) => claimsOn(tx).makeChangesDue(Date.now(), 100));
     expect(Number(read)).toBeLessThan(READ_MAX);
   });
 
-  it('the delegations to those that are checked are found without reading those to others', async () => {
+  it('the delegations to checked addresses are found without reading those to others', async () => {
     const claimed = addresses
       .slice(0, FOUND)
       .map((address, n) => ({ id: BigInt(n + 1), project_id: randomUUID(), address }) as ClaimedAutoDelegation);
@@ -179,7 +179,7 @@ describe('beside a hundred thousand that need nothing', () => {
     expect(Number(read)).toBeLessThan(READ_MAX);
   });
 
-  it('a block costs those who called in it', async () => {
+  it('the cost of a block depends on those who called in it', async () => {
     const observer = new UseObserver(database, new Metrics(), openLog('silent'));
     const callers = [
       ...addresses.slice(0, FOUND).map((address) => addressBytes(address)!),
@@ -200,7 +200,7 @@ describe('beside a hundred thousand that need nothing', () => {
     expect(Number(read)).toBeLessThan(COUNT + READ_MAX + 2 * FOUND);
   });
 
-  it('a use that twenty see, at the head and twice over, is recorded once, and one of another block at that height anew', async () => {
+  it('a use that twenty workers see, at the head and twice, is recorded once, and a use of another block at that height again', async () => {
     const user = addresses[COUNT - 1]!;
     const caller = addressBytes(user)!.toString('hex');
     const blockOf = (id: string) =>

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('bytes that are recorded stay their own order’s, although an equal act of another order comes before them', async () => {
+it('bytes on record stay with their own order, although an equal act of another order comes before them', async () => {
   const receiver = world.world.accounts[0]!.address;
   const first = (await world.rent(receiver, 65_000, 86_400)).toString();
   const second = (await world.rent(receiver, 65_000, 86_400)).toString();
@@ -52,7 +52,7 @@ it('bytes that are recorded stay their own order’s, although an equal act of a
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('a return is its order’s too when the records know only that the delivery before it was sent', async () => {
+it('a return also belongs to its order when the records only know that the delivery before it was sent', async () => {
   const receiver = world.world.accounts[1]!.address;
   const order = (await world.rent(receiver, 65_000, 60)).toString();
   const returned = async (): Promise<true | undefined> => {

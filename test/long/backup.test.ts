@@ -74,7 +74,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 }, 180_000);
 
-test('after an old backup is put back, what it missed is reported and nothing is sold', async () => {
+test('after an old backup is restored, what it missed is reported and nothing is sold', async () => {
   await buy(chain.receivers[0]!);
   await close();
   await copy(store(), backup());

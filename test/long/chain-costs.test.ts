@@ -81,7 +81,7 @@ async function burnt(): Promise<bigint> {
 
 const sumOf = (found: readonly CostRow[]): bigint => found.reduce((sum, { fee_sun: fee }) => sum + (fee ?? 0n), 0n);
 
-it('each delegation and each activation has what its receipt says, also where no deposits are in use', async () => {
+it('each delegation and each activation has the cost of its receipt, also where no deposits are in use', async () => {
   const answer = await world.customer.post('/v1/activate', { address: newChainAccount().address });
   expect(answer.status).toBe(202);
   await until(
@@ -120,7 +120,7 @@ it('a row that another session holds while its block is read is looked up later,
   expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 0']);
 });
 
-it('what is recorded of a cost is never changed', async () => {
+it('a recorded cost is never changed', async () => {
   const [first] = await rows();
   await expect(
     world.database.query(`UPDATE chain_tx SET fee_sun = fee_sun + 1 WHERE txid = decode($1, 'hex')`, [first!.txid]),
@@ -130,7 +130,7 @@ it('what is recorded of a cost is never changed', async () => {
   ).rejects.toThrow('final, never changed');
 });
 
-it('a cursor that one node led to another chain begins anew, and what was passed is looked up', async () => {
+it('a cursor that one node led to another chain starts over, and the skipped blocks are looked up', async () => {
   await world.rent(receiver(0));
   const found = await rows();
   await world.database.query(`UPDATE deposit_cursor SET block_id = $1`, [Buffer.alloc(32, 7)]);
@@ -142,7 +142,7 @@ it('a cursor that one node led to another chain begins anew, and what was passed
   await expectReceipts(await rows());
 });
 
-it('who begins the cursor anew leaves the turn to whoever asks first', async () => {
+it('the worker that starts the cursor over leaves the turn to the first that asks', async () => {
   const { database, worker } = world;
   const cursor = worker.get(BlockCursor);
   await readAll();
@@ -156,7 +156,7 @@ it('who begins the cursor anew leaves the turn to whoever asks first', async () 
   await database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
 });
 
-it('a cursor that is hours behind begins anew at the head, and the costs that were passed are looked up', async () => {
+it('a cursor that is hours behind starts over at the head, and the skipped costs are looked up', async () => {
   await world.rent(receiver(1));
   const found = await rows();
   await world.database.query(`UPDATE deposit_cursor SET block_number = block_number - 5000`);
@@ -168,7 +168,7 @@ it('a cursor that is hours behind begins anew at the head, and the costs that we
   await expectReceipts(await rows());
 });
 
-it('verify names a cost that is missing for long, and one that is not what the receipt says', async () => {
+it('verify reports a cost that is missing for long, and one that differs from the receipt', async () => {
   await readPast(await rows());
   await world.worker.get(BlockFollower).rest();
   expect(namesOf(await world.verify())).toEqual([]);
@@ -190,7 +190,7 @@ it('verify names a cost that is missing for long, and one that is not what the r
   await expectReceipts(await rows());
 });
 
-it('a worker that has lost the turn shows no missing costs: whoever reads does', async () => {
+it('a worker that has lost the turn reports no missing costs: the one that reads does', async () => {
   await readPast(await rows());
   const [row] = await rows();
   const changed = (fee: string, block: bigint) =>
@@ -214,7 +214,7 @@ it('a worker that has lost the turn shows no missing costs: whoever reads does',
   }
 });
 
-it('the first account of deposits begins the cursor anew, wherever one node had led it; costs go on', async () => {
+it('the first account of deposits starts the cursor over, wherever one node had led it; costs go on', async () => {
   await world.database.query(`UPDATE deposit_cursor SET block_id = $1, block_number = block_number - 5000`, [
     Buffer.alloc(32, 7),
   ]);

@@ -96,7 +96,7 @@ async function sql(text: string, params: unknown[] = []): Promise<void> {
   await asAdmin(database.url, (client) => client.query(text, params));
 }
 
-it('a whole service has no fault, and each risk it runs is a warning', async () => {
+it('a sound service has no fault, and each risk that it runs is a warning', async () => {
   const { code, findings } = await examine();
   expect(findings.filter(({ state }) => state === 'fault')).toEqual([]);
   expect(code).toBe(0);
@@ -117,7 +117,7 @@ it('people read marks, sentences and what to do', async () => {
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
 });
 
-describe('one thing broken is the one fault named, with what to do', () => {
+describe('one broken thing is the one reported fault, with what to do', () => {
   const withSettings: [string, () => Record<string, string | undefined>, RegExp, RegExp][] = [
     ['a setting is missing', () => ({ MASTER_KEY: undefined }), /^settings$/, /MASTER_KEY is required/],
     ['Postgres is away', () => ({ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }), /^database$/, /does not let us in/],

@@ -58,7 +58,7 @@ it('a project that is ready has every line ok, with its facts, and the command e
   expect(says['spend cap']).toMatch(/^500 000 000 credits \(\$50\.00\) a day, of which \d[\d ]+ credits/);
 });
 
-it('says from where a key may be used: from what is on its own list and on the project’s', async () => {
+it('shows from where a key may be used: from the addresses on its own list and on that of the project', async () => {
   const ready = await projects.create();
   await run('project', 'options', ready.merchant, '--allow-source', '127.0.0.0/8');
   const says = async (): Promise<string | undefined> =>
@@ -68,7 +68,7 @@ it('says from where a key may be used: from what is on its own list and on the p
   expect(await says()).toContain('; from 127.0.0.1, if the project may be called from there: 127.0.0.0/8;');
 });
 
-it('nothing is written by a check', async () => {
+it('a check writes nothing', async () => {
   const ready = await projects.create();
   const states = async (): Promise<unknown> =>
     asAdmin(projects.world.env['DATABASE_URL']!, async (client) => {
@@ -325,7 +325,7 @@ it.each(CASES)('a project that %s', async (_what, change, line, state, says, tod
   expect(others.map((finding) => finding.check)).toEqual(others.length === 0 ? [] : (related[line] ?? []));
 });
 
-it('a project without a cap: its balance limits it, or nothing does; and so each key that may buy is asked for', async () => {
+it('a project without a cap is limited by its balance, or by nothing, and so each key that may buy is asked about', async () => {
   const ready = await projects.create();
   await run('project', 'options', ready.merchant, '--daily-cap-off');
   const capOf = async (): Promise<Record<string, string>> =>
@@ -337,7 +337,7 @@ it('a project without a cap: its balance limits it, or nothing does; and so each
   expect(await capOf()).toMatchObject({ 'spend cap': 'ok', 'key primary': 'ok' });
 });
 
-it('orders without a key of their own are counted, and those that came again as new ones', async () => {
+it('orders without a key of their own are counted, and those that were sent again as new ones', async () => {
   const ready = await projects.create();
   await run('project', 'options', ready.merchant, '--require-idempotency-key', 'off');
   await projects.buy(ready);
@@ -357,7 +357,7 @@ it('orders without a key of their own are counted, and those that came again as 
   });
 });
 
-it('a nonce that came twice is a retry that was not signed anew', async () => {
+it('a repeated nonce is a retry that was not signed again', async () => {
   const ready = await projects.create();
   await refused(2, 'SIGNATURE_REPLAYED', 401)(ready);
   const { findings } = await check(ready);

@@ -69,7 +69,7 @@ describe('the command line', () => {
     expect(JSON.parse(json.err)).toEqual({ ok: false, error: 'USAGE', msg: expect.stringMatching(/./) });
   });
 
-  it('names the settings that are missing, never their values', async () => {
+  it('prints the names of missing settings, never their values', async () => {
     const { MASTER_KEY: _gone, ...without } = env;
     const result = await cliWith({ ...without, PORT: 'secret-port' })('project', 'list');
     expect(result.code).toBe(1);
@@ -78,7 +78,7 @@ describe('the command line', () => {
     expect(result.err).not.toContain('secret-port');
   });
 
-  it('says that the database is away, or that it was never migrated', async () => {
+  it('reports a database that is away or was never migrated', async () => {
     const away = await cliWith({ ...env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })(
       'project',
       'list',
@@ -98,7 +98,7 @@ describe('the process', () => {
     );
   }
 
-  it('does its work to the end though nobody reads on, as behind `| head`', async () => {
+  it('finishes its work though the reader of its output stops, as with `| head`', async () => {
     const { merchant } = await newProject();
     const args = ['dist/bundle/main.cli.js', 'credits', 'topup', merchant, '--credits', '5', '--ref', 'unread'];
     const child = spawn(process.execPath, [...args, '--reason', 'unread'], {
@@ -116,7 +116,7 @@ describe('the process', () => {
     ]);
   });
 
-  it('prints the answer and nothing else, and ends by itself with its code', async () => {
+  it('prints only the answer, and ends by itself with its code', async () => {
     const listed = await shell('project', 'list', '--json');
     expect([listed.code, listed.stderr, JSON.parse(listed.stdout)]).toEqual([0, '', { projects: expect.any(Array) }]);
     const unknown = await shell('project', 'show', randomUUID());
@@ -127,7 +127,7 @@ describe('the process', () => {
     ]);
   });
 
-  it('never does a dangerous thing unasked when nobody sits there', async () => {
+  it('never does anything dangerous unasked when nobody is at the terminal', async () => {
     for (const named of [[], ['--database', 'any']]) {
       const refused = await shell('migrate', 'down', ...named);
       expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
@@ -136,7 +136,7 @@ describe('the process', () => {
 });
 
 describe('migrate', () => {
-  it('brings an empty database up, checks it, takes it down only when confirmed, with nothing but DATABASE_URL', async () => {
+  it('creates the schema in an empty database, checks it, and removes it only when confirmed, with only DATABASE_URL', async () => {
     const name = `${fromSetup('TEST_DATABASE_PREFIX')}_cli`;
     const adminUrl = fromSetup('TEST_DATABASE_URL');
     await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
@@ -230,7 +230,7 @@ describe('migrate', () => {
 });
 
 describe('project', () => {
-  it('is made with credits through the ledger, and its key is shown once and sealed under its id', async () => {
+  it('is created with credits through the ledger, and its key is shown once and sealed under its id', async () => {
     const { merchant, api_key: apiKey } = await newProject('--credits', '250_000', '--reason', 'pilot');
     expect(apiKey).toMatch(/^[0-9a-f]{48}$/);
     const [row] = await rows(`SELECT api_key_sealed FROM project WHERE id = $1`, [merchant]);
@@ -294,7 +294,7 @@ describe('project', () => {
     expect((await cli(...overlapping, '60')).code).toBe(0);
   });
 
-  it('changes terms; no limit at all wants to be said and confirmed', async () => {
+  it('changes terms; removing every limit must be explicit and confirmed', async () => {
     const { merchant } = await newProject();
     const limited = await cli('project', 'terms', merchant, '--postpaid', '--debt-limit', '700', '--json');
     expect(limited.json()).toMatchObject({ is_postpaid: true, debt_limit_credits: 700 });
@@ -327,7 +327,7 @@ describe('project', () => {
     });
   });
 
-  it('sets the balance below which there is an event, and says when that is the case already', async () => {
+  it('sets the balance below which there is an event, and reports when the balance is already below it', async () => {
     const { merchant } = await newProject();
     const set = (...args: string[]) => cli('project', 'options', merchant, ...args, '--json');
     expect((await set()).json()).toMatchObject({ low_balance_credits: null });
@@ -353,7 +353,7 @@ describe('credits', () => {
     expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining('booked already')]);
   });
 
-  it('an adjustment wants a reason and a confirmation, and obeys the terms', async () => {
+  it('an adjustment requires a reason and a confirmation, and obeys the terms', async () => {
     const { merchant } = await newProject('--credits', '100');
     const adjust = (...args: string[]) => cli('credits', 'adjust', merchant, ...args);
     expect((await adjust('--credits', '-30', '--yes')).err).toContain('--reason');
@@ -364,7 +364,7 @@ describe('credits', () => {
     expect([tooMuch.code, JSON.parse(tooMuch.err).error]).toEqual([1, 'INSUFFICIENT_CREDITS']);
   });
 
-  it('the statement shows every entry and they sum to the balance', async () => {
+  it('the statement shows every entry, and they sum to the balance', async () => {
     const { merchant } = await newProject('--credits', '20_000_000');
     await cli('credits', 'adjust', merchant, '--credits=-5000000', '--reason', 'shared costs', '--yes');
     const { entries, credits_balance: balance } = (await cli('credits', 'statement', merchant, '--json')).json();
@@ -384,7 +384,7 @@ describe('price', () => {
   it.each([
     ['a year for 1 sun', '31536000', '1', /longer than .*90 d.*less than the shorter row/],
     ['a longer rental for less than a shorter one', '9000', '44', /less than the shorter row of 3600 s/],
-  ])('refuses what looks like a slip, unless it is forced: %s', async (_, duration, perEnergy, words) => {
+  ])('refuses a likely mistake unless it is forced: %s', async (_, duration, perEnergy, words) => {
     const list = async () => (await cli('price', 'list', '--json')).json().prices as unknown[];
     const before = await list();
     const row = ['--duration-max', duration, '--sun-per-energy', perEnergy, '--yes'];
@@ -400,7 +400,7 @@ describe('price', () => {
     expect((await cli('price', 'remove', '--duration-max', duration, '--yes')).code).toBe(0);
   });
 
-  it('lists, sets and removes rows, each change confirmed and kept', async () => {
+  it('lists, sets and removes rows, each change confirmed and recorded', async () => {
     const list = async () => (await cli('price', 'list', '--json')).json().prices;
     const before = await list();
     expect(before.length).toBeGreaterThan(1);

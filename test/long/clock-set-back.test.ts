@@ -38,7 +38,7 @@ describe('a database clock that was set back', () => {
   const setBack = (by: string): Promise<unknown> =>
     byHand(`UPDATE clock_mark SET seen_at = clock_timestamp() + $1::interval`, [by]);
 
-  it('delays no order for longer than anything is ever put off, even if nobody saw the later clock', async () => {
+  it('delays no order for longer than the longest wait, even if nobody saw the later clock', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await putAhead(key, '30 minutes');
@@ -60,7 +60,7 @@ describe('a database clock that was set back', () => {
     expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
   });
 
-  it('is seen by one of many workers, and a claim of the moment is nobody’s but its worker’s', async () => {
+  it('is noticed by one of many workers, and a claim under way stays with its worker', async () => {
     const hand = await Hand.open();
     const [claimed, waiting] = [await sentOrder(hand), await sentOrder(hand, receivers[1])];
     await byHand(`UPDATE orders SET next_run_at = clock_timestamp() WHERE key = $1`, [claimed]);
@@ -89,13 +89,13 @@ describe('a database clock that was set back', () => {
     expect(held).toEqual([]);
   });
 
-  it('lets a reclaim that failed often be tried again at once', () => {
+  it('lets a reclaim that failed often be retried at once', () => {
     const failed = { purpose: 'reclaim', attempts: 9, deaths: 9, recent: 9, lastAgeSec: 10 } as const;
     expect(reclaimRestMs(failed)).toBeGreaterThan(60_000);
     expect(reclaimRestMs({ ...failed, lastAgeSec: -3600 })).toBe(0);
   });
 
-  it('leaves alone what rests within its bounds', async () => {
+  it('leaves waits within their bounds alone', async () => {
     const hand = await Hand.open();
     const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
     await putAhead(sent, '2 minutes');
@@ -105,7 +105,7 @@ describe('a database clock that was set back', () => {
     expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 1 });
   });
 
-  it('keeps no rental from ending whose lease a later clock wrote', async () => {
+  it('does not keep a rental from ending whose lease was written under a later clock', async () => {
     const hand = await Hand.open();
     const key = await settledOrder(hand);
     const [row] = await api.database.query<{ ends_at: Date }>('SELECT ends_at FROM orders WHERE key = $1', [key]);
@@ -116,7 +116,7 @@ describe('a database clock that was set back', () => {
     expect(await hand.work().claimEnding(row!.ends_at.getTime(), 10)).toHaveLength(1);
   });
 
-  it('keeps no wallet from being read', async () => {
+  it('does not keep a wallet from being read', async () => {
     const hand = await Hand.open();
     while (await hand.poolSync().syncNext());
     await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);

@@ -80,7 +80,7 @@ const roleCases = (['merchant', 'operator'] as const).flatMap((audience) =>
 );
 
 describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience) => {
-  it('has no route that declares nothing', () => {
+  it('has no route without declared roles', () => {
     const declared = declaredOf(audience);
     expect(declared.length).toBeGreaterThan(20);
     expect(
@@ -100,7 +100,7 @@ describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience
     }
   });
 
-  it('lets a member and support change nothing but what is their own', () => {
+  it('lets members and support change only what is their own', () => {
     const lesser: PersonRole = audience === 'merchant' ? 'member' : 'support';
     const changing = withRoles(audience).filter(
       ({ route, terms }) => route.method !== 'GET' && (terms[audience] as readonly PersonRole[]).includes(lesser),
@@ -110,7 +110,7 @@ describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience
   });
 
   it(
-    'takes nobody who is not signed in, on any route but those that are for anyone',
+    'refuses callers who are not signed in, on every route but the public ones',
     async () => {
       const open = declaredOf(audience).filter(({ terms }) => 'open' in terms && terms.open === 'anyone');
       expect(open.map(({ route }) => route.pattern).sort()).toEqual([
@@ -134,7 +134,7 @@ describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience
   );
 
   it(
-    'takes nobody whose session waits for a code, on any route with roles',
+    'refuses sessions that wait for a code, on every route with roles',
     async () => {
       const waiting = consoles[audience].browser('192.0.2.200');
       const { email } = people[audience === 'merchant' ? 'owner' : 'admin']!;
@@ -148,7 +148,7 @@ describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience
   );
 
   it(
-    'wants the password once more for each route that says so, and does not for the others',
+    'asks for the password again on each route that declares it, and on no other',
     async () => {
       const { id, browser } = people[audience === 'merchant' ? 'owner' : 'admin']!;
       const database = consoles[audience].database;
@@ -173,7 +173,7 @@ describe.each(['merchant', 'operator'] as const)('the %s’s console', (audience
 
 describe.each(roleCases)('in the %s’s console the role %s', (audience, role) => {
   it(
-    'is taken where it is declared, and answered 403 everywhere else',
+    'is accepted where it is declared, and answered 403 everywhere else',
     async () => {
       const { browser } = people[role]!;
       for (const { route, terms } of withRoles(audience).filter((each) => !ENDING.test(each.route.pattern))) {
@@ -195,7 +195,7 @@ describe.each(roleCases)('in the %s’s console the role %s', (audience, role) =
 
 describe.each(['owner', 'member'] as const)('for the %s of a project', (role) => {
   it(
-    'another project, and one that is not there, have nothing: every path answers 404 alike',
+    'another project and one that does not exist are the same: every path answers 404',
     async () => {
       const { browser } = people[role]!;
       const routes = withRoles('merchant').filter(({ terms }) => terms.scope === 'project');
@@ -210,7 +210,7 @@ describe.each(['owner', 'member'] as const)('for the %s of a project', (role) =>
 });
 
 it(
-  'the paths of the other audience are not there',
+  'the paths of the other audience do not exist',
   async () => {
     const merchants = new Set(withRoles('merchant').map(({ route }) => `${route.method} ${route.pattern}`));
     const operatorsOnly = withRoles('operator').filter(

@@ -33,7 +33,7 @@ afterAll(async () => {
 const JSON_BODY = { 'Content-Type': 'application/json' };
 const errorOf = ({ status, body }: Answer): unknown => [status, body?.error];
 
-describe('another site’s page', () => {
+describe('a page of another site', () => {
   it.each([
     ['says where it is from', { Origin: 'https://evil.example', ...JSON_BODY }],
     ['says nothing of where it is from', JSON_BODY],
@@ -43,7 +43,7 @@ describe('another site’s page', () => {
     ['has an origin that begins alike', { Origin: 'http://localhost:3001.evil.example', ...JSON_BODY }],
     ['is of the same site only', { Origin: 'http://localhost:3001', 'Sec-Fetch-Site': 'same-site', ...JSON_BODY }],
     ['sends what a form can', { Origin: 'https://evil.example', 'Content-Type': 'text/plain' }],
-  ])('that %s can make a signed-in browser do nothing', async (_what, headers) => {
+  ])('that %s cannot make a signed-in browser do anything', async (_what, headers) => {
     const answer = await browser.send('POST', '/api/security/sessions/end-others', '{}', headers);
     expect(errorOf(answer)).toEqual([403, 'WRONG_ORIGIN']);
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
@@ -67,7 +67,7 @@ describe('another site’s page', () => {
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('sends no form: a body that is no JSON is refused from our own origin too', async () => {
+  it('cannot send a form: a body that is not JSON is refused from our own origin too', async () => {
     const { Origin } = { Origin: 'http://localhost:3001' };
     const answer = await browser.send('POST', '/api/sign-out', 'a=b', {
       Origin,
@@ -85,13 +85,13 @@ describe('the host', () => {
     '127.0.0.1:3001',
     'console.example.com',
     'localhost:3001.evil.example',
-  ])('%s is not this console’s: neither a page nor data', async (Host) => {
+  ])('%s does not belong to this console: it gets neither a page nor data', async (Host) => {
     expect(errorOf(await browser.get('/api/session', { Host }))).toEqual([403, 'WRONG_ORIGIN']);
     const page = await browser.send('GET', '/', undefined, { Host });
     expect([page.status, page.text.includes('<')]).toEqual([403, false]);
   });
 
-  it('must be said once', async () => {
+  it('must be given exactly once', async () => {
     const answer = await raw(['Host', 'localhost:3001', 'Host', 'evil.example', 'X-Forwarded-Host', 'localhost:3001']);
     expect([400, 403]).toContain(answer.statusCode);
   });
@@ -111,7 +111,7 @@ describe('the host', () => {
 });
 
 describe('a page', () => {
-  it('has a nonce of its own at each answer, in its policy and in its tags', async () => {
+  it('has a new nonce in each answer, in its policy and in its tags', async () => {
     const nonces = await Promise.all(
       ['/', '/orders?status=reserved', '/invitation'].map(async (path) => {
         const { status, text, headers } = await browser.send('GET', path, undefined, {});
@@ -129,12 +129,12 @@ describe('a page', () => {
     for (const nonce of nonces) expect(Buffer.from(nonce, 'base64')).toHaveLength(16);
   });
 
-  it('says whose console it is before anybody has signed in', async () => {
+  it('tells whose console it is before anybody has signed in', async () => {
     const { text } = await merchants.browser().send('GET', '/', undefined, {});
     expect(text).toContain('<meta name="audience" content="merchant">');
   });
 
-  it('loads scripts and styles of this origin alone, and stands in no frame', async () => {
+  it('loads scripts and styles of this origin alone, and cannot be framed', async () => {
     const { headers } = await browser.send('GET', '/', undefined, {});
     const policy = String(headers['content-security-policy']);
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
@@ -150,7 +150,7 @@ describe('a page', () => {
     expect(headers['strict-transport-security']).toBeUndefined();
   });
 
-  it('of a hashed file stays for ever, compressed for who takes that', async () => {
+  it('has hashed files that are cached for ever, and compressed for clients that accept it', async () => {
     const path = '/assets/a-1b2c3d.js';
     const plain = await browser.send('GET', path, undefined, {});
     expect(plain.headers).toMatchObject({
@@ -175,23 +175,23 @@ describe('a page', () => {
     '/..%2f..%2fpackage.json',
     '/assets/../../.env',
     '/.git/config.txt',
-  ])('of %s there is none, and no file outside of the pages is served', async (path) => {
+  ])('does not exist at %s, and no file outside of the pages is served', async (path) => {
     const { status, text } = await browser.send('GET', path, undefined, {});
     expect([status, text.includes('dependencies')]).toEqual([path.includes('%2f') ? 404 : 404, false]);
   });
 
-  it('takes no other method', async () => {
+  it('accepts no other method', async () => {
     const answer = await browser.send('POST', '/', '{}', { Origin: 'http://localhost:3001', ...JSON_BODY });
     expect([...(errorOf(answer) as unknown[]), answer.headers.allow]).toEqual([405, 'METHOD_NOT_ALLOWED', 'GET, HEAD']);
   });
 
-  it('that was not built stops the start', () => {
+  it('stops the start when it was not built', () => {
     expect(() => new Pages('/nowhere/at/all', 'merchant')).toThrow(/not in \/nowhere\/at\/all: run npm run build/);
   });
 });
 
 describe('with https', () => {
-  it('cookies are of this host alone, never sent in clear, to scripts, or from other sites', async () => {
+  it('cookies belong to this host alone, and are never sent in clear, to scripts, or from other sites', async () => {
     const there = secure.browser();
     const { email } = await merchants.signedIn('member', project);
     const { headers, status } = await there.post('/api/sign-in', { email, password: PASSWORD });
@@ -205,7 +205,7 @@ describe('with https', () => {
     expect((await there.get('/api/session')).status).toBe(200);
   });
 
-  it('a cookie without the prefix, or two of the same name, is none', async () => {
+  it('a cookie without the prefix, or two of the same name, count as none', async () => {
     const there = secure.browser();
     there.cookies.set('merchant-session', browser.cookies.get('merchant-session') ?? '');
     expect((await there.get('/api/session')).status).toBe(401);
@@ -253,7 +253,7 @@ describe('a refusal', () => {
       'PAYLOAD_TOO_LARGE',
     ],
     ['nobody signed in', () => merchants.browser().get('/api/session'), 401, 'SIGN_IN'],
-  ])('of %s has an error, a sentence, and nothing from underneath', async (_what, ask, status, error) => {
+  ])('of %s has an error and a sentence, and no internal details', async (_what, ask, status, error) => {
     const answer = await ask();
     expect(errorOf(answer)).toEqual([status, error]);
     expect(
@@ -275,7 +275,7 @@ describe('reports of a broken policy', () => {
       ...headers,
     });
 
-  it('are counted and logged once in a while, whatever they hold', async () => {
+  it('are counted and logged at limited rate, whatever they hold', async () => {
     const said = {
       'csp-report': {
         'violated-directive': 'script-src',
@@ -318,7 +318,7 @@ describe('the settings', () => {
   };
   const read = (more: Record<string, string>) => readConsoleConfig({ ...env, ...more });
 
-  it('have merchants’ consoles on every address with https, operators’ and those without on this machine', () => {
+  it('allow merchants’ consoles every address with https, and operators’ and those without https only this machine', () => {
     const where = (more: Record<string, string>) => {
       const { http, url } = read(more);
       return [url, http.host, http.port, http.adminHost, http.adminPort];
@@ -355,7 +355,7 @@ describe('the settings', () => {
     [{ MASTER_KEY: randomBytes(32).toString('base64') }, /MASTER_KEY is set: a console opens no secret/],
     [{ SEAL_KEY_API_KEYS: randomBytes(32).toString('base64') }, /SEAL_KEY_API_KEYS is set/],
     [{ CONSOLE_PASSWORD_COST: '10' }, /CONSOLE_PASSWORD_COST must be an integer from 14 to 20/],
-  ])('of which %# is wrong are refused', (more, says) => {
+  ])('with mistake %# are refused', (more, says) => {
     expect(() => read(more)).toThrow(says);
   });
 });

@@ -116,7 +116,7 @@ const CHAIN_STATE = `INSERT INTO market_state (name, value) VALUES ('chain',
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 describe('credits that arrive', () => {
-  it('are paid in at an address that the account’s key gives again, with what it takes', async () => {
+  it('are paid in at an address that the account’s key derives again, together with what it accepts', async () => {
     const { status, body } = await owner.browser.get(of('/deposit-address'));
     expect([status, body]).toEqual([
       200,
@@ -134,7 +134,7 @@ describe('credits that arrive', () => {
     expect((await outsider.browser.get(of('/deposit-address', other))).status).toBe(500);
   });
 
-  it('are seen as they come, with their status in words, and in the balance of days', async () => {
+  it('are shown as they come, with their status in words, and in the balance of days', async () => {
     await operators.app.get(Ledger).topUp(project, credits(100 * USD), 'bank-1', AUTHOR);
     const before = await owner.browser.get(of('/arrivals'));
     expect(before.body).toEqual({ position: 0, events: [], balance: { credits: 100 * USD, usd: '100.000000' } });
@@ -168,7 +168,7 @@ describe('credits that arrive', () => {
   });
 });
 
-it('a deposit that is given back is said to be, to its project and to operators, and that it was once that is paid', async () => {
+it('a deposit that is given back is shown as such to its project and to operators, and so is the payment of it', async () => {
   const txid = `'\\x${'e5'.repeat(32)}'`;
   await asLeft(
     `INSERT INTO deposit (id, project_id, txid, kind, place, address, from_address, asset, amount, status, credits, rate_e8, block_number, block_id, block_at)
@@ -197,7 +197,7 @@ it('a deposit that is given back is said to be, to its project and to operators,
 });
 
 describe('the history of an order', () => {
-  it('says in one sentence how it stands, with its moments, money, proof and request', async () => {
+  it('tells in one sentence how the order stands, with its times, money, proof and request', async () => {
     await asLeft(CHAIN_STATE);
     const { key, txid } = await rental('delivered');
     const { status, body } = await owner.browser.get(of(`/orders/${key}`));
@@ -259,7 +259,7 @@ describe('the history of an order', () => {
     expect((await outsider.browser.get(of(`/orders/${key}`, other))).status).toBe(404);
   });
 
-  it('shows operators legs, attempts and evidence beside, and keeps the look in the audit log', async () => {
+  it('also shows legs, attempts and evidence to operators, and records the look in the audit log', async () => {
     const { key, id } = await rental('refunded');
     const { body } = await admin.browser.get(of(`/orders/${key}`));
     expect(body.operator).toMatchObject({
@@ -276,7 +276,7 @@ describe('the history of an order', () => {
     expect(views.length).toBeGreaterThan(0);
   });
 
-  it('says why it was refunded, in the order in which it came to that', async () => {
+  it('tells why the order was refunded, in the order of events', async () => {
     const { key, txid } = await rental('refunded');
     const { status, body } = await owner.browser.get(of(`/orders/${key}/refund`));
     expect(status).toBe(200);
@@ -297,7 +297,7 @@ describe('the history of an order', () => {
     expect((await owner.browser.get(of(`/orders/${(await rental('delivered')).key}/refund`))).status).toBe(404);
   });
 
-  it('is nobody’s but its project’s', async () => {
+  it('is visible to the project of the order alone', async () => {
     const { key } = await rental('delivered', other);
     for (const rest of [`/orders/${key}`, `/orders/${key}/refund`]) {
       expect((await owner.browser.get(of(rest))).status).toBe(404);
@@ -308,7 +308,7 @@ describe('the history of an order', () => {
 });
 
 describe('a list of orders', () => {
-  it('is read page by page by a cursor, in its filters, and says how many came since', async () => {
+  it('is read page by page by a cursor, within its filters, and tells how many orders came since', async () => {
     for (let count = 0; count < 3; count += 1) await rental('delivered');
     const first = await owner.browser.get(of('/orders?limit=2'));
     const second = await owner.browser.get(of(`/orders?limit=2&cursor=${first.body.next_cursor as string}`));
@@ -342,7 +342,7 @@ describe('a list of orders', () => {
 });
 
 describe('a change of a price', () => {
-  it('is previewed before it is made: the sales of thirty days over again, and what is not worth renting any more', async () => {
+  it('is previewed before it is made: the sales of thirty days recomputed, and what is no longer worth renting', async () => {
     await asLeft(
       CHAIN_STATE,
       `INSERT INTO price_row VALUES (3600, 60), (86400, 80) ON CONFLICT (duration_max_sec) DO UPDATE SET sun_per_energy = excluded.sun_per_energy`,
@@ -370,7 +370,7 @@ describe('a change of a price', () => {
     expect(dear.body.edges).toEqual([{ duration_max_sec: 3600, least_energy_before: expect.any(Number) }]);
   });
 
-  it('is made with a reason, audited, and refused when another person was first or when it may be a slip', async () => {
+  it('is made with a reason, audited, and refused when another person was first or when it is a likely mistake', async () => {
     const save = (more: object) =>
       admin.browser.post('/api/operator/prices', {
         duration_max_sec: 3600,
@@ -397,7 +397,7 @@ describe('a change of a price', () => {
   });
 });
 
-it('a project is made, listed and frozen by an admin, with a reason that is kept', async () => {
+it('a project is created, listed and frozen by an admin, with a reason that is recorded', async () => {
   const list = await admin.browser.get('/api/operator/projects');
   expect(list.body.items.map(({ name }: { name: string }) => name)).toEqual(
     expect.arrayContaining(['=Shop, "one"', 'Other']),

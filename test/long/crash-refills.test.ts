@@ -6,7 +6,7 @@ import { createTestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
 import { refillProgramme } from '../crash/refill-programme.js';
 
-it('a worker killed at any moment of a refill leaves a need that is bought once', async () => {
+it('a worker killed at any moment of a refill leaves a shortfall that is bought once', async () => {
   const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   try {
     const outcome = await refillProgramme({

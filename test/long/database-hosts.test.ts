@@ -88,7 +88,7 @@ async function noteAgain(database: Database, text: string): Promise<void> {
 
 const at = (port: number): string => `127.0.0.1:${port.toString()}`;
 
-test('the first host that takes writes serves, though a standby stands before it', async () => {
+test('the first host that accepts writes serves, though a standby is listed before it', async () => {
   const database = await open(urlOf([pair.second, pair.first], pair.first));
   await note(database, 'once');
   expect(await notesOn(pair.first.url)).toEqual(['once']);
@@ -137,7 +137,7 @@ test('after a failover the same pool writes to the new primary, and never to the
 });
 
 test.each(['lost its only connection', 'has no connection'])(
-  'who %s asks all hosts before the next one, though the old primary is back by then',
+  'a process that %s asks all hosts before the next one, though the old primary is back by then',
   async (state) => {
     const hosts = new DatabaseHosts(urlOf([pair.first, pair.second], pair.first));
     const connect = async (): Promise<HostsClient> => {
@@ -171,7 +171,7 @@ test('connections to a primary that still answers are closed when another one ha
   expect(await notesOn(pair.second.url)).toContain('after');
 });
 
-test('a new process that finds the old primary alone takes the word of the others for it, and says why', async () => {
+test('a new process that only finds the old primary accepts it on the answers of the others, and logs why', async () => {
   const config = { url: redis.url, prefix: 'energy-hosts' };
   const url = urlOf([pair.first, pair.second], pair.first);
   await promote(pair.second);
@@ -202,7 +202,7 @@ test('a new process that finds the old primary alone takes the word of the other
   expect(await until(again, LIMIT_MS, 'the new primary')).toBe(at(pair.second.port));
 });
 
-test('while all hosts are away the error names each of them, and the next attempts find what came back', async () => {
+test('while all hosts are away the error names each of them, and the next attempts find the one that came back', async () => {
   const database = await open(urlOf([pair.first, pair.second], pair.first));
   await pair.stop('first');
   await pair.stop('second');
@@ -222,7 +222,7 @@ test('while all hosts are away the error names each of them, and the next attemp
   expect(await notesOn(pair.first.url)).toEqual(['back']);
 });
 
-test('a host that refuses the password, one that never answers and one of another cluster leave the right one to serve', async () => {
+test('a host that refuses the password, one that never answers and one of another cluster do not keep the right one from serving', async () => {
   const other = await startPostgres({ durable: false });
   opened.push(() => other.stop());
   await promote(pair.second);
@@ -238,7 +238,7 @@ test('a host that refuses the password, one that never answers and one of anothe
   expect(JSON.stringify([...hosts.known])).not.toContain(password);
 });
 
-test('the doctor says which host serves, and what is to be done about an old primary', async () => {
+test('the doctor reports which host serves, and what to do about an old primary', async () => {
   await promote(pair.second);
   const url = urlOf([pair.first, pair.second], pair.first);
   const findings = await lookAtDatabase({ database: { url, poolMax: 1 } } as unknown as Config);
@@ -249,7 +249,7 @@ test('the doctor says which host serves, and what is to be done about an old pri
   ]);
 });
 
-test('a connection of its own, as of one that listens, goes to the host that serves', async () => {
+test('a dedicated connection, such as a listening one, goes to the host that serves', async () => {
   const hosts = new DatabaseHosts(urlOf([pair.second, pair.first], pair.first));
   const client = new HostsClient({ hosts, connectionTimeoutMillis: 5000 });
   client.on('error', () => undefined);
@@ -263,7 +263,7 @@ test('a connection of its own, as of one that listens, goes to the host that ser
   expect(await heard).toBe('good');
 });
 
-test('a process makes a few connections at a time, however many want one, and nobody waits for ever', async () => {
+test('a process opens a few connections at a time, however many are wanted, and every wait ends', async () => {
   // Counted in this process: the server notices abandoned connections a moment later.
   const clients: HostsClient[] = [];
   const open = (): number =>

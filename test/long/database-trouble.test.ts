@@ -78,7 +78,7 @@ it.each(
   },
 );
 
-it('a server that takes no writes answers purchases 503 and reads as ever, is not ready, and recovers by itself', async () => {
+it('a server that accepts no writes answers purchases 503 and reads as before, is not ready, and recovers by itself', async () => {
   const name = new URL(world.env['DATABASE_URL']!).pathname.slice(1);
   const reconnect = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
   await byHand(`ALTER DATABASE ${name} SET default_transaction_read_only = on`, reconnect);
@@ -104,6 +104,6 @@ it('a server that takes no writes answers purchases 503 and reads as ever, is no
   await until(async () => ((await buy()) < 300 ? true : undefined), 10_000, 'selling again');
 });
 
-it.each(['EMFILE', 'ENFILE'])('%s is a connection that never came', (code) => {
+it.each(['EMFILE', 'ENFILE'])('%s counts as a connection that never came', (code) => {
   expect(isConnectionFault(Object.assign(new Error(`connect ${code}`), { code }))).toBe(true);
 });

@@ -70,7 +70,7 @@ afterAll(async () => {
 }, START_LIMIT_MS);
 
 it(
-  'the demo’s history is one in which verify finds nothing, by the records and by the chain',
+  'verify finds nothing in the demo’s history, neither in the records nor on the chain',
   async () => {
     const report = await world.cli('verify');
     expect(report).toMatchObject({ ok: true, violations: 0, unmade: [] });
@@ -97,7 +97,7 @@ it(
 );
 
 it(
-  'verify finds nothing in the demo’s history beside a rental that runs',
+  'verify finds nothing in the demo’s history with a running rental',
   async () => {
     const receiver = world.accounts[2]?.address ?? '';
     const order = { receive_address: receiver, energy: 65_000, duration_sec: 86_400 };
@@ -107,7 +107,7 @@ it(
   VERIFY_LIMIT_MS,
 );
 
-it('no balance of the demo’s history was ever below zero', async () => {
+it('no balance in the demo’s history was ever below zero', async () => {
   const below = await database.query(
     `SELECT FROM (SELECT sum(credits) OVER (PARTITION BY project_id ORDER BY created_at, id) AS balance FROM credit_entry) e
       WHERE balance < 0`,
@@ -115,7 +115,7 @@ it('no balance of the demo’s history was ever below zero', async () => {
   expect(below).toEqual([]);
 });
 
-it('whatever the merchants of the demo’s history paid in today, what is paid in next is credited as well', async () => {
+it('whatever the merchants of the demo’s history paid in today, the next payment is credited as well', async () => {
   const [busiest] = await database.query<{ credits: string }>(
     `SELECT max(credits)::text AS credits FROM (
        SELECT sum(credits) AS credits FROM deposit WHERE status = 'credited' GROUP BY (changed_at AT TIME ZONE 'UTC')::date) days`,
@@ -173,7 +173,7 @@ it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %
   expect((await opened(given.split(' ')[1] ?? '')).status).toBe(303);
 });
 
-it('the link of the demo that pays does it once, and leads whoever opens it to where it arrives', async () => {
+it('the demo’s link that pays does it once, and leads whoever opens it to where the payment arrives', async () => {
   const [sender, recipient, treasury] = world.accounts;
   const actors = { sender: sender!, recipient: recipient!, treasury: treasury! };
   const scenario = new DemoScenario(world, actors, client, merchantServer, new Screen());
@@ -199,7 +199,7 @@ it('the link of the demo that pays does it once, and leads whoever opens it to w
   expect(await until(credited, 60_000, 'the credits')).toMatchObject({ amount: '7.000000', asset: 'USDT' });
 });
 
-it('the home that a link of the demo leads to shows the month', async () => {
+it('the home page that a link of the demo leads to shows the month', async () => {
   const { cookie } = await opened(consoles.link('merchant'));
   const { body } = await read('merchant', `/api/projects/${history.projects[0] ?? ''}/home`, cookie);
   const { orders } = body['last_30_days'] as { orders: number };

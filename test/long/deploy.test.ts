@@ -180,7 +180,7 @@ async function restartAll(load: Load): Promise<void> {
   }
 }
 
-test('restarting every process in turn to exchange the master key fails no request and loses no order', async () => {
+test('restarting every process in turn to change the master key fails no request and loses no order', async () => {
   const [oldKey, newKey] = [world.env['MASTER_KEY']!, randomBytes(32).toString('base64')];
   const load = startLoad();
   try {
@@ -220,7 +220,7 @@ test('restarting every process in turn to exchange the master key fails no reque
   expect(await state()).toEqual({ orders: wanted, delivered: wanted, charges: wanted });
 }, 180_000);
 
-test('a process says when it holds the key to everything, and none starts with the keys of another', async () => {
+test('a process reports that it holds the key to everything, and none starts with the keys of another', async () => {
   const real = { TRON_HEAD_AGE_MAX_SEC: '60' };
   const warned = /"role":"api".*MASTER_KEY opens every secret/;
   const [own, foreign, { MASTER_KEY }] = [await keysOf('api'), await keysOf('worker'), keys];
@@ -276,7 +276,7 @@ function documented(): { name: string; shownBy: string }[] {
   }));
 }
 
-test('every metric of docs/metrics.md is shown by its processes, and no other', async () => {
+test('the processes show every metric of docs/metrics.md, and no other', async () => {
   const [api, worker] = [await scrape(apis[0]!), await scrape(workers[0]!)];
   const table = documented();
   expect(table.length).toBeGreaterThan(30);
@@ -290,7 +290,7 @@ test('every metric of docs/metrics.md is shown by its processes, and no other', 
   expect(own.filter((name) => !known.has(name))).toEqual([]);
 }, 30_000);
 
-test('the metrics of all processes together say what was done', async () => {
+test('the metrics of all processes together show what was done', async () => {
   const all = await Promise.all(workers.map(scrape));
   const sum = (name: string, ...labels: string[]) =>
     all.reduce((total, found) => total + found.sum(name, ...labels), 0);
@@ -307,7 +307,7 @@ test('the metrics of all processes together say what was done', async () => {
   await until(isRunning, 30_000, 'the worker sampling the open orders');
 }, 60_000);
 
-test('a process that is stopping says so, and is gone; the others do not mind', async () => {
+test('a stopping process reports it and goes away, without effect on the others', async () => {
   const [victim, other] = apis;
   victim!.process.signal('SIGTERM');
   // Within the drain delay: not ready, alive, and still serving.

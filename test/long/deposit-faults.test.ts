@@ -54,7 +54,7 @@ describe('nodes that lie or are away', () => {
       'says that the call failed',
       (path, answer) => (path === INFOS ? infosOf(answer).map((info) => ({ ...info, result: 'FAILED' })) : answer),
     ],
-  ])('one that %s lets the deposit wait, and nothing is passed', async (_what, change) => {
+  ])('a node that %s makes the deposit wait, and no block is skipped', async (_what, change) => {
     const to = await shop();
     // A second deposit, because a block that shows none at all is refused for that reason.
     await payTrx(await shop(), 8_000_000);
@@ -69,7 +69,7 @@ describe('nodes that lie or are away', () => {
     expect(await creditedTo(to)).toBe(70_000_000n);
   });
 
-  it('with one of two away, deposits wait', async () => {
+  it('with one of two nodes away, deposits wait', async () => {
     const to = await shop();
     await payTrx(to, 10_000_000);
     await settle();
@@ -81,7 +81,7 @@ describe('nodes that lie or are away', () => {
     expect(await creditedTo(to)).toBe(30_000_000n);
   });
 
-  it('TRX by a contract that one of them keeps is held, what both keep is credited, what neither keeps is not seen', async () => {
+  it('TRX by a contract is held if one node keeps it, credited if both do, and not seen if neither does', async () => {
     const [one, both] = [await shop(), await shop()];
     const internal = ({ address }: Shop): Json => ({
       caller_address: `41${'ab'.repeat(20)}`,
@@ -106,7 +106,7 @@ describe('nodes that lie or are away', () => {
     expect(await depositsOf(one)).toMatchObject([{ status: 'held', reason: 'one_node' }]);
   });
 
-  it('with one node no more than so much is credited in a day by itself', async () => {
+  it('with one node only a limited sum is credited in a day automatically', async () => {
     await freeTurn();
     const today = await database.query<{ credits: bigint }>(
       `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM credit_entry WHERE kind = 'topup' AND actor = 'chain'`,
@@ -155,7 +155,7 @@ function hideLast(path: string, answer: unknown): unknown {
 }
 
 describe('workers', () => {
-  it('of two only one reads, and what both would take in is taken in once', async () => {
+  it('only one of two reads, and what both would record is recorded once', async () => {
     const second = await openWorker();
     const to = await shop();
     for (let payment = 0; payment < 6; payment += 1) {
@@ -171,7 +171,7 @@ describe('workers', () => {
     await freeTurn();
   });
 
-  it('one that lost its turn while it read takes nothing in', async () => {
+  it('a worker that lost its turn while it read records nothing', async () => {
     const second = await openWorker();
     const to = await shop();
     await payTrx(to, 10_000_000);
@@ -197,7 +197,7 @@ describe('workers', () => {
     'credit_small_deposits',
     'insert_deposits',
     'ledger-move-balance',
-  ])('one that dies at %s leaves nothing, and the next one credits it once', async (name) => {
+  ])('a worker that dies at %s leaves nothing, and the next one credits the deposit once', async (name) => {
     for (const side of ['before', 'after'] as const) {
       const to = await shop();
       await payTrx(to, 10_000_000);

@@ -55,7 +55,7 @@ const idOf = async ({ id }: Shop): Promise<string> => {
   return `dep_${row!.id.toString()}`;
 };
 
-it('is pending from the block on that two nodes have, and credited under the same id', async () => {
+it('a deposit is pending from the block on that two nodes have, and credited under the same id', async () => {
   const to = await shop();
   await payTrx(to, 12_000_000);
   await chain.control('node', { index: 1, behind: 1 });
@@ -75,7 +75,7 @@ it('is pending from the block on that two nodes have, and credited under the sam
   expect(await eventsOf(to)).toEqual([`deposit.pending ${id}`, `deposit.credited ${id}`]);
 });
 
-it('that would only wait for more is shown when it is solid', async () => {
+it('a deposit that would only be held until more arrives is shown when it is solid', async () => {
   const to = await shop();
   await payTrx(to, 9_999_999);
   await mine(1);
@@ -87,7 +87,7 @@ it('that would only wait for more is shown when it is solid', async () => {
   expect(await eventsOf(to)).toEqual([]);
 });
 
-it('whose block is reverted for good is dropped, and never credited', async () => {
+it('a deposit whose block is reverted for good is dropped, and never credited', async () => {
   const to = await shop();
   await mine(3);
   await payTrx(to, 12_000_000);
@@ -106,7 +106,7 @@ it('whose block is reverted for good is dropped, and never credited', async () =
   expect(await eventsOf(to)).toEqual([`deposit.pending ${id}`, `deposit.dropped ${id}`]);
 });
 
-it('whose block is reverted, and which comes again in another, stays pending and is credited once', async () => {
+it('a deposit whose block is reverted, and which comes again in another, stays pending and is credited once', async () => {
   const to = await shop();
   await mine(3);
   await payTrx(to, 12_000_000);
@@ -124,7 +124,7 @@ it('whose block is reverted, and which comes again in another, stays pending and
   expect(await eventsOf(to)).toEqual([`deposit.pending ${id}`, `deposit.credited ${id}`]);
 });
 
-it('that was given up as dropped and stands in a solid block after all is credited', async () => {
+it('a deposit that was dropped but is in a solid block after all is credited', async () => {
   const to = await shop();
   await payTrx(to, 12_000_000);
   await mine(1);
@@ -137,7 +137,7 @@ it('that was given up as dropped and stands in a solid block after all is credit
   expect(await eventsOf(to)).toEqual([`deposit.pending ${id}`, `deposit.dropped ${id}`, `deposit.credited ${id}`]);
 });
 
-it('of which its solid block says otherwise is what that says, of whom it says', async () => {
+it('a deposit follows its solid block where that shows another amount or receiver', async () => {
   const [said, paid] = [await shop(), await shop()];
   await payToken(said, 7_000_000n);
   await look();

@@ -70,20 +70,23 @@ describe('nodes', () => {
         return first.get(path);
       },
     ],
-  ])('nothing is passed while both nodes answer %s, and it is credited when they do not', async (_what, change) => {
-    const to = await shop();
-    await payTrx(to, 10_000_000);
-    await payTrx(to, 11_000_000);
-    await settle();
-    meddle(spies, change);
-    await follow().catch(() => undefined);
-    expect(await depositsOf(to)).toEqual([]);
-    for (const spy of spies) spy.rest();
-    await follow();
-    expect(await creditedTo(to)).toBe(63_000_000n);
-  });
+  ])(
+    'no block is skipped while both nodes answer %s, and the deposit is credited once they do not',
+    async (_what, change) => {
+      const to = await shop();
+      await payTrx(to, 10_000_000);
+      await payTrx(to, 11_000_000);
+      await settle();
+      meddle(spies, change);
+      await follow().catch(() => undefined);
+      expect(await depositsOf(to)).toEqual([]);
+      for (const spy of spies) spy.rest();
+      await follow();
+      expect(await creditedTo(to)).toBe(63_000_000n);
+    },
+  );
 
-  it('that have each another block name nothing until they agree', async () => {
+  it('that have each another block lead to no deposit until they agree', async () => {
     const to = await shop();
     await payTrx(to, 10_000_000);
     await settle();
@@ -109,7 +112,7 @@ describe('nodes', () => {
     expect(await creditedTo(to)).toBe(30_000_000n);
   });
 
-  it('of which one hides a transaction with its receipt hold the block up, and both together are found out', async () => {
+  it('of which one hides a transaction with its receipt stop the reading, and two that do are found by the audit', async () => {
     const to = await shop();
     await payTrx(await shop(), 12_000_000);
     await payTrx(to, 12_000_000);
@@ -125,7 +128,7 @@ describe('nodes', () => {
 });
 
 describe('one transaction', () => {
-  it('two transfers to one address in one transaction, and one to another project, are all credited', async () => {
+  it('with two transfers to one address and one to another project has all of them credited', async () => {
     const [one, other] = [await shop(), await shop()];
     const [from, to] = [hexOf(one), hexOf(other)];
     withLogs((log) => [log, JSON.parse(JSON.stringify(log).replaceAll(from, to)) as Json, log]);
@@ -144,7 +147,7 @@ describe('one transaction', () => {
     expect([await creditedTo(one), await creditedTo(other)]).toEqual([120_000_000n, 60_000_000n]);
   });
 
-  it('in which two tokens move is a deposit of the one that is accepted', async () => {
+  it('that moves two tokens is a deposit of the accepted one', async () => {
     const to = await shop();
     const other = addressBytes(otherToken)!.subarray(1).toString('hex');
     withLogs((log) => [{ ...log, address: other }, log]);
@@ -159,7 +162,7 @@ describe('one transaction', () => {
   });
 });
 
-it('a thousand payments of next to nothing are no event, and one entry when they are enough', async () => {
+it('a thousand tiny payments cause no event, and one entry when they are enough', async () => {
   const to = await shop();
   const COUNT = 1000;
   for (let payment = 1; payment <= COUNT; payment += 1) {
@@ -206,7 +209,7 @@ it('among ten thousand projects each gets what was paid to it', async () => {
   expect(await creditedTo(made)).toBe(30_000_000n);
 }, 300_000);
 
-it('of four exchanges one alone makes no rate, and the deposit waits for one', async () => {
+it('one of four exchanges alone gives no rate, and the deposit waits for one', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ price: '0.9' }));
   });

@@ -40,7 +40,7 @@ afterAll(async () => {
 }, START_LIMIT_MS);
 
 it(
-  'a lone node whose every fifth answer is lost delivers fifty orders at once, and refunds none',
+  'a lone node that loses every fifth answer delivers fifty orders at once, and refunds none',
   async () => {
     full.fail({ kind: 'drops', every: 5 });
     solid.fail({ kind: 'drops', every: 5 });

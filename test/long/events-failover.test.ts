@@ -36,7 +36,7 @@ async function play(url: string, names: readonly string[], after: number): Promi
   }
 }
 
-it('after a failover that lost commits a caller who goes on after the last position he read misses nothing', async () => {
+it('after a failover that lost commits, a caller who goes on from the last position read misses nothing', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'energy-events-'));
   let server = await startPostgres({ durable: false, dataDir });
   let standby: Standby | undefined;

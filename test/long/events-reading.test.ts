@@ -81,7 +81,7 @@ async function held(kind: 'poll' | 'stream', count: number, on = api): Promise<v
 }
 
 describe('a page of events', () => {
-  test('is read after a position, and its last position is the next one’s', async () => {
+  test('is read after a position, and its last position starts the next page', async () => {
     const reader = await newReader();
     expect((await reader.get('/v1/events')).body).toEqual({ items: [], last_position: 0 });
     await happen(reader, 45);
@@ -102,7 +102,7 @@ describe('a page of events', () => {
     });
   });
 
-  test('has the wanted types alone, and passes the others', async () => {
+  test('has only the wanted types, and skips the others', async () => {
     const reader = await newReader();
     await happen(reader, 3);
     await happen(reader, 2, 'project.unfrozen');
@@ -113,7 +113,7 @@ describe('a page of events', () => {
     expect([positionsIn(one), one.body.last_position]).toEqual([[4], 4]);
   });
 
-  test('is the reader’s project’s own', async () => {
+  test('has only events of the project of the reader', async () => {
     const [one, other] = [await newReader(), await newReader()];
     await happen(one, 3);
     expect((await other.get('/v1/events')).body).toEqual({ items: [], last_position: 0 });
@@ -144,7 +144,7 @@ describe('a page of events', () => {
     expect((answer.body.details as { field: string }[]).map((each) => each.field)).toEqual([field]);
   });
 
-  test('is given for HMAC and the scope read alone', async () => {
+  test('requires HMAC and the scope read alone', async () => {
     const reader = await newReader();
     const byMd5 = new Customer(api.baseUrl, reader.merchant, reader.apiKey);
     expectError(await byMd5.get('/v1/events'), 'HMAC_REQUIRED');
@@ -154,7 +154,7 @@ describe('a page of events', () => {
     await expect(EventStream.open(reader.withKey(apiKey))).rejects.toMatchObject({ body: { error: 'KEY_SCOPE' } });
   });
 
-  test('that begins before the oldest event kept is 410 and names that one; without a beginning it begins there', async () => {
+  test('that begins before the oldest stored event is 410 and names that event; without a position it begins there', async () => {
     const reader = await newReader();
     await happen(reader, 4);
     await api.database.transaction(async (tx) => {
@@ -220,7 +220,7 @@ describe('a long poll', () => {
     await held('poll', 0);
   });
 
-  test('waits on for the wanted types, and in the end says what it has passed', async () => {
+  test('goes on waiting for the wanted types, and in the end returns the position that it has passed', async () => {
     const reader = await newReader();
     const [never, soon] = [
       reader.get('/v1/events?after=latest&types=order.settled&wait=2'),
@@ -233,7 +233,7 @@ describe('a long poll', () => {
     expect((await never).body).toEqual({ items: [], last_position: 4 });
   });
 
-  test('costs nothing while nothing comes: one statement for all of them, and one read each', async () => {
+  test('is cheap while nothing comes: one statement for all of them, and one read each', async () => {
     const readers = await Promise.all(Array.from({ length: 5 }, newReader));
     const database = api.app.get(Database);
     const query = database.query.bind(database);
@@ -281,7 +281,7 @@ describe('a long poll', () => {
     await held('poll', 0);
   });
 
-  test('is refused beyond as many as the process may hold', async () => {
+  test('is refused beyond the limit of the process', async () => {
     const small = await openApi({ ...env, LONG_POLLS_MAX: '1', STREAMS_MAX: '1' });
     try {
       const [one, other] = [(await newReader()).at(small.baseUrl), (await newReader()).at(small.baseUrl)];
@@ -337,7 +337,7 @@ async function hold(count = 1): Promise<Held & { poll: Promise<Answer>; stream: 
   return { reader, keyId, poll, stream };
 }
 
-describe('what a caller may not do any more', () => {
+describe('a right that a caller loses', () => {
   test.each(ENDINGS)('%s ends polls and streams', async (_, change, code) => {
     const { poll, stream, ...made } = await hold();
     await change(made);
@@ -347,7 +347,7 @@ describe('what a caller may not do any more', () => {
     await held('stream', 0);
   });
 
-  test('ends them at once where it is announced, and where it is not all the same', async () => {
+  test('its announcement ends them at once, and without it they end all the same', async () => {
     const [unheard, heard] = [await hold(1), await hold(2)];
     await api.database.query('ALTER TABLE api_key DISABLE TRIGGER api_key_announced');
     try {
@@ -364,7 +364,7 @@ describe('what a caller may not do any more', () => {
     expect(await unheard.stream.ended).toBe('ended');
   }, 60_000);
 
-  test('and nothing else does: a change of another key, or one that takes nothing, ends none', async () => {
+  test('no other change ends them: neither one of another key, nor one that removes no right', async () => {
     const { poll, stream, reader, keyId } = await hold();
     await keys.create(reader.merchant, { name: 'another', scopes: ['read'] }, AUTHOR);
     await keys.setOptions(keyId, { scopes: ['read', 'order'] }, AUTHOR);

@@ -67,7 +67,7 @@ async function has(stream: EventStream, count: number): Promise<void> {
   await until(() => (stream.events.length >= count ? true : undefined), LIMIT_MS, `${count.toString()} events`, 10);
 }
 
-test('a stream has what is there and then what comes, each with its position for an id', async () => {
+test('a stream has the existing events and then the new ones, each with its position as id', async () => {
   const reader = await newReader();
   await happen([reader], 50);
   const stream = await EventStream.open(reader);
@@ -83,7 +83,7 @@ test('a stream has what is there and then what comes, each with its position for
   stream.cut();
 });
 
-test('a stream goes on after the last id, whatever its query says, and begins where the query says without one', async () => {
+test('a stream goes on after the last id, whatever its query says, and without one begins where the query says', async () => {
   const reader = await newReader();
   await happen([reader], 30);
   const resumed = await EventStream.open(reader, { query: '?after=3', lastId: '27' });
@@ -103,7 +103,7 @@ test('a stream goes on after the last id, whatever its query says, and begins wh
   for (const stream of [resumed, begun, latest]) stream.cut();
 });
 
-test('a quiet stream has a comment within its 15 s, and the position that its types passed', async () => {
+test('a quiet stream has a comment within its 15 s, with the position that it has passed', async () => {
   const reader = await newReader();
   const stream = await EventStream.open(reader, { query: '?types=order.settled' });
   const before = stream.comments;
@@ -160,7 +160,7 @@ async function openCutter(
   return { url: `http://127.0.0.1:${port.toString()}`, server, cuts: () => cuts };
 }
 
-test('a reader that is cut off anywhere goes on without a gap and without a double, under writers', async () => {
+test('a reader that is cut off anywhere goes on without a gap and without a repetition, while others write', async () => {
   const [reader, total] = [await newReader(), 1500];
   // A connection ends after 1 to 9 000 bytes of its answer: in headers, events or ids.
   const cutter = await openCutter(api.baseUrl, () => randomInt(1, 9000));
@@ -207,7 +207,7 @@ async function endedBy(by: string): Promise<number> {
   return Number(new RegExp(`event_streams_ended_total{by="${by}"} (\\d+)`).exec(text)?.[1]);
 }
 
-test('a reader that takes nothing is cut off with little of the log in memory, others read on, and it resumes whole', async () => {
+test('a reader that accepts nothing is cut off with little of the log in memory, others read on, and it resumes with every event', async () => {
   const reader = await newReader();
   // More than the socket buffers in between can hold.
   await happen([reader], 400, 'project.frozen', 'x'.repeat(50_000));
@@ -238,7 +238,7 @@ describe('a process of its own', () => {
     return metrics.sum('nodejs_heap_size_used_bytes') + metrics.sum('nodejs_external_memory_bytes');
   }
 
-  test('holds 2 000 streams in bounded memory, sends to all of them, and on SIGTERM ends each one whole', async () => {
+  test('holds 2 000 streams in bounded memory, sends to all of them, and on SIGTERM ends each one without losing an event', async () => {
     const member = await startMember('api', {
       ...env,
       NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${process.cwd()}/bench/collect-garbage.cjs`,

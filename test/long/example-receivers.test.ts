@@ -169,39 +169,42 @@ async function post(
   return response.status;
 }
 
-it('bash, Node and Python are on every machine that tests this', () => {
+it('bash, Node and Python are on every machine that runs this test', () => {
   expect(RUNNABLE).toEqual(expect.arrayContaining(['bash', 'node', 'python']));
 });
 
-it.each(RUNNABLE)('%s takes what the sender delivers, each event once, however often it is sent', async (language) => {
-  const customer = await world.newCustomer();
-  const { id, secret } = await world.newWebhook(customer, { url: urlOf(language), types: TYPES });
-  const receiver = await startReceiver(language, secret);
-  try {
-    const deliveries = async (): Promise<{ id: string; status: string; event_id: string }[]> =>
-      (await customer.get(`/v1/webhooks/${id}/deliveries`)).body.items;
-    const areDelivered = (count: number) => async (): Promise<boolean> =>
-      (await deliveries()).filter(({ status }) => status === 'delivered').length === count;
-    await world.happen(customer);
-    await sender.run(areDelivered(2));
-    const first = await taken(receiver.inbox);
-    const [delivery] = await deliveries();
-    await customer.request('POST', `/v1/webhooks/${id}/deliveries/${delivery!.id}/resend`);
-    // Both secrets sign for a day.
-    await customer.post(`/v1/webhooks/${id}/rotate`, {});
-    await sender.run(areDelivered(3));
-    expect(await taken(receiver.inbox)).toEqual(first);
-    await world.happen(customer);
-    await sender.run(areDelivered(5));
-    const all = await taken(receiver.inbox);
-    const { items } = (await customer.get('/v1/events')).body as { items: { id: string; type: string }[] };
-    const wanted = items.filter(({ type }) => TYPES.includes(type));
-    expect([...all.keys()]).toEqual(wanted.map((event) => `${event.id}.json`).sort());
-    for (const event of wanted) expect(JSON.parse(all.get(`${event.id}.json`)!)).toEqual(event);
-  } finally {
-    await receiver.close();
-  }
-});
+it.each(RUNNABLE)(
+  '%s accepts what the sender delivers, each event once, however often it is sent',
+  async (language) => {
+    const customer = await world.newCustomer();
+    const { id, secret } = await world.newWebhook(customer, { url: urlOf(language), types: TYPES });
+    const receiver = await startReceiver(language, secret);
+    try {
+      const deliveries = async (): Promise<{ id: string; status: string; event_id: string }[]> =>
+        (await customer.get(`/v1/webhooks/${id}/deliveries`)).body.items;
+      const areDelivered = (count: number) => async (): Promise<boolean> =>
+        (await deliveries()).filter(({ status }) => status === 'delivered').length === count;
+      await world.happen(customer);
+      await sender.run(areDelivered(2));
+      const first = await taken(receiver.inbox);
+      const [delivery] = await deliveries();
+      await customer.request('POST', `/v1/webhooks/${id}/deliveries/${delivery!.id}/resend`);
+      // Both secrets sign for a day.
+      await customer.post(`/v1/webhooks/${id}/rotate`, {});
+      await sender.run(areDelivered(3));
+      expect(await taken(receiver.inbox)).toEqual(first);
+      await world.happen(customer);
+      await sender.run(areDelivered(5));
+      const all = await taken(receiver.inbox);
+      const { items } = (await customer.get('/v1/events')).body as { items: { id: string; type: string }[] };
+      const wanted = items.filter(({ type }) => TYPES.includes(type));
+      expect([...all.keys()]).toEqual(wanted.map((event) => `${event.id}.json`).sort());
+      for (const event of wanted) expect(JSON.parse(all.get(`${event.id}.json`)!)).toEqual(event);
+    } finally {
+      await receiver.close();
+    }
+  },
+);
 
 it.each(RUNNABLE)(
   '%s refuses what is not signed by its secret, over these bytes, within five minutes',
@@ -246,18 +249,21 @@ it.each(RUNNABLE)(
   },
 );
 
-it.each(RUNNABLE)('%s answers no 2xx when it cannot keep an event, so that the event comes again', async (language) => {
-  const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
-  const receiver = await startReceiver(language, secret);
-  try {
-    await rm(receiver.inbox, { recursive: true });
-    await writeFile(receiver.inbox, 'no folder');
-    const status = await post(receiver.url, secret).catch(() => 0);
-    expect(status >= 200 && status < 300).toBe(false);
-    await rm(receiver.inbox);
-    await mkdir(receiver.inbox);
-    expect(await post(receiver.url, secret)).toBe(204);
-  } finally {
-    await receiver.close();
-  }
-});
+it.each(RUNNABLE)(
+  '%s answers no 2xx when it cannot store an event, so that the event comes again',
+  async (language) => {
+    const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+    const receiver = await startReceiver(language, secret);
+    try {
+      await rm(receiver.inbox, { recursive: true });
+      await writeFile(receiver.inbox, 'no folder');
+      const status = await post(receiver.url, secret).catch(() => 0);
+      expect(status >= 200 && status < 300).toBe(false);
+      await rm(receiver.inbox);
+      await mkdir(receiver.inbox);
+      expect(await post(receiver.url, secret)).toBe(204);
+    } finally {
+      await receiver.close();
+    }
+  },
+);

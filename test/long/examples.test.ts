@@ -88,7 +88,7 @@ const takeSignatures = (signatureSchemes: SignatureSchemes): Promise<void> =>
     world.api.projects.setOptions(customer.merchant, { signatureSchemes }, AUTHOR),
   );
 
-it.each(RUNNABLE)('%s refuses an amount that is no whole number, and sends nothing', async (language) => {
+it.each(RUNNABLE)('%s refuses an amount that is not a whole number, and sends nothing', async (language) => {
   const service = await ScriptedService.open();
   try {
     for (const amount of ['90 000', '9e4', '-5', 'NaN', '65000.5', '65,000']) {
@@ -101,14 +101,14 @@ it.each(RUNNABLE)('%s refuses an amount that is no whole number, and sends nothi
   }
 });
 
-it('bash, Node and Python are on every machine that tests this', () => {
+it('bash, Node and Python are on every machine that runs this test', () => {
   expect(RUNNABLE).toEqual(expect.arrayContaining(['bash', 'node', 'python']));
 });
 
 const SCHEMES = ['hmac', 'md5'] as const;
 const RUNS = RUNNABLE.flatMap((language) => SCHEMES.map((scheme) => [language, scheme] as const));
 
-it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought', async (language, scheme) => {
+it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads the order', async (language, scheme) => {
   const receiver = world.receiver(10 + RUNS.findIndex((each) => each[0] === language && each[1] === scheme));
   await takeSignatures(scheme);
   const example = (of: string, args: readonly string[], env: Record<string, string> = {}) =>
@@ -171,7 +171,7 @@ it.each(RUNNABLE)('%s labels an order, and finds it by its reference', async (la
   expect(listed).toMatchObject({ code: 0, body: { items: [{ id: bought.body['id'] }] } });
 });
 
-it.each(RUNNABLE)('%s has an address kept supplied, and left alone again', async (language) => {
+it.each(RUNNABLE)('%s sets an auto-delegation for an address, and removes it', async (language) => {
   await takeSignatures('hmac');
   const address = world.receiver(4);
   const path = `/v1/auto-delegations/${address}`;
@@ -251,7 +251,7 @@ it('the merchant of the demo signs by HMAC too', async () => {
   expect((await merchant.post('/v1/orders', terms, { 'Idempotency-Key': 'by HMAC' })).status).toBe(202);
 });
 
-it('every answer of the guide has the members that the service answers', async () => {
+it('every answer in the guide has the members of the service’s answer', async () => {
   await takeSignatures('either');
   const shown = await answersOfGuide();
   const answered = await firstHour();

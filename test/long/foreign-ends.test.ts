@@ -84,7 +84,7 @@ it('a rental that the wallet’s owner reclaimed ends with that act, its sibling
   expect(await world.metric('early_reclaims_total')).toEqual(['early_reclaims_total 1']);
 });
 
-it('one act that took all of a receiver ends all its rentals', async () => {
+it('one act that took everything from a receiver ends all its rentals', async () => {
   const [short, long] = await siblings();
   const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + long.sun);
   await passUntil('the act being held against the rentals', isEnded(long));
@@ -107,7 +107,7 @@ it('an act with the service’s own key from elsewhere ends the rental, and stop
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
 
-it('an act waits for an undelegation of ours that is on its way, and ends the rental once that is dead', async () => {
+it('an act waits for our undelegation under way, and ends the rental once that undelegation is dead', async () => {
   const order = await rental(await newReceiver(), 60);
   const [rule] = await world.faults([{ kind: 'accept-then-drop', path: 'wallet/broadcasthex', rate: 1 }]);
   const isSending = async (): Promise<true | undefined> => {
@@ -136,7 +136,7 @@ it('an act waits for an undelegation of ours that is on its way, and ends the re
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('an act is held against the rental it took although a newer one of as much is not final yet', async () => {
+it('an act counts for the rental that it took, although a newer rental of the same amount is not final yet', async () => {
   const receiver = await newReceiver();
   const order = await rental(receiver, 86_400);
   await asAdmin(world.world.databaseUrl, async (client) => {
@@ -215,7 +215,7 @@ it('what no act explains is ended by the operator alone, and only while the chai
   expect(explained.code).toBe(0);
 });
 
-it('an order that is requeued while it runs says nothing of its wallet: its delegation is not new', async () => {
+it('an order requeued while it runs does not count against its wallet: its delegation is not new', async () => {
   const order = await rental(await newReceiver(), 3600);
   const legs = () => world.database.query(`SELECT changed_at FROM leg WHERE order_id = $1`, [order.id]);
   const before = await legs();
@@ -224,7 +224,7 @@ it('an order that is requeued while it runs says nothing of its wallet: its dele
   expect(await legs()).toEqual(before);
 });
 
-it('a compensation is booked and shown, and never more than the order’s charge', async () => {
+it('a compensation is booked and shown, and never exceeds the order’s charge', async () => {
   const order = await rental(await newReceiver(), 3600);
   const { credits } = await answerOf(order);
   const balance = async () => (await world.customer.get('/v1/balance')).body.credits_balance as number;
@@ -253,7 +253,7 @@ it('a compensation is booked and shown, and never more than the order’s charge
   expect(namesOf(await world.verify()).filter((name) => name.startsWith('order-'))).toEqual([]);
 });
 
-it('a compensation that names its number is booked once, whatever is repeated', async () => {
+it('a compensation with a number is booked once, whatever is repeated', async () => {
   const order = await rental(await newReceiver(), 3600);
   const give = (amount: number, number: number) =>
     world.cli(
@@ -281,7 +281,7 @@ it('a compensation that names its number is booked once, whatever is repeated', 
   expect(await given()).toMatchObject([{ credits: 1000 }, { credits: 2000 }]);
 });
 
-it('the database refuses a leg that ends without an undelegation, an act or a word', async () => {
+it('the database refuses a leg that ends without an undelegation, an act or a statement of the operator', async () => {
   const order = await rental(await newReceiver(), 3600);
   const end = (set: string) =>
     world.database.query(`UPDATE leg SET status = 'reclaimed' ${set} WHERE order_id = ${order.id.toString()}`);
@@ -289,7 +289,7 @@ it('the database refuses a leg that ends without an undelegation, an act or a wo
   await expect(end(', closed_at = now()')).rejects.toThrow(/has a time, and an act or a reason/);
 });
 
-describe('which legs an act took', () => {
+describe('the legs that an act took', () => {
   const leg = (id: number, sun: number) => ({ id: BigInt(id), amount_sun: BigInt(sun), moving: null });
   it.each([
     ['the one of its amount', 5n, [leg(1, 4), leg(2, 5)], [2n]],

@@ -143,7 +143,7 @@ it.each(ROWS)(
 const heldTransactions = async (): Promise<number> =>
   Number((await world.metric('held_transactions'))[0]!.split(' ')[1]);
 
-it('a held order does not move, and is shown by a gauge until it does', async () => {
+it('a held order does not move, and a gauge shows it until it does', async () => {
   await world.syncAll();
   const key = await buy(victim, 5);
   await untilSeen(key, 'placed', ({ status }) => status !== 'reserved');
@@ -172,6 +172,6 @@ it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
   120_000,
 );
 
-it('the records agree after all that was held', async () => {
+it('the records agree after everything that was held', async () => {
   expect(findingsOf(await world.verify())).toEqual([]);
 });

@@ -371,7 +371,7 @@ function recorded([request, key]: (typeof REQUESTS)[number], { status, body }: A
   return { request, ...(key !== undefined && { key }), status, ...said };
 }
 
-test('every wrong body and query is answered as it always was (UPDATE_VECTORS=1 writes the list)', async () => {
+test('every wrong body and query gets the recorded answer (UPDATE_VECTORS=1 writes the list)', async () => {
   const customer = await makeCustomer(api);
   const answers: string[] = [];
   for (const request of REQUESTS) answers.push(JSON.stringify(recorded(request, await ask(customer, request))));

@@ -41,7 +41,7 @@ async function ended(index: number): Promise<bigint> {
   );
 }
 
-it('an order at rest is judged by one pass, and any change of its row has it judged again', async () => {
+it('an order at rest is judged by one pass, and every change of its row has it judged again', async () => {
   const id = await ended(0);
   expect(await judged(id)).toBe(false);
   await world.pass();
@@ -56,7 +56,7 @@ it('an order at rest is judged by one pass, and any change of its row has it jud
   expect(await judged(id)).toBe(true);
 });
 
-it('an order that breaks a rule is not taken as judged, pass after pass, until the operator has explained it', async () => {
+it('an order that breaks a rule stays unjudged, pass after pass, until the operator has explained it', async () => {
   const id = await ended(1);
   await world.byHand(`UPDATE orders SET credits = credits + 1 WHERE id = ${id.toString()}`);
   for (let pass = 0; pass < 2; pass += 1) {
@@ -71,7 +71,7 @@ it('an order that breaks a rule is not taken as judged, pass after pass, until t
   await world.byHand(`UPDATE orders SET credits = credits - 1 WHERE id = ${id.toString()}`);
 });
 
-it('the turn through what was judged finds what was changed past every guard, and stays there', async () => {
+it('the slow round over judged orders finds a change past every guard, and stays there', async () => {
   const id = await ended(2);
   await world.pass();
   expect(await judged(id)).toBe(true);
@@ -128,7 +128,7 @@ it('entries of the ledger are judged once by the thousand, and one that was chan
   expect(anew).toEqual({ entries_to: 3000n });
 });
 
-it('a pass that could not make every check is reported, and is no pass for the age of the last one', async () => {
+it('a pass that could not make every check is reported, and does not count for the age of the last pass', async () => {
   await world.pass();
   expect(await world.metric('checks_not_made')).toEqual([]);
   const age = async (): Promise<number> =>

@@ -59,8 +59,8 @@ const beside = (isSo: () => Promise<boolean>) => async (): Promise<boolean> => {
 describe.each([
   ['first', TWO_NODES],
   ['second', OTHER_WAY_ROUND],
-])('a lite node that comes %s', (_, nodes) => {
-  it('is a witness of what is in blocks, and orders are settled by its word too', async () => {
+])('a lite node listed %s', (_, nodes) => {
+  it('is a witness of what is in blocks, and orders are settled by its answer too', async () => {
     beLite();
     const hand = await withTwoNodes(nodes());
     const key = await sent(hand);
@@ -72,7 +72,7 @@ describe.each([
     );
   });
 
-  it('holds up a death for so long', async () => {
+  it('delays a death until the wait for a second witness is over', async () => {
     beLite();
     const hand = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
     const key = await sent(hand);
@@ -85,7 +85,7 @@ describe.each([
   });
 });
 
-it('a node that keeps no transactions holds up a death for so long', async () => {
+it('a node that keeps no transactions delays a death until the wait for a second witness is over', async () => {
   onBoth(lacksHistory);
   const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
   const key = await sent(hand);
@@ -103,7 +103,7 @@ it.each([
   ['answers no JSON', (path, body) => (isWhole(path, body) ? NO_JSON : undefined)],
   ['shows neither blocks nor transactions', showsNothing],
 ] as [string, SpyNode['before']][])(
-  'a node that %s at what is in blocks holds up a settlement for so long',
+  'a node that %s when asked for blocks delays a settlement until the wait for a second witness is over',
   async (_, before) => {
     const hand = await withTwoNodes();
     // A final transaction shows that a node keeps history.
@@ -119,7 +119,7 @@ it.each([
   },
 );
 
-it('an act without a record is recorded beside a node without history, which has its block', async () => {
+it('an act without a record is recorded with a node without history, which has its block', async () => {
   const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
   const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
   await mine(SOLID_LAG + 1);
@@ -130,7 +130,7 @@ it('an act without a record is recorded beside a node without history, which has
   expect(kept).toHaveLength(1);
 });
 
-it('an act without a record waits so long for a node that shows neither blocks nor transactions', async () => {
+it('an act without a record is recorded once the wait for a node that shows neither blocks nor transactions is over', async () => {
   await settledOrder(await withTwoNodes());
   const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
   const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
@@ -146,7 +146,7 @@ it('an act without a record waits so long for a node that shows neither blocks n
   await until(isRecorded, MOVE_LIMIT_MS, 'the record', 100);
 });
 
-it('an only node that cuts what is in one block short delivers by its other answers', async () => {
+it('a lone node that truncates a block delivers by its other answers', async () => {
   const hand = await withTwoNodes({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
   const key = await sent(hand);
   await mine();

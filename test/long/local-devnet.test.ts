@@ -12,7 +12,7 @@ async function headNumber(url: string, path: string): Promise<number> {
   return block.block_header.raw_data.number ?? 0;
 }
 
-describe('a chain that makes blocks when asked', () => {
+describe('a chain that makes blocks on request', () => {
   let devnet: Devnet;
   beforeAll(async () => {
     devnet = await startDevnet({ genesis, blockMs: 0, solidLag: 2, second: { behind: 1, solidLag: 3 } });
@@ -33,7 +33,7 @@ describe('a chain that makes blocks when asked', () => {
   });
 });
 
-test('a chain comes back with its blocks, on the ports it had', async () => {
+test('a chain comes back with its blocks, on the same ports', async () => {
   const stateFile = join(tmpdir(), `energy-devnet-state-${process.pid}.json`);
   const first = await startDevnet({ genesis, blockMs: 0, stateFile });
   await first.control('mine', { count: 3 });

@@ -53,7 +53,7 @@ test('a durable server waits for the disk, listens on the loopback address alone
   await expect(query(postgres.url, 'SELECT 1')).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test('kept data is there again after a stop and after a crash, under the same address', async () => {
+test('stored data is there again after a stop and after a crash, under the same address', async () => {
   // The server's user must be able to reach the directory; callers have to ensure the same.
   await chmod(scratch, 0o755);
   const dataDir = join(scratch, 'kept');

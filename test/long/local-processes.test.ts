@@ -70,7 +70,7 @@ test('a killed guard does not leave its process behind', async () => {
   await started.stop();
 });
 
-test('a process is ready when it says so, and hands over what it said', async () => {
+test('a process is ready when it prints so, and its output is handed over', async () => {
   const started = await startNode(child, {
     name: 'child',
     args: ['ready'],
@@ -89,7 +89,7 @@ test('a process that ignores SIGTERM is ended all the same', async () => {
   await expect(started.exited).resolves.toBe(128 + 9);
 });
 
-test('the guard of a process that has ended by itself ends too, before anybody stops it', async () => {
+test('the guard of a process that has ended by itself ends too, before it is stopped', async () => {
   const started = await startNode(child, { name: 'child', readyWhen: () => true });
   const guard = Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(started.pid)], { encoding: 'utf8' }));
   expect(isAlive(guard)).toBe(true);
@@ -97,7 +97,7 @@ test('the guard of a process that has ended by itself ends too, before anybody s
   await untilDead([started.pid, guard], 3_000);
 });
 
-test('a process that ends before it is ready shows its last words', async () => {
+test('a process that ends before it is ready has its last output shown', async () => {
   const starting = startNode(child, { name: 'child', args: ['dies'], readyWhen: () => true });
   await expect(starting).rejects.toThrow(/child ended with code 3 before it was ready[^]*the reason why/);
 });

@@ -34,7 +34,7 @@ describe.each(Object.keys(servers))('%s', (name) => {
     await server.end();
   });
 
-  test('a key set with NX is set once, and with PX it ends', async () => {
+  test('a key set with NX is set once, and with PX it expires', async () => {
     expect(await redis.set('once', 'a', 'PX', 60_000, 'NX')).toBe('OK');
     expect(await redis.set('once', 'b', 'PX', 60_000, 'NX')).toBeNull();
     expect(await redis.get('once')).toBe('a');
@@ -47,14 +47,14 @@ describe.each(Object.keys(servers))('%s', (name) => {
     expect(await redis.eval(script, 1, 'counter', '5')).toEqual([10, 'counter']);
   });
 
-  test('a rate limiter lets through as many as it says', async () => {
+  test('a rate limiter admits as many as configured', async () => {
     const limiter = new RateLimiterRedis({ storeClient: redis, points: 3, duration: 60, keyPrefix: 'limit' });
     const answers = await Promise.allSettled([1, 2, 3, 4, 5].map(() => limiter.consume('caller')));
     expect(answers.filter((answer) => answer.status === 'fulfilled')).toHaveLength(3);
   });
 
   test.each(['nothing', 'another command'])(
-    'a client that is gone takes nothing that it was waiting for, with %s sent behind it',
+    'a client that is gone receives nothing that it was waiting for, with %s sent after it',
     async (behind) => {
       const ghost = new Redis(server.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
       const id = await ghost.client('ID');
@@ -73,7 +73,7 @@ describe.each(Object.keys(servers))('%s', (name) => {
     },
   );
 
-  test('every one of 200 jobs is processed once, a delayed, a failing and a repeated id among them', async () => {
+  test('each of 200 jobs is processed once, a delayed, a failing and a repeated id among them', async () => {
     const connection = { url: server.url, maxRetriesPerRequest: null };
     const queue = new Queue('jobs', { connection, streams: { events: { maxLen: 100 } } });
     const runs = new Map<string, number>();
@@ -104,7 +104,7 @@ describe.each(Object.keys(servers))('%s', (name) => {
     await queue.close();
   });
 
-  test('a delayed job never runs early, and the end of a job can be waited for', async () => {
+  test('a delayed job never runs early, and the end of a job can be awaited', async () => {
     const connection = { url: server.url, maxRetriesPerRequest: null };
     const queue = new Queue('late', { connection, streams: { events: { maxLen: 100 } } });
     const events = new QueueEvents('late', { connection });
@@ -121,17 +121,17 @@ describe.each(Object.keys(servers))('%s', (name) => {
 });
 
 describe('the choice of a server', () => {
-  test('a URL that nobody answers at is an error that hides the password', async () => {
+  test('a URL where nothing answers is an error that hides the password', async () => {
     const starting = startRedis({ redisUrl: 'redis://:very-secret@127.0.0.1:1' });
     await expect(starting).rejects.toThrow(/REDIS_URL/);
     await expect(starting).rejects.not.toThrow(/very-secret/);
   });
 
-  test('a value that is no URL is an error', async () => {
+  test('a value that is not a URL is an error', async () => {
     await expect(startRedis({ redisUrl: 'localhost:6379' })).rejects.toThrow(/neither "embedded" nor/);
   });
 
-  test('a given server is used and left alone', async () => {
+  test('a given server is used and left running', async () => {
     const own = await startRedis({ redisUrl: 'embedded' });
     const given = await startRedis({ redisUrl: own.url });
     expect(given).toMatchObject({ kind: 'given', url: own.url, pid: undefined });
@@ -142,7 +142,7 @@ describe('the choice of a server', () => {
     await own.stop();
   });
 
-  test('a server comes back on the port it had', async () => {
+  test('a server comes back on the same port', async () => {
     const first = await startRedis({ redisUrl: 'embedded' });
     first.signal('SIGKILL');
     await first.stop();

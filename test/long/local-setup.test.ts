@@ -23,7 +23,7 @@ describe('the test database', () => {
     await Promise.all([one.drop(), two.drop()]);
   });
 
-  test('a copy carries the schema that the migrations make', async () => {
+  test('a copy has the schema that the migrations make', async () => {
     const database = await createTestDatabase();
     const client = await connect(database.url);
     const tables = await client.query(`SELECT to_regclass('migrations') IS NOT NULL AS migrated`);
@@ -32,7 +32,7 @@ describe('the test database', () => {
     await database.drop();
   });
 
-  test('a connection left open fails the drop, and the database is gone all the same', async () => {
+  test('a connection left open fails the drop, and the database is dropped all the same', async () => {
     const database = await createTestDatabase();
     const client = await connect(database.url);
     await client.query('SELECT 42');

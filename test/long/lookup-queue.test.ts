@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('a project whose orders have nodes asked all the time, for nothing, holds up no other project’s', async () => {
+it('a project whose orders cause look-ups all the time, without result, does not hold up those of another', async () => {
   const [poor, other] = [await makeCustomer(api, 0n), await makeCustomer(api)];
   const flood = Array.from({ length: FLOOD }, () => poor.post('/v1/orders', { receive_address: newOwner().address }));
   const begun = poor.post('/v1/orders', { receive_address: newOwner().address });

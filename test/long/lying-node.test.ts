@@ -101,7 +101,7 @@ async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void>
   });
 }
 
-it('a node alone in answering a later time ends no rental', async () => {
+it('one node alone reporting a later time ends no rental', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);
@@ -129,7 +129,7 @@ it('a node alone in answering a later time ends no rental', async () => {
   expect(await statusesOf(other)).toEqual(['sending']);
 });
 
-it('a node alone in saying that the network has grown tops no rental up', async () => {
+it('one node alone reporting a grown network tops up no rental', async () => {
   const hand = await withTwoNodes();
   await rent(receivers[0]!, 65_000, 600);
   await mine();
@@ -151,7 +151,7 @@ it('a node alone in saying that the network has grown tops no rental up', async 
   expect(await hand.topUp()).toBe(1);
 });
 
-it('a block of another time than its id stands for is no block', async () => {
+it('a block whose time does not match its id is refused', async () => {
   const hand = await Hand.open();
   const key = await sent(hand);
   await devnet.control('faults', { kind: 'wrong', wrong: 'time-behind', node: 0 });
@@ -163,7 +163,7 @@ it('a block of another time than its id stands for is no block', async () => {
   expect(await timesOf(key)).toEqual({ deliveredAt: new Date(at), endsAt: new Date(at + 60_000) });
 });
 
-it('a node alone in showing an act of our wallets accuses nobody', async () => {
+it('one node alone showing an act of our wallets reports nobody', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);
@@ -181,7 +181,7 @@ it('a node alone in showing an act of our wallets accuses nobody', async () => {
   expect(await found()).toEqual([]);
 });
 
-it('a node alone in leaving an act of our wallets out hides nothing: the block is searched again', async () => {
+it('one node alone leaving out an act of our wallets hides nothing: the block is searched again', async () => {
   const hand = await withTwoNodes();
   await sent(hand);
   await mine(SOLID_LAG);
@@ -194,7 +194,7 @@ it('a node alone in leaving an act of our wallets out hides nothing: the block i
   expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
 });
 
-it('a node alone in having blocks that are not made yet moves the search past none of them', async () => {
+it('one node alone with blocks that are not made yet moves the search past none of them', async () => {
   await devnet.control('faults', { kind: 'ahead', blocks: 30, node: 0, rate: 1 });
   const hand = await withTwoNodes();
   await hand.search();
@@ -204,7 +204,7 @@ it('a node alone in having blocks that are not made yet moves the search past no
   expect(Number(state!.to)).toBe(head.block_header.raw_data.number);
 });
 
-it('an act that names our wallet, and is signed by a key that is none of its own, is nobody’s', async () => {
+it('an act that names our wallet, and is signed by a key other than its own, belongs to nobody', async () => {
   const hand = await withTwoNodes();
   await sent(hand);
   await mine(SOLID_LAG);
@@ -213,7 +213,7 @@ it('an act that names our wallet, and is signed by a key that is none of its own
   expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
 });
 
-it('a final block in which one of two nodes alone shows our transaction settles nothing', async () => {
+it('a final block in which only one of two nodes shows our transaction settles nothing', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await showInBlocks(1, pool.privateKey);
@@ -226,7 +226,7 @@ it('a final block in which one of two nodes alone shows our transaction settles 
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
 });
 
-it('a final block without our transaction is a finding by the word of two nodes, and of one nothing is found', async () => {
+it('a final block without our transaction is a finding by the word of two nodes, and not by that of one', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);

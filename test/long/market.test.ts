@@ -51,7 +51,7 @@ const feeOf = (market: Market) => {
 };
 
 describe('the state of the chain', () => {
-  test('is what the chain says', async () => {
+  test('is what the chain reports', async () => {
     const { market } = await openMarket({}, true);
     const state = market.current();
     expect(state).toMatchObject({
@@ -121,7 +121,7 @@ describe('the state of the chain', () => {
     expect(dearer.coldEnergy).toBeGreaterThan(COLD);
   });
 
-  test('a quote in hand keeps its price through a change', async () => {
+  test('a quote keeps its price through a change', async () => {
     const api = await world.another({ MARKET_REFRESH_SEC: '1' });
     try {
       const customer = world.customer.at(api.baseUrl);
@@ -165,7 +165,7 @@ describe('a state that cannot be renewed', () => {
     ['says nonsense', { kind: 'says', body: '{"chainParameter":"none"}' }],
     ['leaves the fee out', { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' }],
     ['hangs', { kind: 'slow', ms: 10_000 }],
-  ] as const)('a node that %s is no reason to guess', async (_, fault) => {
+  ] as const)('a node that %s leads to no guess', async (_, fault) => {
     world.node.fail(fault, PARAMETERS);
     const { market } = await openMarket({ TRON_READ_TIMEOUT_MS: '300' }, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
@@ -178,7 +178,7 @@ describe('a state that cannot be renewed', () => {
       { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' },
       'doubtful',
     ],
-  ] as const)('names its cause to every process until it is renewed: %s', async (_, fault, cause) => {
+  ] as const)('tells its cause to every process until it is renewed: %s', async (_, fault, cause) => {
     const { market } = await openMarket({}, true);
     const other = await openMarket();
     expect(market.obstacle).toBeUndefined();
@@ -204,7 +204,7 @@ describe('a state that cannot be renewed', () => {
     }
   });
 
-  test('names a disagreement of nodes as its cause', async () => {
+  test('gives a disagreement of nodes as its cause', async () => {
     const other = await openFaultyNode(world.chain.fullUrl);
     opened.push(() => other.close());
     other.fail(parametersOf({ ...FEES, getEnergyFee: 200 }), PARAMETERS);
@@ -245,7 +245,7 @@ describe('a state that cannot be renewed', () => {
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
-  test('a parameter that is named twice is no word to price at', async () => {
+  test('no price is made with a parameter that is named twice', async () => {
     const twice = Object.entries(FEES).map(([key, value]) => ({ key, value }));
     const body = JSON.stringify({ chainParameter: [...twice, { key: 'getTransactionFee', value: 2000 }] });
     world.node.fail({ kind: 'says', body }, PARAMETERS);
@@ -253,7 +253,7 @@ describe('a state that cannot be renewed', () => {
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
-  test('an absurd parameter of one node leaves the word of the other', async () => {
+  test('an absurd parameter of one node leaves the answer of the other', async () => {
     const other = await openFaultyNode(world.chain.fullUrl);
     opened.push(() => other.close());
     world.node.fail(parametersOf({ ...FEES, getCreateAccountFee: 0 }), PARAMETERS);
@@ -278,7 +278,7 @@ describe('a state that cannot be renewed', () => {
     ).toBe(100n);
   });
 
-  test('of three nodes two that agree outvote the third', async () => {
+  test('two of three nodes that agree outvote the third', async () => {
     const others = [await openFaultyNode(world.chain.fullUrl), await openFaultyNode(world.chain.fullUrl)];
     opened.push(...others.map((node) => () => node.close()));
     world.node.fail(parametersOf({ ...FEES, getEnergyFee: 50 }), PARAMETERS);
@@ -297,13 +297,13 @@ describe('a state that cannot be renewed', () => {
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
-  test('a network without stake is nonsense, since what is delegated could not be computed', async () => {
+  test('a network without stake is refused, since delegations could not be computed', async () => {
     world.node.fail({ kind: 'says', body: '{"TotalEnergyLimit":180000000000}' }, 'wallet/getaccountresource');
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
-  test('a process that starts while the chain is away starts, and knows the state when it is back', async () => {
+  test('a process that starts while the chain is away starts, and knows the state once the chain is back', async () => {
     world.node.fail({ kind: 'down' });
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
@@ -316,7 +316,7 @@ describe('a state that cannot be renewed', () => {
     ).toBe(100n);
   });
 
-  test('a failing chain is asked by one process at a time, and not at once again', async () => {
+  test('a failing chain is asked by one process at a time, and not again at once', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
     world.node.fail({ kind: 'says', body: '{}' }, PARAMETERS);
@@ -332,8 +332,8 @@ describe('a state that cannot be renewed', () => {
   });
 });
 
-describe('what processes share', () => {
-  test('a reader who died leaves a lease that ends', async () => {
+describe('shared state', () => {
+  test('a reader that died leaves a lease that ends', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
     await world.api.database.query(
@@ -364,7 +364,7 @@ describe('what processes share', () => {
     ).toBe(100n);
   });
 
-  test('a state this version cannot read counts as none', async () => {
+  test('a state that this version cannot read counts as none', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
     await world.api.database.query(`UPDATE market_state SET value = '{"energyFeeSun": 1.5}' WHERE name = 'chain'`);

@@ -164,7 +164,7 @@ const refusal = async (client: pg.Client, statement: string): Promise<string> =>
   );
 
 describe('row-level security', () => {
-  it('stands on every table that a merchants’ console reads, as it is declared, and on no other role’s way', async () => {
+  it('is on every table that a merchants’ console reads, as declared, and affects no other role', async () => {
     expect(await policiesIn(database)).toEqual(
       wantedPolicies().sort((a, b) => (`${a.table} ${a.name}` < `${b.table} ${b.name}` ? -1 : 1)),
     );
@@ -176,11 +176,11 @@ describe('row-level security', () => {
     expect(await planPolicies(database, false)).toEqual([]);
   });
 
-  it('leaves of the audit log nothing to read but ids', () => {
+  it('leaves only ids of the audit log readable', () => {
     expect(TABLE_GRANTS['audit_log']?.console_merchant?.select).toEqual({ only: ['id'] });
   });
 
-  it('is asked below of every table that the role may read', () => {
+  it('is checked below for every table that the role may read', () => {
     expect(READABLE.filter((table) => !OF_PEOPLE.includes(table)).sort()).toEqual(
       [...Object.keys(ROW_OF), ...OF_ALL].sort(),
     );
@@ -188,15 +188,15 @@ describe('row-level security', () => {
   });
 });
 
-describe.each(Object.keys(ROW_OF))('of %s', (table) => {
+describe.each(Object.keys(ROW_OF))('for %s', (table) => {
   const both = [...ROW_OF[table]!(MINE), ...ROW_OF[table]!(THEIRS)];
 
-  it('its project’s row is seen, another project’s is not', async () => {
+  it('the row of its project is seen, that of another project is not', async () => {
     expect(await asMerchant(both, MINE, (client) => countOf(client, table))).toBe(1);
     expect(await asMerchant(both, randomUUID(), (client) => countOf(client, table))).toBe(0);
   });
 
-  it('no row is seen while no project is named, nor for an empty name', async () => {
+  it('no row is seen while no project is set, nor for an empty name', async () => {
     expect(await asMerchant(both, undefined, (client) => countOf(client, table))).toBe(0);
     expect(await asMerchant(both, '', (client) => countOf(client, table))).toBe(0);
   });
@@ -229,7 +229,7 @@ async function insertedForAnother(table: string): Promise<string> {
   return asMerchant(statements.slice(0, -1), MINE, (client) => refusal(client, statements.at(-1)!));
 }
 
-it('of the market it sees the chain’s figures and the rate that is charged at, and no other reading', async () => {
+it('a merchants’ console sees the chain’s figures and the charged rate of the market, and no other reading', async () => {
   const before = [
     `DELETE FROM market_state`,
     `INSERT INTO market_state (name, value) VALUES ('chain', '{}'), ('sizing', '{"holder":"T"}'), ('trx-usd', '{}'), ('trx-usd-held', '{}')`,
@@ -265,7 +265,7 @@ it.each([
   expect(await asMerchant([], MINE, (client) => refusal(client, statement))).toBe('42501');
 });
 
-it('shows whose stake delivered an order to its own project alone', async () => {
+it('shows the wallet that delivered an order to its own project alone', async () => {
   const [order, id] = [nextId(), nextId()];
   const before = [
     `INSERT INTO orders (id, project_id, key, request_hash, kind, status, receive_address, price_sun, credits, trx_usd_e8, created_at)
@@ -286,7 +286,7 @@ it('shows whose stake delivered an order to its own project alone', async () => 
   for (const project of [THEIRS, undefined]) expect((await legs(project))[0]?.legs ?? null).toBeNull();
 });
 
-it('shows how the return of a deposit stands to its own project alone', async () => {
+it('shows the state of a deposit’s return to its own project alone', async () => {
   const [unpaid, paid] = [nextId(), nextId()];
   const returned = (id: string): string =>
     `INSERT INTO deposit_return (deposit_id, to_address, txid, expires_at) VALUES (${id}, 'TCustomer', sha256('${id}'), now())`;
@@ -312,7 +312,7 @@ it('shows how the return of a deposit stands to its own project alone', async ()
   for (const project of [THEIRS, undefined]) expect(await states(project)).toEqual([]);
 });
 
-it('sees every row as any other role, so that nobody but a merchant is kept from any', async () => {
+it('shows every row to any other role', async () => {
   for (const role of ['api', 'worker', 'cli', 'console_operator', 'reports']) {
     const count = await asAdmin(test.url, async (client) => {
       await client.query('BEGIN; SET LOCAL session_replication_role = replica');

@@ -55,7 +55,7 @@ describe('migrate roles', () => {
       return rows.map(({ name }) => name);
     });
 
-  it('is not needed: a database that was only migrated is its user’s, who may do all of it, and nobody else may call its functions', async () => {
+  it('is not needed: a database that was only migrated belongs to its user, who may do everything, and nobody else may call its functions', async () => {
     const url = await newDatabase();
     expect((await cli(url)('migrate')).code).toBe(0);
     expect(await rolesOf(url)).toEqual([]);
@@ -68,13 +68,13 @@ describe('migrate roles', () => {
     });
   });
 
-  it('prints no statements for tables that are not there yet', async () => {
+  it('prints no statements for tables that do not exist yet', async () => {
     const answer = await cli(await newDatabase())('migrate', 'roles', '--sql');
     expect(answer).toMatchObject({ code: 1 });
     expect(answer.err).toContain('Run `migrate` first');
   });
 
-  it('makes roles and logins, does nothing the second time, and grants what a newer version brings', async () => {
+  it('creates roles and logins, does nothing the second time, and grants what a newer version brings', async () => {
     const url = await newDatabase();
     const secrets = { api: password(), reports: password(), migrations: password() };
     const env = {
@@ -105,7 +105,7 @@ describe('migrate roles', () => {
     expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
   });
 
-  it('leaves migrations to the owner’s login, which sees who is connected', async () => {
+  it('leaves migrations to the owner’s login, which sees the connected sessions', async () => {
     const url = await newDatabase();
     const name = new URL(url).pathname.slice(1);
     const secrets = { api: password(), migrations: password() };
@@ -142,7 +142,7 @@ describe('migrate roles', () => {
     });
   });
 
-  it('keeps passwords out of what the server is sent', async () => {
+  it('sends no password in clear to the server', async () => {
     const url = await newDatabase();
     const secret = password();
     await cli(url)('migrate');
@@ -168,7 +168,7 @@ describe('migrate roles', () => {
     expect(answer.err).toContain(says);
   });
 
-  it('where the user may not make roles, does nothing and prints what an administrator has to run', async () => {
+  it('changes nothing where the user may not create roles, and prints what an administrator has to run', async () => {
     const secret = password();
     await asAdmin(postgres.url, async (client) => {
       await client.query(`CREATE ROLE plain LOGIN PASSWORD '${secret}'`);
@@ -191,7 +191,7 @@ describe('migrate roles', () => {
     expect(await cli(plain)('migrate')).toMatchObject({ code: 0, err: '' });
   });
 
-  it('a user who may make roles and owns the database needs nobody else', async () => {
+  it('works with a single user who may create roles and owns the database', async () => {
     const server = await startPostgres({ durable: false });
     try {
       const secret = password();

@@ -235,7 +235,7 @@ const WALK: readonly Step[] = [
   ],
 ];
 
-it('every command of the page works, in its order, and there is none beside them', async () => {
+it('every command of the page works, in its order, and there is no other', async () => {
   expect(COMMANDS).toEqual(WALK.map(([line]) => line));
   for (const [line, walk] of WALK) await walk(line);
 }, 180_000);
@@ -257,7 +257,7 @@ it('an order that the records lost, or that was never written down, is found by 
   expect(await run('node orders.mjs reconcile')).toMatchObject({ code: 0, out: '2 orders, 0 differed\n' });
 });
 
-it('events that arrive out of turn, twice, or again from a restored copy leave each order as its last one says', async () => {
+it('events that arrive out of order, twice, or again from a restored copy leave each order as its last event says', async () => {
   await buy('turned', 5);
   await refundOrder(world.api, customer.merchant, 'turned');
   await follow[1](follow[0]);
@@ -276,7 +276,7 @@ it('events that arrive out of turn, twice, or again from a restored copy leave e
   expect(await statuses()).toEqual({ turned: 'refunded' });
 });
 
-it('what is not kept any more is a gap that is named, and reading goes on behind it', async () => {
+it('events that are no longer stored are reported as a gap, and reading goes on after it', async () => {
   for (const n of [6, 7]) await buy(`pruned ${n.toString()}`, n);
   await numberAll();
   await run('node orders.mjs follow --once');

@@ -422,7 +422,7 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
   await expectHistory(await order(receivers[2]));
 }, 120_000);
 
-test('the short rental comes back, and the records agree', async () => {
+test('the short rental ends, and the records agree', async () => {
   if (brief === undefined) throw new Error('it was never rented');
   const customer = new Merchant(apiUrl, merchant, apiKey);
   const path = `/v1/orders/${String(brief['key'])}`;
@@ -432,6 +432,6 @@ test('the short rental comes back, and the records agree', async () => {
   await operate('cli verify');
 }, 120_000);
 
-test('no command of the page is left', () => {
+test('every command of the page has run', () => {
   expect([...untyped]).toEqual([]);
 });

@@ -49,7 +49,7 @@ describe('Redis', () => {
   const cacheKeyOf = (customer: Customer, key: string) =>
     `ter:key:${createHash('sha256').update(customer.merchant).update('\n').update(key).digest('base64url')}`;
 
-  test('a cached key that lies changes nothing', async () => {
+  test('a wrong cached key changes nothing', async () => {
     const customer = await makeCustomer(world.api);
     const redis = new Redis(world.env['REDIS_URL']!);
     try {
@@ -99,7 +99,7 @@ describe('Redis', () => {
     await withApi({ REDIS_URL: 'redis://127.0.0.1:1' }, (api) => buysAsAlways(customer.at(api.baseUrl)));
   });
 
-  test('hanging, cut and back again, orders are bought and replayed all the while', async () => {
+  test('hanging, cut and back again, orders are bought and replayed all the time', async () => {
     const customer = await makeCustomer(world.api);
     const proxy = await openProxy(world.env['REDIS_URL']!);
     try {
@@ -149,7 +149,7 @@ describe('the chain', () => {
 });
 
 describe('Postgres', () => {
-  test('gone for longer than the wait, the caller gets its key back and finds the order by it later', async () => {
+  test('gone for longer than the wait, the caller gets its key back and later finds the order by it', async () => {
     const customer = await makeCustomer(world.api);
     const proxy = await openProxy(world.env['DATABASE_URL']!);
     try {
@@ -186,7 +186,7 @@ describe('Postgres', () => {
     }
   }, 60_000);
 
-  test('away for a moment, an order under way is taken all the same', async () => {
+  test('away for a moment, an order under way is accepted all the same', async () => {
     const customer = await makeCustomer(world.api);
     const proxy = await openProxy(world.env['DATABASE_URL']!);
     try {
@@ -205,7 +205,7 @@ describe('Postgres', () => {
     }
   });
 
-  test('a first request that does not end leaves its key to wait for: 503 after ten seconds, then one order', async () => {
+  test('a first request that does not end makes requests with its key wait: 503 after ten seconds, then one order', async () => {
     const customer = await makeCustomer(world.api);
     const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
     await blocker.connect();
@@ -230,7 +230,7 @@ describe('Postgres', () => {
 });
 
 describe('one project that reads page after page', () => {
-  test('holds up neither the purchases of another nor its pages, however slow each page is', async () => {
+  test('delays neither the purchases of another nor its pages, however slow each page is', async () => {
     const [heavy, other] = [await makeCustomer(world.api), await makeCustomer(world.api)];
     const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
     const watcher = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
@@ -266,7 +266,7 @@ describe('one project that reads page after page', () => {
 
 describe('a purchase of unknown outcome', () => {
   test.each(['/v1/orders', '/v1/activate'])(
-    'that came without a key is found by the key of its 503: %s',
+    'sent without a key is found by the key of its 503: %s',
     async (path) => {
       const customer = await makeCustomer(world.api);
       const request = path === '/v1/orders' ? body() : { address: newChainAccount().address };
@@ -297,7 +297,7 @@ describe('a purchase of unknown outcome', () => {
 
 describe('a purchase by HMAC of unknown outcome', () => {
   test.each(['/v1/orders', '/v1/activate'])(
-    'that came without a key is read by the key of its nonce, as its 503 says: %s',
+    'sent without a key is read by the key of its nonce, as its 503 says: %s',
     async (path) => {
       const { baseUrl, merchant, apiKey } = await makeCustomer(world.api);
       const customer = new HmacCustomer(baseUrl, merchant, apiKey);
@@ -325,7 +325,7 @@ describe('a purchase by HMAC of unknown outcome', () => {
 });
 
 describe('a process', () => {
-  test('that stops answers those who wait, then ends by itself', async () => {
+  test('that stops answers the waiting requests, then ends by itself', async () => {
     const customer = await makeCustomer(world.api);
     const api = await startApi(world.env);
     const answering = customer.at(api.baseUrl).post('/v1/orders', body(), { ...withKey('waiting'), Prefer: 'wait=30' });

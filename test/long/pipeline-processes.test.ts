@@ -85,14 +85,14 @@ test('freezing and unfreezing reach every process at once', async () => {
   for (const each of both) await becomes(each, 'OK');
 });
 
-test('a rotated key works at once everywhere and the old one ends', async () => {
+test('a rotated key works at once everywhere, and the old one ends', async () => {
   const both = await known('rotates');
   const newKey = await app.projects.rotateKey(both[0].merchant, AUTHOR);
   for (const each of both) await becomes(each, 'INVALID_SIGNATURE');
   for (const each of both) expect(await ask(each.withKey(newKey))).toBe('OK');
 });
 
-test('an announcement that is lost delays freezing and the end of a key by the age of the cache and no more', async () => {
+test('a lost announcement delays freezing and the end of a key by the age of the cache and no more', async () => {
   const [frozen, rotated] = [await known('unheard'), await known('unheard key')];
   await unannounced(async () => {
     await app.ledger.setFrozen(frozen[0].merchant, true, AUTHOR);

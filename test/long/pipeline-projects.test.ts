@@ -104,7 +104,7 @@ describe('changes of a project', () => {
     await becomes(await rotate(), 'OK');
   });
 
-  test('a right whose announcement was lost works at once, since a refusal by what is known is judged anew', async () => {
+  test('a right whose announcement was lost works at once, since a refusal from the cache is checked again', async () => {
     const customer = await near.customer('unheard right');
     const { merchant } = customer;
     const rights: readonly (readonly [ProjectOptions, ProjectOptions, string])[] = [
@@ -123,7 +123,7 @@ describe('changes of a project', () => {
     expect(await ask(customer)).toBe('OK');
   });
 
-  test('a project made after its id was refused is known at once', async () => {
+  test('a project created after its id was refused is known at once', async () => {
     const id = randomUUID();
     const both = [near, far].map(({ baseUrl }) => new Customer(baseUrl, id, 'the-key-of-the-late-project'));
     for (const each of both) expect(await ask(each)).toBe('INVALID_SIGNATURE');
@@ -138,7 +138,7 @@ describe('changes of a project', () => {
 });
 
 describe('while the database is away', () => {
-  test('cached projects are served, others get 503 with Retry-After, and all is well when it returns', async () => {
+  test('cached projects are served, others get 503 with Retry-After, and everything recovers when it returns', async () => {
     const cached = (await near.customer('cached')).at(far.baseUrl);
     const uncached = (await near.customer('uncached')).at(far.baseUrl);
     await cache(cached);
@@ -165,7 +165,7 @@ describe('while the database is away', () => {
     expect(await ask(cached)).toBe('PROJECT_FROZEN');
   });
 
-  test('one that hangs is given up on, and reached again', async () => {
+  test('one that hangs is abandoned, and reached again', async () => {
     const customer = (await near.customer('hung')).at(far.baseUrl);
     postgres.stall();
     try {
@@ -180,7 +180,7 @@ describe('while the database is away', () => {
 describe('while Redis is away', () => {
   const spend = async (customer: Customer) => customer.post('/v1/also-limited', {});
 
-  test('two processes share one budget; without Redis each counts for itself and none is open', async () => {
+  test('two processes share one budget; without Redis each counts for itself and none is unlimited', async () => {
     const customer = await near.customer('counts');
     const both = [customer, customer.at(far.baseUrl)];
     for (const [index, expected] of ['119', '118', '117', '116'].entries()) {
@@ -203,7 +203,7 @@ describe('while Redis is away', () => {
 });
 
 describe('the source of a request', () => {
-  test('is what trusted proxies say, read from the end', async () => {
+  test('is the one given by trusted proxies, read from the end', async () => {
     const customer = (await near.customer('proxied')).at(far.baseUrl);
     const sourceFor = async (forwarded: string) =>
       (await customer.post('/v1/echo', {}, { 'X-Forwarded-For': forwarded })).body.source as string;
@@ -215,7 +215,7 @@ describe('the source of a request', () => {
     expect(await sourceFor('1.1.1.1, nonsense, 10.0.0.7')).toBe('10.0.0.7');
   });
 
-  test('a source with too many bad signatures is refused 429, but never a good signature from it', async () => {
+  test('one with too many bad signatures is refused 429, but a good signature from it never is', async () => {
     const strict = await openPipeline(testDatabase.url, {
       MASTER_KEY,
       REDIS_URL: testRedis.url,
@@ -247,7 +247,7 @@ describe('the source of a request', () => {
 });
 
 describe('an unknown project and a wrong signature', () => {
-  test('the key that stands in for that of an unknown project opens nothing', async () => {
+  test('the key used in place of that of an unknown project opens nothing', async () => {
     expect(await ask(new Customer(near.baseUrl, randomUUID(), DUMMY_KEY))).toBe('INVALID_SIGNATURE');
   });
 
@@ -262,7 +262,7 @@ describe('an unknown project and a wrong signature', () => {
   );
 
   test(
-    'get equal answers, as late, over 5 000 requests each by HMAC, whether the project has one key or ten',
+    'get equal answers, equally late, over 5 000 requests each by HMAC, whether the project has one key or ten',
     async () => {
       const one = await near.customer('one key');
       const ten = await near.customer('ten keys');
@@ -329,7 +329,7 @@ function ksDistance(a: readonly number[], b: readonly number[]): number {
   return distance;
 }
 
-test('a flood of bad signatures from one address locks out no project behind it that was known before', async () => {
+test('a flood of bad signatures from one address locks out no previously known project behind it', async () => {
   const strict = await openPipeline(testDatabase.url, {
     MASTER_KEY,
     REDIS_URL: testRedis.url,
@@ -358,7 +358,7 @@ test('a flood of bad signatures from one address locks out no project behind it 
 /** More ids than unproven callers may have read in a second. */
 const unknownAt = (baseUrl: string) => Array.from({ length: 150 }, () => new Customer(baseUrl, randomUUID(), 'any'));
 
-test('a flood of bad signatures locks out no project that this process never read, old or new', async () => {
+test('a flood of bad signatures locks out no project that this process has not read yet, old or new', async () => {
   const old = await near.customer('known before the process');
   const strict = await openPipeline(testDatabase.url, {
     MASTER_KEY,
@@ -377,7 +377,7 @@ test('a flood of bad signatures locks out no project that this process never rea
   }
 });
 
-test('a new key works at once though ids that nobody has are read again all the while', async () => {
+test('a new key works at once though unknown ids are read again all the time', async () => {
   const customer = await near.customer('rotates beside unknown callers');
   await cache(customer);
   const unknown = unknownAt(near.baseUrl);
@@ -393,7 +393,7 @@ test('a new key works at once though ids that nobody has are read again all the 
   expect(await ask(customer.withKey(newKey))).toBe('OK');
 });
 
-test('ids that nobody has leave the line of look-ups to the projects there are', async () => {
+test('unknown ids leave the queue of look-ups to the existing projects', async () => {
   const announced: string[] = [];
   const events = {
     onChange: () => undefined,

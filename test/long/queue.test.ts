@@ -152,7 +152,7 @@ describe('a job', () => {
     }
   });
 
-  test('beside however many others keeps no order waiting that none of them names', async () => {
+  test('does not delay an order that no other job names, however many other jobs there are', async () => {
     const hand = await Hand.open();
     hands.push(hand);
     await mine();
@@ -179,7 +179,7 @@ describe('a job', () => {
     await jobBecomes(NO_ORDER, 'completed');
   });
 
-  test('that nobody could have made fails, and is no work', async () => {
+  test('with invalid content fails, and causes no work', async () => {
     await startWorker(NO_SWEEP);
     const forged = await add('1; DROP TABLE orders');
     const unknown = await add(1, 'order-forgotten');
@@ -224,7 +224,7 @@ describe('a job', () => {
 });
 
 describe('Redis', () => {
-  test('that lost every job loses no order', async () => {
+  test('losing every job loses no order', async () => {
     const key = await rent(receivers[0]!);
     await redis.flushdb();
     await startWorker();
@@ -248,7 +248,7 @@ describe('Redis', () => {
     expect(await counts()).toEqual({ waiting: 0, active: 0, completed: 100, failed: 100 });
   });
 
-  test('takes no further wake-ups while a thousand wait that no worker takes', async () => {
+  test('accepts no further wake-ups while a thousand wait that no worker takes', async () => {
     const data = { orderId: NO_ORDER.toString() };
     await queue.addBulk(Array.from({ length: 1000 }, () => ({ name: ORDER_DUE_JOB, data })));
     const failures = async (): Promise<number> => {

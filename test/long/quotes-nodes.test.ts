@@ -95,7 +95,7 @@ describe('a simulation', () => {
     ],
   ];
 
-  test.each(CASES)('on a node that %s: 502, and nothing of what it said', async (_, fault, path, msg) => {
+  test.each(CASES)('on a node that %s: 502, without any of the node’s text', async (_, fault, path, msg) => {
     world.node.fail(fault, path);
     const { status, body, text } = await simulateAt(own);
     expect({ status, error: body.error, msg: body.msg }).toEqual({ status: 502, error: 'SIMULATION_FAILED', msg });
@@ -109,13 +109,13 @@ describe('a simulation', () => {
     expect((world.node.asked.get(CONSTANT) ?? 0) - askedBefore).toBeGreaterThanOrEqual(2);
   });
 
-  test('that runs out of energy is a failing call, not a node that cannot', async () => {
+  test('that runs out of energy is a failing call, not an unable node', async () => {
     world.node.fail({ kind: 'says', body: OUT_OF_ENERGY }, CONSTANT);
     const { status, body } = await simulateAt(own);
     expect({ status, would_fail: body.would_fail }).toEqual({ status: 200, would_fail: true });
   });
 
-  test('is 502 when the chain answers but its fees have grown too old', async () => {
+  test('is 502 when the chain answers but its fees are too old', async () => {
     const old = await world.another({ MARKET_MAX_AGE_SEC: '1' });
     try {
       world.node.fail({ kind: 'says', body: '{}' }, 'wallet/getchainparameters');
@@ -183,7 +183,7 @@ describe('a second node', () => {
 });
 
 describe('a node whose head stands still', () => {
-  test('is not believed, and is again when it moves', async () => {
+  test('is not believed, and is believed again when it moves', async () => {
     const watchful = await world.another({ TRON_HEAD_STALL_SEC: '1', TRON_POLL_MS: '100', MARKET_MAX_AGE_SEC: '2' });
     try {
       await world.node.freeze('wallet/getblock');
@@ -217,7 +217,7 @@ describe('a quote', () => {
     expect(body).not.toHaveProperty('needs_activation');
   });
 
-  test('goes on for as long as the known state may be used, then it is CHAIN_UNAVAILABLE, then it comes back', async () => {
+  test('goes on while the known state may be used, then is CHAIN_UNAVAILABLE, and then works again', async () => {
     // With its own database, so that no other process keeps the state fresh.
     const alone = await openQuoteWorld({ MARKET_MAX_AGE_SEC: '3' });
     try {

@@ -116,12 +116,12 @@ async function openRates(env: Record<string, string> = {}, forget = true): Promi
 }
 
 describe('an exchange', () => {
-  test('every one that can be named is recorded here', () => {
+  test('every exchange that can be configured is recorded here', () => {
     expect([...RATE_SOURCE_NAMES].sort()).toEqual(Object.keys(RECORDED).sort());
   });
 
   test.each(Object.entries(RECORDED))(
-    '%s is asked where it answers, and its answer read exactly',
+    '%s is asked at its address, and its answer read exactly',
     async (name, entry) => {
       const [path] = entry;
       const exchange = exchanges.get(name)!;
@@ -147,14 +147,14 @@ describe('an exchange', () => {
     await expect(askSource(rateSource('binance')!, exchanges.get('binance')!.url, 1000)).rejects.toThrow();
   });
 
-  test('that never answers is given up', async () => {
+  test('that never answers is abandoned', async () => {
     exchanges.get('binance')!.say(undefined);
     await expect(askSource(rateSource('binance')!, exchanges.get('binance')!.url, 200)).rejects.toThrow(/timeout/i);
   });
 });
 
 describe('reading a price', () => {
-  test('keeps eight digits, half up, and never passes through a float', () => {
+  test('keeps eight digits, rounded half up, and never passes through a float', () => {
     expect(readPrice('0.28117')).toBe(28_117_000n);
     expect(readPrice('0.123456784999')).toBe(12_345_678n);
     expect(readPrice('0.123456785')).toBe(12_345_679n);
@@ -177,7 +177,7 @@ describe('several rates become one', () => {
     expect(agreedRate(rates(...values), 2)).toBe(expected);
   });
 
-  test('two that differ are no rate, nor is one where two are wanted', () => {
+  test('two that differ give no rate, nor does a single one where two are required', () => {
     expect(agreedRate(rates(1000, 2000), 2)).toBeUndefined();
     expect(agreedRate(rates(1000), 2)).toBeUndefined();
     expect(agreedRate([], 1)).toBeUndefined();
@@ -186,12 +186,12 @@ describe('several rates become one', () => {
 });
 
 describe('the rate of a process', () => {
-  test('is the median of what the exchanges say, and fresh', async () => {
+  test('is the median of what the exchanges report, and fresh', async () => {
     const { rates } = await openRates();
     expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: true });
   });
 
-  test('is there although one exchange is silent', async () => {
+  test('exists although one exchange is silent', async () => {
     exchanges.get('kraken')!.say(undefined);
     const { rates } = await openRates();
     const { fresh } = await until(
@@ -210,13 +210,13 @@ describe('the rate of a process', () => {
     ['2 of 3', 'binance,coinbase,kraken', ['binance', 'coinbase'], true],
     ['3 of 7', [...RATE_SOURCE_NAMES].join(','), ['binance', 'coinbase', 'kraken'], false],
     ['1 of 1', 'binance', ['binance'], true],
-  ])('of the configured exchanges more than half must agree: %s', async (_, names, there, isRate) => {
+  ])('requires more than half of the configured exchanges to agree: %s', async (_, names, there, isRate) => {
     for (const [name, exchange] of exchanges) if (!there.includes(name)) exchange.say('{}');
     const { rates } = await openRates({ RATE_SOURCES: names });
     expect(rates.current().fresh).toBe(isRate);
   });
 
-  test('is not what two exchanges say together while the two others are away', async () => {
+  test('is not what two exchanges report together while the two others are away', async () => {
     for (const name of ['kraken', 'okx']) exchanges.get(name)!.say('', 500);
     exchanges.get('binance')!.say('{"price":"0.00002812"}');
     exchanges.get('coinbase')!.say('{"data":{"amount":"0.00002811"}}');
@@ -224,13 +224,13 @@ describe('the rate of a process', () => {
     expect(rates.current()).toEqual({ rate: 30_000_000n, fresh: false });
   });
 
-  test('leaves out an exchange that went mad', async () => {
+  test('leaves out an exchange with absurd rates', async () => {
     exchanges.get('okx')!.say('{"data":[{"last":"281.17"}]}');
     const { rates } = await openRates();
     expect(rates.current()).toEqual({ rate: 28_118_000n, fresh: true });
   });
 
-  test('follows the exchanges, and grows stale without them: the last one ever seen stays', async () => {
+  test('follows the exchanges, and grows stale without them: the last known one stays', async () => {
     const { rates } = await openRates({ RATE_MAX_AGE_SEC: '2' });
     for (const exchange of exchanges.values()) exchange.say('{}');
     const stale = await until(
@@ -252,7 +252,7 @@ describe('the rate of a process', () => {
     }
   });
 
-  test('before any was seen is the configured one, which is not fresh', async () => {
+  test('is the configured one before any was read, and that is not fresh', async () => {
     for (const exchange of exchanges.values()) exchange.say('{}');
     const { rates } = await openRates({ FALLBACK_TRX_USD: '0.25' });
     expect(rates.current()).toEqual({ rate: 25_000_000n, fresh: false });
@@ -266,7 +266,7 @@ describe('the rate of a process', () => {
     expect(exchanges.get('binance')!.asked).toHaveLength(0);
   });
 
-  test('static is the configured one, always fresh, and asks nobody', async () => {
+  test('static is the configured one, always fresh, and asks no exchange', async () => {
     for (const exchange of exchanges.values()) exchange.asked.length = 0;
     const { rates } = await openRates({ RATE_SOURCES: 'static', FALLBACK_TRX_USD: '0.123' });
     expect(rates.current()).toEqual({ rate: 12_300_000n, fresh: true });
@@ -286,7 +286,7 @@ function sayAll(price: string): void {
   exchanges.get('okx')!.say(JSON.stringify({ data: [{ last: price }] }));
 }
 
-describe('a rate far from what was known', () => {
+describe('a rate far from the known one', () => {
   const settled = { rate: 28_117_500n, fresh: true };
   const isRate = (rates: Rates, rate: bigint) =>
     until(
@@ -300,7 +300,7 @@ describe('a rate far from what was known', () => {
     );
   const cli = () => cliWith(settings(testDatabase.url, { RATE_SOURCES: 'binance' }));
 
-  test.each(['0.2250', '0.3373'])('is taken when it moved by a fifth or less: %s', async (price) => {
+  test.each(['0.2250', '0.3373'])('is accepted when it moved by a fifth or less: %s', async (price) => {
     const { rates } = await openRates();
     expect(rates.current()).toEqual(settled);
     sayAll(price);
@@ -324,7 +324,7 @@ describe('a rate far from what was known', () => {
     },
   );
 
-  test.each(['0.0299', '3.01'])('is held back when it is the first, but out of the band: %s', async (price) => {
+  test.each(['0.0299', '3.01'])('is held back when it is the first, but outside the band: %s', async (price) => {
     sayAll(price);
     const { rates } = await openRates();
     expect(rates.isHeld).toBe(true);
@@ -340,7 +340,7 @@ describe('a rate far from what was known', () => {
     expect(rates.current()).toEqual({ rate: 290_000_000n, fresh: false });
   });
 
-  test('is forgotten once the exchanges say what is near again', async () => {
+  test('is forgotten once the exchanges report a near one again', async () => {
     const { rates } = await openRates();
     sayAll('0.5');
     expect(await isHeld(rates)).toBe(true);
@@ -349,7 +349,7 @@ describe('a rate far from what was known', () => {
     expect(rates.isHeld).toBe(false);
   });
 
-  test('is charged at once the operator confirms it, in every process, and the act is kept', async () => {
+  test('is charged as soon as the operator confirms it, in every process, and the act is recorded', async () => {
     const { rates, database } = await openRates();
     const other = await openRates({}, false);
     sayAll('3.5');
@@ -371,7 +371,7 @@ describe('a rate far from what was known', () => {
     expect((await cli()('--yes', 'price', 'confirm-rate')).err).toContain('No rate is held back');
   });
 
-  test('is charged at once it has stood for an hour, not before', async () => {
+  test('is charged once it has held for an hour, not before', async () => {
     const { rates, database } = await openRates();
     sayAll('0.5');
     expect(await isHeld(rates)).toBe(true);
@@ -405,7 +405,7 @@ describe('a rate far from what was known', () => {
     ],
     ['when nobody read it for a while', `jsonb_set(value, '{seen}', '1000')`, `measured_at - interval '2 hours'`],
     ['when the clock was set back', 'value', `measured_at + interval '2 hours'`],
-  ])('has not stood for an hour %s', async (_, value, measuredAt) => {
+  ])('has not held for an hour %s', async (_, value, measuredAt) => {
     const { rates, database } = await openRates({ RATE_REFRESH_SEC: '1' });
     sayAll('0.5');
     expect(await isHeld(rates)).toBe(true);

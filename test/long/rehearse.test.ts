@@ -168,12 +168,12 @@ const WALK: readonly Walk[] = [
   },
 ];
 
-it('every command of the page works, in its order, and there is none beside them', async () => {
+it('every command of the page works, in its order, and there is no other', async () => {
   expect(COMMANDS).toHaveLength(WALK.length);
   for (const [index, walk] of WALK.entries()) await walk(COMMANDS[index]!);
 }, 240_000);
 
-it('the page and the interface name each address as it is', async () => {
+it('the page and the interface name each address correctly', async () => {
   const section = (await readFile('docs/interface/test-projects.md', 'utf8')).split('\n## 32. ')[1]!;
   for (const [name, address] of Object.entries(TEST_ADDRESSES)) {
     expect(section).toContain(`| \`${name}\` | \`${address}\` |`);

@@ -149,7 +149,7 @@ describe('a request signed by HMAC', () => {
     expect(await bought(customer)).toEqual(before);
   }, 120_000);
 
-  test('is taken once at its own, and by none as one of MD5', async () => {
+  test('is accepted once at its own route, and nowhere as an MD5 signature', async () => {
     const customer = await project();
     // A rental of the client family is answered only when it is over.
     const captures = captured(customer).filter(({ path }) => path !== '/v1/energy/rent');
@@ -187,7 +187,7 @@ describe('a request signed by MD5', () => {
       .filter(({ route }) => route.acceptsMd5)
       .map((target) => ({ ...target, headers: { ...customer.authHeaders(target.body ?? '') } }));
 
-  test('reaches no route that takes HMAC alone, and none at all with a body that it did not sign', async () => {
+  test('reaches no route that accepts only HMAC, and none at all with a body that it did not sign', async () => {
     const customer = await project();
     const before = await bought(customer);
     for (const capture of captured(customer)) {
@@ -202,7 +202,7 @@ describe('a request signed by MD5', () => {
     expect(await bought(customer)).toEqual(before);
   }, 120_000);
 
-  test('of a project that takes HMAC alone acts nowhere', async () => {
+  test('of a project that accepts only HMAC acts nowhere', async () => {
     const customer = await project();
     const author = { actor: 'test', reason: 'test' };
     await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, author);

@@ -161,7 +161,7 @@ async function page(
   return { numbers: numbersOf(body.items), next: body.next_cursor };
 }
 
-test('later pages are read at the replica, and each order is there once while new ones come', async () => {
+test('later pages are read at the replica, and each order appears once while new ones come', async () => {
   const customer = await newCustomer();
   await makeOrders(customer, 1, 35);
   const first = await page(customer, undefined);
@@ -178,7 +178,7 @@ test('later pages are read at the replica, and each order is there once while ne
   expect(await reads()).toEqual({ replica: 3 });
 });
 
-test('what was just written is on the pages after it, though the replica has not got it', async () => {
+test('a fresh write is on the pages after it, though the replica does not have it yet', async () => {
   const customer = await newCustomer();
   await makeOrders(customer, 1, 5);
   await untilReplayed();
@@ -267,7 +267,7 @@ test('a replica that is away costs no answer, and is read again when it is back'
   expect(await reads()).toEqual({ away: 1, replica: 1 });
 });
 
-test('a replica that goes silent holds a read up for a moment, and those after it not at all', async () => {
+test('a replica that goes silent delays one read for a moment, and no read after it', async () => {
   const customer = await newCustomer();
   await makeOrders(customer, 1, 30);
   await untilReplayed();
@@ -288,7 +288,7 @@ test('a replica that goes silent holds a read up for a moment, and those after i
   expect(await reads()).toEqual({ away: 1, replica: 1 });
 });
 
-test('a replica that lags more than it may is not read, whatever was shown', async () => {
+test('a replica that lags more than it may is not read, whatever has been shown', async () => {
   const customer = await newCustomer();
   await makeOrders(customer, 1, 30);
   const first = await page(customer, undefined);
@@ -307,7 +307,7 @@ test('a replica that lags more than it may is not read, whatever was shown', asy
   expect((await page(customer, first.next)).numbers).toEqual(down(20, 11));
 });
 
-test('a standby of an older timeline than was seen may hold what nobody knows any more, and is refused', async () => {
+test('a standby of an older timeline than was seen may hold lost commits, and is refused', async () => {
   const hosts = new DatabaseHosts(urlOf([pair.second], pair.first), { wanted: 'standby' });
   expect((await hosts.choose()).name).toBe(`127.0.0.1:${pair.second.port.toString()}`);
   const { rows } = await asAdmin(pair.first.url, (client) =>
@@ -321,7 +321,7 @@ test('a standby of an older timeline than was seen may hold what nobody knows an
   await expect(others.choose()).rejects.toThrow(/is of another cluster/);
 });
 
-test('a report has what was written before it, by the replica where that is soon there', async () => {
+test('a report has what was written before it, and uses the replica where that catches up soon', async () => {
   const customer = await newCustomer();
   const replica = api.app.get(Replica);
   const by: string[] = [];
@@ -338,7 +338,7 @@ test('a report has what was written before it, by the replica where that is soon
   await replay('resume');
 });
 
-test('within a project’s scope the replica is asked within it too, and takes no write', async () => {
+test('within a project’s scope the replica is read within it too, and accepts no write', async () => {
   const source = createDataSource({
     url: pair.first.url,
     replica: replicaSource(
@@ -365,7 +365,7 @@ test('within a project’s scope the replica is asked within it too, and takes n
   await expect(write).rejects.toMatchObject({ code: '25006' });
 });
 
-test('the doctor says whether the replica follows', async () => {
+test('the doctor reports whether the replica follows', async () => {
   const database = { url: pair.first.url, readUrl: pair.second.url, readLagMaxSec: 5, poolMax: 1 };
   const look = async (readUrl: string) => {
     const findings = await lookAtDatabase({ database: { ...database, readUrl } } as unknown as Config);
@@ -386,7 +386,7 @@ test('the doctor says whether the replica follows', async () => {
   await replay('resume');
 });
 
-test('a standby that was promoted is no replica any more, and one of an older timeline is none', async () => {
+test('a standby that was promoted is no longer a replica, and one of an older timeline is none either', async () => {
   const replica = api.app.get(Replica);
   const customer = await newCustomer();
   await makeOrders(customer, 1, 15);

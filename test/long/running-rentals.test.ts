@@ -177,7 +177,7 @@ it('while a top-up is on its way no other one is made, however far the network g
   await runOut(hand, key);
 });
 
-it('less than one percent is no shortfall, and so is one for which hardly any time is left', async () => {
+it('less than one percent is no shortfall, nor is one with hardly any time left', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);
   await networkGrows(101, hand);
@@ -207,7 +207,7 @@ it('a top-up that dies is tried again; the rental stays delivered and ends in ti
   await runOut(hand, key);
 });
 
-it('a top-up that dies twice is given up and made anew; the dead one holds nothing', async () => {
+it('a top-up that dies twice is abandoned and made again; the dead one holds nothing', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);
   await networkGrows(200, hand);
@@ -231,7 +231,7 @@ it('a top-up that dies twice is given up and made anew; the dead one holds nothi
   expect(await legsOf(key)).toEqual(['active', 'top-up released', 'top-up active']);
 });
 
-it('a rental whose receiver became a contract is topped up no more after the first death, and runs to its end', async () => {
+it('a rental whose receiver became a contract is not topped up again after the first death, and runs to its end', async () => {
   const hand = await Hand.open();
   const [caller] = callers;
   const maker = await openMaker(caller!);
@@ -261,7 +261,7 @@ it('a rental whose receiver became a contract is topped up no more after the fir
   expect(await legsOf(key)).toEqual(['reclaimed', 'top-up released']);
 });
 
-it('a rental ends in time while nobody knows what became of its top-up, and is over when that is known', async () => {
+it('a rental ends in time while the fate of its top-up is unknown, and is over when that is known', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);
   await networkGrows(200, hand);
@@ -319,7 +319,7 @@ it('without room a rental waits for it, resting; with room again it is topped up
   expect(Number(await standing())).toBeGreaterThanOrEqual(SOLD);
 });
 
-it('a rental is topped up so many times and no more', async () => {
+it('the number of top-ups of a rental is limited', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand, 3600);
   const topUps = async (): Promise<number> => (await legsOf(key)).filter((leg) => leg.startsWith('top-up')).length;
@@ -339,7 +339,7 @@ it('a rental is topped up so many times and no more', async () => {
   await mine(1200);
 });
 
-it('the database lets no leg become a top-up of what does not run', async () => {
+it('the database refuses to make a leg a top-up of a rental that does not run', async () => {
   const hand = await Hand.open();
   const key = await rent(receiver, SOLD);
   const mark = `UPDATE leg SET top_up = true WHERE order_id = (SELECT id FROM orders WHERE key = $1)`;

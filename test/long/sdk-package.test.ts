@@ -96,10 +96,8 @@ it.each(EACH)('%s: the first order of the README is bought, delivered and paid, 
   expect(await run(system, 'list')).toMatch(/^invoice-1 \d{4}-[\dTZ:.-]+\n$/);
 });
 
-it.each(EACH)(
-  '%s: what the README does with errors keeps apart what was refused, refunded and unknown',
-  async (system) => {
-    const code = `import { EnergyClient } from '@tron-energy-rental/sdk';
+it.each(EACH)('%s: the README’s handling of errors distinguishes refused, refunded and unknown', async (system) => {
+  const code = `import { EnergyClient } from '@tron-energy-rental/sdk';
 import { buy } from './buy.mjs';
 const { BASE_URL, MERCHANT, API_KEY, NOWHERE, RECEIVER: receive_address } = process.env;
 const settings = { baseUrl: BASE_URL, merchant: MERCHANT, apiKey: API_KEY, retries: 1 };
@@ -111,16 +109,15 @@ const outcomes = [
   await buy({ receive_address }, 'unknown', new EnergyClient({ ...settings, fetch: lost })),
 ];
 console.log(JSON.stringify(outcomes));`;
-    const nowhere = `http://127.0.0.1:${(await freePort()).toString()}`;
-    const said = await run(system, 'errors', { code, env: { RECEIVER: receiverOf(system), NOWHERE: nowhere } });
-    expect(JSON.parse(said)).toEqual([
-      { key: 'refused', status: 'refused', why: 'QUOTE_NOT_FOUND', id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
-      { key: 'taken', status: 'delivered' },
-      'NetworkError',
-      { key: 'unknown', status: 'unknown' },
-    ]);
-  },
-);
+  const nowhere = `http://127.0.0.1:${(await freePort()).toString()}`;
+  const said = await run(system, 'errors', { code, env: { RECEIVER: receiverOf(system), NOWHERE: nowhere } });
+  expect(JSON.parse(said)).toEqual([
+    { key: 'refused', status: 'refused', why: 'QUOTE_NOT_FOUND', id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    { key: 'taken', status: 'delivered' },
+    'NetworkError',
+    { key: 'unknown', status: 'unknown' },
+  ]);
+});
 
 it.each(EACH)('%s: the events of the README come, each once, with a position to go on after', async (system) => {
   await rm(join(folder, 'position'), { force: true });
@@ -129,7 +126,7 @@ it.each(EACH)('%s: the events of the README come, each once, with a position to 
 });
 
 it.each(EACH)(
-  '%s: the receiver of the README takes what is signed by either secret, and nothing else',
+  '%s: the receiver of the README accepts what is signed by either secret, and nothing else',
   async (system) => {
     const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
     const [secret, another, third] = [newSecret(), newSecret(), newSecret()];

@@ -49,12 +49,12 @@ const NO_BALANCE = JSON.stringify({
 describe('the energy of a token transfer', () => {
   const FALLBACK = { warmEnergy: 65_000n, coldEnergy: 131_000n };
 
-  test('without a known holder is the configured one', async () => {
+  test('is the configured one without a known holder', async () => {
     const { market } = await openMarket({ SIZING_HOLDER: '' }, true);
     expect(market.current().sizing).toEqual(FALLBACK);
   });
 
-  test('is measured as soon as a holder is learned, and the holder shared', async () => {
+  test('is measured as soon as a holder is learned, and the holder is shared', async () => {
     const long = { SIZING_HOLDER: '', SIZING_REFRESH_SEC: '86400' };
     const { market } = await openMarket(long, true);
     const other = await openMarket(long);
@@ -68,7 +68,7 @@ describe('the energy of a token transfer', () => {
     }
   });
 
-  test('is measured of a token that answers false to a transfer that succeeds', async () => {
+  test('is measured for a token that answers false to a transfer that succeeds', async () => {
     const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.quiet }, true);
     const { warmEnergy, coldEnergy } = market.current().sizing;
     const used = async (to: string) => {
@@ -83,7 +83,7 @@ describe('the energy of a token transfer', () => {
     expect(market.sizingAgeSec).toBeLessThan(3600);
   });
 
-  test('is that of a transfer which pays the fee of the token', async () => {
+  test('is that of a transfer that pays the fee of the token', async () => {
     const withFee = (await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true)).market.current().sizing;
     await opened.pop()?.();
     const without = (await openMarket({ TOKEN_CONTRACT: TOKENS.strict }, true)).market.current().sizing;
@@ -92,7 +92,7 @@ describe('the energy of a token transfer', () => {
     expect(withFee.coldEnergy - without.coldEnergy).toBeGreaterThan(20_000n);
   });
 
-  test('is not measured from a holder of less than pays a fee', async () => {
+  test('is not measured with a holder that cannot pay the fee', async () => {
     const { market: right } = await openMarket({ TOKEN_CONTRACT: TOKENS.taxed }, true);
     const { coldEnergy } = right.current().sizing;
     // Processes share their measurements, so the first one must end before the next one starts.
@@ -112,7 +112,7 @@ describe('the energy of a token transfer', () => {
     ],
     ['nobody is known to hold it', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: '' }, 'no-holder'],
     ['the token is no contract', { TOKEN_CONTRACT: WHO.bob }, 'no-token'],
-  ])('is not measured where %s, and says so', async (_, env, cause) => {
+  ])('is not measured where %s, and the outlook tells so', async (_, env, cause) => {
     const { market } = await openMarket(env, true);
     expect(market.current().sizing).toEqual(FALLBACK);
     expect(market.sizingObstacle).toBe(cause);
@@ -122,7 +122,7 @@ describe('the energy of a token transfer', () => {
   test.each([
     ['run no constant calls', NO_CONSTANT_CALLS, 'no-constant-calls'],
     ['have no CPU time', OUT_OF_TIME, 'no-node'],
-  ])('names nodes that %s as the cause, until they do', async (_, body, cause) => {
+  ])('reports nodes that %s as the cause, until they recover', async (_, body, cause) => {
     const { market } = await openMarket({}, true);
     expect(market.sizingObstacle).toBeUndefined();
     world.node.fail({ kind: 'says', body }, CONSTANT);
@@ -192,7 +192,7 @@ describe('the energy of a token transfer', () => {
     });
   });
 
-  test('is what callers pay of a token whose deployer pays a part', async () => {
+  test('is the callers’ part for a token whose deployer pays a part', async () => {
     await world.chain.shareEnergy(30, 10_000_000);
     const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: world.chain.deployer };
     const { market } = await openMarket(env, true);
@@ -204,7 +204,7 @@ describe('the energy of a token transfer', () => {
     expect(shared.coldEnergy).toBe(whole.coldEnergy - (whole.coldEnergy * 70n) / 100n);
   });
 
-  test('is not measured of a token that answers true and moves nothing', async () => {
+  test('is not measured for a token that answers true and moves nothing', async () => {
     const { market } = await openMarket({ TOKEN_CONTRACT: TOKENS.boasting }, true);
     expect(market.current().sizing).toEqual(FALLBACK);
     expect(market.sizingAgeSec).toBe(Number.POSITIVE_INFINITY);
@@ -223,12 +223,12 @@ describe('the energy of a token transfer', () => {
     expect(pair.market.sizingObstacle).toBeUndefined();
   });
 
-  test('a configured holder that holds nothing is passed over', async () => {
+  test('skips a configured holder that holds nothing', async () => {
     const { market } = await openMarket({ SIZING_HOLDER: WHO.carol }, true);
     expect(market.current().sizing).toEqual(FALLBACK);
   });
 
-  test('a token that is no contract leaves the configured figures, and everything else works', async () => {
+  test('keeps the configured figures for a token that is not a contract, and everything else works', async () => {
     const { market } = await openMarket({ TOKEN_CONTRACT: WHO.bob }, true);
     expect(market.current()).toMatchObject({ energyFeeSun: 100n, sizing: FALLBACK });
   });
@@ -236,7 +236,7 @@ describe('the energy of a token transfer', () => {
   test.each([
     ['node says nothing of use', '{}'],
     ['node has no CPU time for it', OUT_OF_TIME],
-  ])('stays as it was last measured while a %s', async (_, body) => {
+  ])('stays as last measured while a %s', async (_, body) => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);
     world.node.fail({ kind: 'says', body }, CONSTANT);
@@ -256,7 +256,7 @@ describe('the energy of a token transfer', () => {
     ).toBeLessThan(4);
   });
 
-  test('stays as it was last measured when nobody is known to hold the token any more', async () => {
+  test('stays as last measured when nobody is known to hold the token any more', async () => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);
     world.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);

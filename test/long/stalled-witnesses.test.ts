@@ -69,28 +69,33 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     ['second', OTHER_WAY_ROUND],
   ];
 
-  it.each(ORDERS)('and that is the %s one, holds up settlement and reclaim for so long', async (_, nodes) => {
-    const hand = await withTwoNodes(nodes());
-    const key = await sent(hand);
-    await stall();
-    await mine(SOLID_LAG + 15);
-    await hand.look();
-    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
-    const impatient = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
-    const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
-    await eventually(impatient, beside(settles), 'the settlement by one node’s word');
-    await mine(RENTAL_BLOCKS);
-    const isReclaimed = async (): Promise<boolean> => {
-      await impatient.end();
-      return (await statusesOf(key, 'reclaim')).at(-1) === 'solid';
-    };
-    await eventually(impatient, beside(isReclaimed), 'the solid reclaim');
-    const stalled = await impatient.part(Metrics).registry.getSingleMetricAsString('chain_node_solid_stalled_seconds');
-    expect(stalled).toMatch(new RegExp(`node="${new URL(full.url).host}"} [1-9]`));
-    expect(stalled).toMatch(new RegExp(`node="${new URL(devnet.second!.fullUrl).host}"} 0$`, 'm'));
-  });
+  it.each(ORDERS)(
+    'which is the %s one, delays settlement and reclaim until the wait for it is over',
+    async (_, nodes) => {
+      const hand = await withTwoNodes(nodes());
+      const key = await sent(hand);
+      await stall();
+      await mine(SOLID_LAG + 15);
+      await hand.look();
+      expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+      const impatient = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
+      const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
+      await eventually(impatient, beside(settles), 'the settlement by one node’s word');
+      await mine(RENTAL_BLOCKS);
+      const isReclaimed = async (): Promise<boolean> => {
+        await impatient.end();
+        return (await statusesOf(key, 'reclaim')).at(-1) === 'solid';
+      };
+      await eventually(impatient, beside(isReclaimed), 'the solid reclaim');
+      const stalled = await impatient
+        .part(Metrics)
+        .registry.getSingleMetricAsString('chain_node_solid_stalled_seconds');
+      expect(stalled).toMatch(new RegExp(`node="${new URL(full.url).host}"} [1-9]`));
+      expect(stalled).toMatch(new RegExp(`node="${new URL(devnet.second!.fullUrl).host}"} 0$`, 'm'));
+    },
+  );
 
-  it('holds up a death for so long, and the evidence says so', async () => {
+  it('delays a death until the wait for it is over, and the evidence shows it', async () => {
     const hand = await withTwoNodes();
     const key = await sent(hand);
     await devnet.control('evict', {});
@@ -107,7 +112,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away });
   });
 
-  it('is asked about one block that it does not have, however many wait', async () => {
+  it('is asked about one block that it does not have, however many orders wait', async () => {
     const hand = await withTwoNodes(OTHER_WAY_ROUND());
     const asked = await stall();
     const keys = [await sent(hand), await sent(hand), await sent(hand)];
@@ -118,7 +123,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     expect([...asked]).toHaveLength(1);
   });
 
-  it('is another one than a witness that is far behind and moves: that one is waited for', async () => {
+  it('differs from a witness that is far behind and moves: that one is waited for', async () => {
     await mine(60);
     const head = async (): Promise<number> =>
       (await askSolid<SolidHead>('walletsolidity/getblock', '{"detail":false}')).block_header.raw_data.number;
@@ -146,7 +151,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
   });
 
-  it('is no witness to wait for only by blocks that it has itself: one that claims others outvotes nobody', async () => {
+  it('is waited for only by the blocks that it has itself: one that claims others outvotes nobody', async () => {
     const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     const key = await sent(hand);
     await mine();

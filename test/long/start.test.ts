@@ -191,7 +191,7 @@ it('the API: its port is taken', async () => {
   expect(lineOf(ended)).toMatch(/^Something else listens on port \d+ of PORT already: stop it, or choose another/);
 });
 
-it('the API: a source of rates that nobody knows', async () => {
+it('the API: a source of rates has an unknown name', async () => {
   const ended = await runToEnd(program('api'), [], { ...env, RATE_SOURCES: 'bank' });
   expect(lineOf(ended)).toMatch(/^Configuration: RATE_SOURCES must name exchanges of .*binance/);
 });
@@ -213,14 +213,14 @@ describe('the signer', () => {
     expect(await signer({ SIGNER_SOCKET: undefined })).toMatch(/^SIGNER_SOCKET is required: the path/);
   });
 
-  it('there is no file of wallets, or others may read it', async () => {
+  it('the file of wallets is missing, or others may read it', async () => {
     expect(await signer({})).toMatch(/no such file.*wallets\.json/);
     await writeFile(join(dir, 'wallets.json'), '[]');
     await chmod(join(dir, 'wallets.json'), 0o644);
     expect(await signer({})).toMatch(/wallets\.json is open to others: chmod 600/);
   });
 
-  it('there is no folder for its socket', async () => {
+  it('the folder for its socket is missing', async () => {
     await chmod(join(dir, 'wallets.json'), 0o600);
     const keyFile = join(dir, 'hot.key');
     await writeFile(keyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
@@ -268,14 +268,14 @@ describe('the demo', () => {
     expect(lineOf(await demo(['--colour', 'red'], {}))).toMatch(/^demo: Unknown option '--colour'.*--help/);
   });
 
-  it('the database that it was given is away', async () => {
+  it('the given database is away', async () => {
     const printed = lineOf(await demo(['--once'], { ...away(), REDIS_URL: 'embedded' }));
     expect(printed).toMatch(
       /^demo: The database of DATABASE_URL cannot be reached.*: start it, or correct DATABASE_URL/,
     );
   });
 
-  it('the Redis that it was given is away', async () => {
+  it('the given Redis is away', async () => {
     const printed = lineOf(await demo(['--once'], { DATABASE_URL: test.url, REDIS_URL: 'redis://127.0.0.1:1' }));
     expect(printed).toMatch(
       /^demo: The server that REDIS_URL names does not answer \(.*ECONNREFUSED.*\): start it, or/,

@@ -56,7 +56,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     ['statement-complete'],
   ],
 ];
-it('names what a hand past the guards does', async () => {
+it('reports every change made past the guards', async () => {
   const { merchant } = await makeCustomer(world.api, 0n);
   for (const at of ['2026-05-09', '2026-06-10', '2026-06-11']) await stage.book(merchant, 3n, at);
   await stage.closeUpTo('2026-06');

@@ -190,14 +190,14 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
     socket.destroy();
   });
 
-  it('ends the worker, by itself', async () => {
+  it('ends the worker without a second signal', async () => {
     const worker = npm('start:worker', env);
     await worker.says(WORKING);
     expect(await worker.stop(signal)).toBe(0);
     expect([worker.lines('"msg":"stopping"'), worker.lines('stopped with unfinished work')]).toEqual([1, 0]);
   });
 
-  it('ends the sender once what is under way is answered and recorded, and it keeps no endpoint', async () => {
+  it('ends the sender once its deliveries under way are answered and recorded, and it holds no endpoint', async () => {
     const path = `/${signal}`;
     const asked = new Promise<ServerResponse>((resolve) => {
       receivers.answers.set(path, (_one, response) => resolve(response));
@@ -225,7 +225,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
     expect(rows).toEqual([{ status: 'delivered', attempts: 1, lease_until: null }]);
   });
 
-  it('ends the signer, which takes its socket away', async () => {
+  it('ends the signer, which removes its socket', async () => {
     const socket = join(dir, `${signal}.sock`);
     await writeFile(join(dir, 'hot.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
     const wallet = { role: 'activation', address: 'TLNTMGvJLbhk9qLMMTaG3BjBJBuipWGSQP', permission_id: 2 };
@@ -257,7 +257,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
   });
 
   it(
-    'ends the demo with all it began',
+    'ends the demo with everything it started',
     async () => {
       const own = await createTestDatabase();
       const stores = { DATABASE_URL: own.url, REDIS_URL: fromSetup('TEST_REDIS_URL') };
@@ -272,7 +272,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
   );
 });
 
-describe('a signal to the whole group, as a terminal or a control group sends it', () => {
+describe('a signal to the whole group, as from a terminal or a control group', () => {
   it.each([
     ['SIGTERM', 'start:api', LISTENING],
     ['SIGINT', 'start:worker', WORKING],
@@ -285,7 +285,7 @@ describe('a signal to the whole group, as a terminal or a control group sends it
   });
 });
 
-it('a worker whose work does not end ends in time all the same, and says so', async () => {
+it('a worker whose work does not end ends in time all the same, and logs so', async () => {
   const node = `http://127.0.0.1:${silentPort.toString()}`;
   const nodes = { TRON_FULL_NODE_URLS: node, TRON_SOLIDITY_NODE_URLS: node, TRON_READ_TIMEOUT_MS: '30000' };
   const worker = Command.start('node', ['dist/bundle/main.worker.js'], { ...env, ...nodes, WORKER_STOP_SEC: '1' });
@@ -350,7 +350,7 @@ describe('process 1 of a container', () => {
   });
 });
 
-describe('a command that still builds', () => {
+describe('a command that is still building', () => {
   it.each(SIGNALS)('%s ends the build, and the command does not run', async (signal) => {
     const project = await mkdtemp(join(dir, 'project-'));
     await cp('build-if-stale.mjs', join(project, 'build-if-stale.mjs'));
@@ -364,7 +364,7 @@ describe('a command that still builds', () => {
     expect(command.lines('it ran')).toBe(0);
   });
 
-  it('every command of package.json gives its process to what it runs', async () => {
+  it('every command of package.json replaces its shell by what it runs', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
     const shells = Object.entries(scripts).filter(([, text]) => text.startsWith('node '));
     expect(shells).toEqual([]);

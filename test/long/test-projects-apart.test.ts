@@ -85,7 +85,7 @@ describe('the guards of the rows', () => {
     liveId = await buy(live, world.receiver(1), 'guarded');
   });
 
-  test('a test order has no leg, by whatever hand, and takes no slot', async () => {
+  test('a test order has no leg, whoever writes it, and takes no slot', async () => {
     const [wallet] = await database.query<{ id: number }>(`SELECT id FROM pool_wallet WHERE role = 'pool' LIMIT 1`);
     const leg = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
       VALUES ($1, 1, 'rental', $2, $3, 1000000, 'reserved')`;
@@ -104,7 +104,7 @@ describe('the guards of the rows', () => {
     expect(await refusalOf(insert, [id])).toBe(`chain transaction of order ${id.toString()}: a test order has none`);
   });
 
-  test('a test project has no entry of revenue, nor of anything paid in, and no other has one of a test', async () => {
+  test('a test project has no entry of revenue or of anything paid in, and no other project has a test entry', async () => {
     const entry = (
       contra: string,
       kind: string,
@@ -135,7 +135,7 @@ describe('the guards of the rows', () => {
     expect(await refusalOf(auto, [customer.merchant])).toBe(none('auto_delegation'));
   });
 
-  test('what a project is, and so its orders, never changes; a test order is not due for fulfilment', async () => {
+  test('the kind of a project, and so of its orders, never changes; a test order is never due for fulfilment', async () => {
     expect(await refusalOf(`UPDATE project SET test = false WHERE id = $1`, [customer.merchant])).toMatch(
       /append-only/,
     );
@@ -149,7 +149,7 @@ describe('the guards of the rows', () => {
     expect(await refusalOf(`UPDATE orders SET play_at = now() WHERE id = $1`, [liveId])).toMatch(played);
   });
 
-  test('rows of live orders are kept, and what was written of test ones is never changed', async () => {
+  test('rows of live orders are kept, and rows written for test orders never change', async () => {
     for (const table of ['order_key', 'event']) {
       expect(await refusalOf(`DELETE FROM ${table} WHERE order_id = $1`, [liveId])).toBe(`${table} is append-only`);
     }
@@ -165,7 +165,7 @@ describe('the guards of the rows', () => {
     );
   });
 
-  test('verify names what a hand past the guards does', async () => {
+  test('verify reports every change made past the guards', async () => {
     expect(await namesOf()).toEqual([]);
     const leg = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
       SELECT $1, 1, 'rental', id, $2, 1000000, 'reserved' FROM pool_wallet WHERE role = 'pool' LIMIT 1`;
@@ -184,7 +184,7 @@ describe('the guards of the rows', () => {
   });
 });
 
-describe('no figure counts them', () => {
+describe('no figure counts test orders', () => {
   const times = { from: new Date(Date.now() - 86_400_000), before: new Date(Date.now() + 86_400_000) };
   /** The whole report: rows, sums and debts. */
   const report = async (by: 'day' | 'project' | 'wallet'): Promise<string> =>
@@ -195,7 +195,7 @@ describe('no figure counts them', () => {
     database.query(`SELECT wallet_id, slot_no, free_sun, free_transactions FROM pool_slot ORDER BY 1, 2`);
   const counted = async () => (await world.api.app.get(Metrics).registry.metrics()).match(/^order_requests_total.*$/gm);
 
-  test('a report is the same before and after, and so are capacity and what is counted', async () => {
+  test('a report is the same before and after, and so are capacity and the metrics', async () => {
     const before = [await report('day'), await report('project'), await report('wallet')];
     const [slotsBefore, countedBefore] = [await slots(), await counted()];
     const customer = await world.customer();
@@ -222,7 +222,7 @@ describe('no figure counts them', () => {
     expect(await namesOf('newer')).toEqual([]);
   });
 
-  test('no month of theirs is closed, and the months of others are', async () => {
+  test('no month of a test project is closed, and the months of others are', async () => {
     const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
     await byHand([`UPDATE credit_entry SET created_at = created_at - interval '40 days'`]);
     const closing = new StatementClosing(database, new Metrics(), openLog('silent'));
@@ -235,7 +235,7 @@ describe('no figure counts them', () => {
   });
 });
 
-describe('what is old', () => {
+describe('old test orders', () => {
   const older = (days: number): Promise<void> =>
     byHand(
       [`UPDATE orders SET created_at = created_at - $1::integer * interval '1 day'`, days],
@@ -244,7 +244,7 @@ describe('what is old', () => {
   const ROWS = ['orders WHERE id', 'event WHERE order_id', 'order_key WHERE order_id', 'credit_entry WHERE order_id'];
   const rowsOf = (id: bigint) => Promise.all(ROWS.map((each) => count(`${each} = $1`, id)));
 
-  test('goes after thirty days, a little at a time, with all that hangs on it; a balance stays the sum of its entries', async () => {
+  test('are deleted after thirty days, a few at a time, with everything that belongs to them; a balance stays the sum of its entries', async () => {
     const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
     const old = [
       await buy(customer, TEST_ADDRESSES.delivered, 'one'),
@@ -293,7 +293,7 @@ describe('what is old', () => {
     await endAll();
   });
 
-  test('is searched for while events are numbered: however long it takes, their numbers wait for none of it', async () => {
+  test('are searched for while events are numbered: however long it takes, numbering does not wait for it', async () => {
     const customer = await world.customer();
     await buy(customer, TEST_ADDRESSES.delivered, 'long gone');
     await endAll();
@@ -318,7 +318,7 @@ describe('what is old', () => {
     await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
   });
 
-  test('is not what is still played, and nobody else may delete it', async () => {
+  test('are not deleted while they are still played, nor by anybody else', async () => {
     const customer = await world.customer();
     const id = await buy(customer, TEST_ADDRESSES['delivered late'], 'running');
     await world.eventsOf(customer);
@@ -333,7 +333,7 @@ describe('what is old', () => {
   });
 });
 
-describe('whoever plays may die', () => {
+describe('a player of test orders that dies', () => {
   let other: { readonly database: Database; readonly player: TestOrders };
 
   beforeAll(async () => {
@@ -343,7 +343,7 @@ describe('whoever plays may die', () => {
 
   afterAll(() => other.database.source.destroy());
 
-  test('two workers at once play each move of each order once', async () => {
+  test('two at once play each move of each order once', async () => {
     const customer = await world.customer({ balance: 100_000_000_000n });
     const keys = Array.from({ length: 30 }, (_, index) => `order-${index.toString()}`);
     const receivers = [TEST_ADDRESSES.delivered, TEST_ADDRESSES.refunded, TEST_ADDRESSES['unresolved then delivered']];
@@ -364,7 +364,7 @@ describe('whoever plays may die', () => {
     expect(await namesOf()).toEqual([]);
   });
 
-  test('one that is killed in the middle of a refund leaves nothing of it, and another one makes it once', async () => {
+  test('one killed in the middle of a refund leaves nothing of it, and another one makes it once', async () => {
     const customer = await world.customer();
     const id = await buy(customer, TEST_ADDRESSES.refunded, 'refunded');
     await world.move();

@@ -119,7 +119,7 @@ async function expectPeace(): Promise<void> {
   expect(Number(state!.scanned_to)).toBeGreaterThan(number - 100);
 }
 
-it('orders beside a contract and a transfer named like numbers are delivered, settled and reclaimed', async () => {
+it('orders are delivered, settled and reclaimed despite a contract and a transfer named like numbers', async () => {
   const keys: string[] = [];
   for (const name of [POISON, `"${POISON}"`, `\\"},{"${POISON}`, '\u0000\n\u2028 1234567890123456789']) {
     const bought = await world.buy(receiver(keys.length % 3), 65_000, 60);
@@ -159,7 +159,7 @@ async function undelegated(to: string, before: number): Promise<void> {
 describe('while no block can be read', () => {
   afterEach(() => control('faults/clear', {}));
 
-  it('orders are delivered, settled and reclaimed, and acts without a record are found, by lists of transactions', async () => {
+  it('orders are delivered, settled and reclaimed, and acts without a record are found by lists of transactions', async () => {
     await expectPeace();
     await failBlocks('getblockbynum');
     const { key } = await world.buy(receiver(0), 65_000, 60);
@@ -176,7 +176,7 @@ describe('while no block can be read', () => {
     await expectPeace();
   }, 90_000);
 
-  it('nor listed, orders go on by asking after each transaction, and the search goes on beside', async () => {
+  it('orders go on by asking for each transaction where those lists fail too, and the search continues', async () => {
     await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
     const { key } = await world.buy(receiver(2), 65_000, 60);
     await expectReclaimed(key);
@@ -193,7 +193,7 @@ describe('while no block can be read', () => {
     expect((await world.buy(receiver(2))).status).toBe(202);
   }, 90_000);
 
-  it('an act in a block that was passed unsearched is found later, also by another worker', async () => {
+  it('an act in a block that was skipped is found later, also by another worker', async () => {
     await expectPeace();
     await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
     const before = await world.delegatedSun(1, receiver(2));

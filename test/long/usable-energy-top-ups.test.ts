@@ -48,7 +48,7 @@ afterAll(closeStage, START_LIMIT_MS);
 
 const FREE = 'free top-up: a rental that ended beside it left used energy here';
 
-it('explain names a top-up and its cause, also of an archived order', async () => {
+it('explain shows a top-up and its cause, also of an archived order', async () => {
   const hand = await Hand.open();
   const caller = nextCaller();
   const running = await settled(hand, caller.address, 30_000, LONG_SEC);

@@ -51,7 +51,7 @@ async function balanceOf(): Promise<bigint> {
   return row!.credits;
 }
 
-it('a rental beside which a used one ends has all that it sold, free of charge, until its own end', async () => {
+it('a rental beside which a used one ends has all the energy that it sold, free of charge, until its own end', async () => {
   const hand = await Hand.open();
   const caller = nextCaller();
   const running = await settled(hand, caller.address, 28_057, LONG_SEC);
@@ -78,7 +78,7 @@ it('a rental beside which a used one ends has all that it sold, free of charge, 
   await expectSoundRecords();
 });
 
-it('what the running rental used itself counts against it alone', async () => {
+it('only what the running rental used itself counts against it', async () => {
   const hand = await Hand.open();
   const caller = nextCaller();
   await settled(hand, caller.address, 100_000, LONG_SEC);
@@ -110,7 +110,7 @@ it('rentals that end together are weighed together, and those that go on are top
   expect(await topUpsOf(later)).toEqual([{ status: 'active', cause: 'usage' }]);
 });
 
-it('the energy of a receiver is read for a reclaim beside other rentals, and for no other one', async () => {
+it('the energy of a receiver is read only for a reclaim beside other rentals', async () => {
   const hand = await Hand.open();
   const alone = nextCaller();
   await settled(hand, alone.address, 30_000, SHORT_SEC);
@@ -119,7 +119,7 @@ it('the energy of a receiver is read for a reclaim beside other rentals, and for
   expect(await usageOf(alone.address)).toEqual([]);
 });
 
-it('a reclaim that is made again is read again, and only the one that stands counts', async () => {
+it('a reclaim that is made again is read again, and only the valid reading counts', async () => {
   const hand = await Hand.open();
   const caller = nextCaller();
   const running = await settled(hand, caller.address, 30_000, LONG_SEC);
@@ -161,7 +161,7 @@ it('two workers make up for a loss once, and one whose claim was lost adds nothi
   expect(await topUpsOf(running)).toEqual([{ status: 'active', cause: 'usage' }]);
 });
 
-it('a top-up that comes to nothing is made anew', async () => {
+it('a top-up that comes to nothing is made again', async () => {
   const hand = await Hand.open();
   const caller = nextCaller();
   const running = await settled(hand, caller.address, 30_000, LONG_SEC);

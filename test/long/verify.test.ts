@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('a live service verifies while orders are on their way', async () => {
+it('verify passes on a live service while orders are on their way', async () => {
   const bought = await Promise.all(
     Array.from({ length: 10 }, (_, index) => world.buy(receiver(index % 3), 65_000 + index)),
   );
@@ -183,7 +183,7 @@ async function wholeReport(): Promise<Report> {
   return until(whole, 30_000, 'a report in which every check was made');
 }
 
-it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
+it.each(HANDS)('%s is reported', async (_what, harm, repair, names) => {
   await world.byHand(`CREATE TABLE IF NOT EXISTS kept_block AS SELECT block_id AS b FROM chain_tx WHERE id = 1`);
   await world.byHand(harm);
   try {
@@ -194,7 +194,7 @@ it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('a reclaim before its rental’s end is named once it is final, and not while its block may still be reverted', async () => {
+it('a reclaim before its rental’s end is reported once it is final, and not while its block may still be reverted', async () => {
   const id = (await world.rent(receiver(2), 65_000, 60)).toString();
   const over = async (): Promise<true | undefined> => {
     const [row] = await world.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);
@@ -226,7 +226,7 @@ it('a reclaim before its rental’s end is named once it is final, and not while
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('definitions are not judged on the schema of another version, where they are rightly others', async () => {
+it('definitions are not checked on the schema of another version, where they may rightly differ', async () => {
   await world.byHand(`${PERMISSIVE_GUARD}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
   try {
     const report = await world.verify();
@@ -239,7 +239,7 @@ it('definitions are not judged on the schema of another version, where they are 
   }
 });
 
-it('bytes that say anything else than their leg are told apart', () => {
+it('bytes that differ from their leg in anything are told apart', () => {
   const [owner, to, other] = [newOwner().address, newOwner().address, newOwner().address];
   const terms = {
     permissionId: 2,

@@ -99,7 +99,7 @@ async function rounds(hand: Hand, count: number): Promise<void> {
 }
 
 describe('a wallet whose key fails', () => {
-  it('is paused with its reason, and every order in hand is delivered by the other wallet', async () => {
+  it('is paused with its reason, and the other wallet delivers every open order', async () => {
     const hand = await Hand.open();
     await takeKey(second.address);
     const orders = await rentMany(10);
@@ -118,7 +118,7 @@ describe('a wallet whose key fails', () => {
     expect(await deliveriesOf(next)).toEqual(['first sending']);
   });
 
-  it('sells again as soon as its key signs again, without anybody’s act', async () => {
+  it('sells again as soon as its key signs again, without an act of the operator', async () => {
     const hand = await Hand.open();
     await takeKey(second.address);
     await rentMany(3);
@@ -146,7 +146,7 @@ describe('a wallet whose key fails', () => {
     expect(await walletOf(second.address)).toEqual({ status: 'paused', pause_reason: 'moving its stake' });
   });
 
-  it('is not paused by two failures that a success follows', async () => {
+  it('is not paused by two failures followed by a success', async () => {
     const hand = await Hand.open();
     for (const failures of [2, 2]) {
       await takeKey(second.address);
@@ -165,7 +165,7 @@ describe('a wallet whose key fails', () => {
 describe('without another wallet', () => {
   beforeEach(() => wallets().setStatus(pool.address, 'paused', { ...AUTHOR, reason: 'only one' }));
 
-  it('orders wait, nothing new is sold, and all is delivered when the key comes back', async () => {
+  it('orders wait, nothing new is sold, and everything is delivered when the key comes back', async () => {
     const hand = await Hand.open();
     await takeKey(second.address);
     const orders = await rentMany(4);
@@ -186,7 +186,7 @@ describe('without another wallet', () => {
     for (const key of orders) expect(await statusOf(key)).toBe('delivered');
   });
 
-  it('an order is refunded only at the usual limit, which a move does not begin anew', async () => {
+  it('an order is refunded only at the usual limit, which a move to another wallet does not restart', async () => {
     const hand = await Hand.open();
     await takeKey(second.address);
     const orders = await rentMany(3);
@@ -211,7 +211,7 @@ describe('without another wallet', () => {
 });
 
 describe('a signature that a node refuses', () => {
-  it('pauses the wallet at once; the transaction keeps its proof, and the next attempt is another wallet’s', async () => {
+  it('pauses the wallet at once; the transaction keeps its proof, and another wallet makes the next attempt', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     full.before = refuseSecond;
@@ -235,7 +235,7 @@ describe('a signature that a node refuses', () => {
     expect(await statusOf(key)).toBe('delivered');
   });
 
-  it('and another accepts pauses nothing', async () => {
+  it('and that another node accepts pauses nothing', async () => {
     const hand = await Hand.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.solidUrl}`,
@@ -272,7 +272,7 @@ describe('a signature that a node refuses', () => {
 });
 
 describe('three transactions of a wallet that die in a row', () => {
-  it('pause it, for longer each time, until something of it comes into a block', async () => {
+  it('pause it, for longer each time, until one of its transactions comes into a block', async () => {
     const hand = await Hand.open();
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     const orders = await rentMany(3);
@@ -315,7 +315,7 @@ describe('three transactions of a wallet that die in a row', () => {
 });
 
 describe('transactions that die while the chain makes no blocks', () => {
-  it('say nothing of their wallets: none is paused, and all is delivered by them once there are blocks again', async () => {
+  it('prove nothing about their wallets: none is paused, and all is delivered by them once there are blocks again', async () => {
     const hand = await Hand.open();
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     const orders = await rentMany(4);

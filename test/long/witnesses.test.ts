@@ -89,7 +89,7 @@ describe('a death', () => {
     expect((await txsOf(key)).map(({ txid }) => txid)).toEqual([tx!.txid]);
   });
 
-  it('by the word of a node without history waits as for one that is away', async () => {
+  it('that a node without history reports waits as for a node that is away', async () => {
     const hand = await withTwoNodes();
     await settled(hand);
     const key = await sent(hand);
@@ -105,7 +105,7 @@ describe('a death', () => {
     expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away: [{ keepsHistory: false }] });
   });
 
-  it('waits so long for a witness that is silent, then goes on by the other’s word, and says so', async () => {
+  it('waits for a limited time for a silent witness, then is decided by the other one, and the evidence shows it', async () => {
     const hand = await withTwoNodes();
     const key = await sent(hand);
     await devnet.control('evict', {});
@@ -121,7 +121,7 @@ describe('a death', () => {
     expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away: [{ node, keepsHistory: true }] });
   });
 
-  it('is not had, nor anything made, while one node finds the transaction and the other does not', async () => {
+  it('is not recorded, nor anything new made, while one node finds the transaction and the other does not', async () => {
     const hand = await withTwoNodes();
     const key = await sent(hand);
     const [tx] = await txsOf(key);
@@ -144,7 +144,7 @@ describe('a death', () => {
   });
 });
 
-describe('an end', () => {
+describe('the end of a rental', () => {
   it('is not brought forward by a node that is far ahead of the other one', async () => {
     // A chain long enough that the lagging node has a block too.
     await mine(60);
@@ -164,7 +164,7 @@ describe('an end', () => {
     await until(async () => ((await early()) > 0 ? true : undefined), MOVE_LIMIT_MS, 'the end that both show', 100);
   });
 
-  it('waits so long for a node that is silent', async () => {
+  it('waits for a limited time for a silent node', async () => {
     const hand = await withTwoNodes();
     const key = await settled(hand);
     full.before = () => 'break';
@@ -181,11 +181,11 @@ describe('an end', () => {
   });
 });
 
-describe('an end by the word of the only node', () => {
+describe('the end of a rental with only one node', () => {
   it.each([
     ['receipts of blocks, and is a witness still', RECEIPTS, (hand: Hand) => hand.part(BlockFollower).pass(), false],
     ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
-  ])('comes also where it refuses %s', async (_, refused, ask, isAway) => {
+  ])('also comes where the node refuses %s', async (_, refused, ask, isAway) => {
     const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
     // The reader of blocks starts at the current solid head.
     await hand.part(BlockFollower).pass();
@@ -211,7 +211,7 @@ describe('an end by the word of the only node', () => {
 });
 
 describe('a settlement', () => {
-  it('takes two nodes where two are configured, or one after a while', async () => {
+  it('takes two nodes where two are configured, or one after the wait is over', async () => {
     const hand = await withTwoNodes();
     const key = await sent(hand);
     solid.before = () => 'break';
@@ -256,7 +256,7 @@ describe('a settlement over which nodes disagree', () => {
 });
 
 describe('an act without a record', () => {
-  it('is recorded by one node’s word once the other one has been silent for so long, and the search goes on', async () => {
+  it('is recorded by one node’s word once the wait for the other one is over, and the search goes on', async () => {
     const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
     const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
     await mine(SOLID_LAG + 1);
@@ -308,7 +308,7 @@ describe('nodes of two chains', () => {
   });
 });
 
-it('a worker that begins reads the blocks in which something sent before may stand, though no index names it', async () => {
+it('a worker that starts reads the blocks in which something sent before may stand, though no index names it', async () => {
   const key = await sent(await withTwoNodes());
   await mine(3);
   for (const path of [INFO, 'wallet/gettransactioninfobyid']) {
@@ -319,7 +319,7 @@ it('a worker that begins reads the blocks in which something sent before may sta
   expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
 });
 
-it('a node without transaction history is named, by a gauge and by the doctor, until it has one', async () => {
+it('a node without transaction history is shown, by a gauge and by the doctor, until it has one', async () => {
   const hand = await withTwoNodes();
   await settled(hand);
   const [one, other] = [new URL(full.url).host, new URL(devnet.second!.fullUrl).host];
