@@ -3,12 +3,13 @@
 # Seen: tron-format-address replaces the first two digits, whatever they are, and tronweb encodes the 20 bytes without
 # 0x41. Both answer text that looks like an address, of 20 bytes instead of 21, and no error. With 0x in front both are
 # right.
+# Why it matters: a payment goes to, or is looked for at, an address that does not exist.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent tron-format-address@0.1.12 tronweb@6.5.1 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline tron-format-address@0.1.12 tronweb@6.5.1 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -31,4 +32,4 @@ for (const wrong of ['tron-format-address, bare', 'tronweb, bare']) {
   assert.ok(seen[wrong].length > 25 && !TronWeb.isAddress(seen[wrong]));
 }
 JS
-node run.mjs
+timeout 60 node run.mjs

@@ -3,12 +3,13 @@
 # Seen: it answers a Job with the old id and the new data, and nothing tells that from a job that was added. What is
 # stored, and what a worker gets, is the old data. Deduplication does the same, with the id of the first job.
 # A job id with one colon is refused ("cannot contain :"), one with two is taken.
+# Why it matters: a caller believes in a changed order that no worker will ever see.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent bullmq@6.7.0 ioredis@5.11.1 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline bullmq@6.7.0 ioredis@5.11.1 >/dev/null
 if ! command -v redis-server >/dev/null; then echo 'this needs redis-server in PATH'; exit 1; fi
 port=$(node -e "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => { console.log(s.address().port); s.close(); })")
 redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no --dir "$dir" >/dev/null &
@@ -34,4 +35,4 @@ assert.deepEqual(seen, {
 });
 process.exit(0);
 JS
-node run.mjs
+timeout 60 node run.mjs

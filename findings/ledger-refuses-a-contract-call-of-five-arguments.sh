@@ -3,12 +3,13 @@
 # Seen: hw-app-trx splits only between the top-level fields of raw_data. The whole contract call is one field, so a call
 # with four argument words goes out in three packets and one with five throws "Too many bytes to encode.". A memo of 247
 # bytes passes, one of 248 does not. What is longer has to be signed by its hash.
+# Why it matters: operators who sign with a device cannot confirm every call of the service.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent @ledgerhq/hw-app-trx@6.36.6 tronweb@6.5.1 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline @ledgerhq/hw-app-trx@6.36.6 tronweb@6.5.1 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -48,4 +49,4 @@ assert.deepEqual(seen, {
   'memo of 248 bytes': 'Too many bytes to encode.',
 });
 JS
-node run.mjs
+timeout 60 node run.mjs

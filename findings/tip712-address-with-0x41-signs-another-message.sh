@@ -2,12 +2,13 @@
 # Guess: each spelling of one address gives one TIP-712 digest, or an error.
 # Seen: tronweb takes base58, 41-hex and the 20 bytes with 0x alike. 0x41 in
 # front of the 20 bytes gives another signature without an error.
+# Why it matters: an approval of a payment fails to verify, and both sides see the same address.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent tronweb@6.5.1 ethers@6.17.0 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline tronweb@6.5.1 ethers@6.17.0 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import { Wallet } from 'ethers';
@@ -26,4 +27,4 @@ const seen = Object.fromEntries(
 console.log('tronweb 6.5.1, ethers 6.17.0', seen);
 assert.deepEqual(Object.values(seen), ['as ethers', 'as ethers', 'as ethers', 'another signature']);
 JS
-node run.mjs
+timeout 60 node run.mjs

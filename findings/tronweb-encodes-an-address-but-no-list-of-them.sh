@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Guess: encodeParams takes base58 wherever the type says address, and knows TRON's own type trcToken.
 # Seen: `address` in base58 works, `address[]` throws and so does trcToken. encodeParamsV2ByABI takes all three.
+# Why it matters: batch transfers need another function than single ones.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent tronweb@6.5.1 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline tronweb@6.5.1 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import { TronWeb, utils } from 'tronweb';
@@ -24,4 +25,4 @@ assert.deepEqual(seen, {
   trcToken: { encodeParams: 'invalid param type', encodeParamsV2ByABI: '1 words' },
 });
 JS
-node run.mjs
+timeout 60 node run.mjs

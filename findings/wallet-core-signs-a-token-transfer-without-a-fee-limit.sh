@@ -3,12 +3,13 @@
 # Seen: wallet-core signs without one, and nothing says so. The chain takes a missing fee_limit as 0, which also caps
 # the energy that a wallet has rented or staked: the call ends as OUT_OF_ENERGY. It also lets the transaction live
 # for ten hours where tronweb gives it one minute.
+# Why it matters: a rented transfer fails with plenty of energy, and the tenant blames the rental.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent @trustwallet/wallet-core@4.8.2 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline @trustwallet/wallet-core@4.8.2 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import walletCore from '@trustwallet/wallet-core';
@@ -36,4 +37,4 @@ assert.ok(!('fee_limit' in raw));
 assert.equal(raw.expiration - raw.timestamp, 36_000_000);
 process.exit(0);
 JS
-node run.mjs
+timeout 60 node run.mjs

@@ -3,12 +3,13 @@
 # Seen: the typed delegation has `lock` and no lock period, and a `lockPeriod` beside it is dropped without an error:
 # the chain then locks for its default of three days. `rawJson` keeps lock_period and Permission_id, and signs the very
 # transaction that tronweb built, but it refuses AccountCreateContract.
+# Why it matters: a rental of one hour would bind its stake for three days.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 npm init -y >/dev/null
-npm install --no-audit --no-fund --silent @trustwallet/wallet-core@4.8.2 tronweb@6.5.1 >/dev/null
+timeout 100 npm install --no-audit --no-fund --silent --prefer-offline @trustwallet/wallet-core@4.8.2 tronweb@6.5.1 >/dev/null
 cat >run.mjs <<'JS'
 import assert from 'node:assert/strict';
 import walletCore from '@trustwallet/wallet-core';
@@ -56,4 +57,4 @@ assert.equal(fromJson.txID, delegation.txID);
 assert.match(refused.errorMessage, /unsupported contract type: AccountCreateContract/);
 process.exit(0);
 JS
-node run.mjs
+timeout 60 node run.mjs
