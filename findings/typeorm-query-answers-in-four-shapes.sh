@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Guess: `query()` answers rows, also for INSERT, UPDATE and DELETE … RETURNING and for several statements.
-# Seen: SELECT and INSERT … RETURNING answer the rows; UPDATE and DELETE answer a pair of rows and count; two statements
+# Seen: SELECT and INSERT … RETURNING answer the rows. UPDATE and DELETE answer a pair of rows and count. Two statements
 # in one text answer undefined, although both ran. `const [row] = await query('UPDATE … RETURNING id')` is the list of
 # rows, and true in an `if` when no row changed.
 # Why it matters: a claim by UPDATE … RETURNING seems to succeed for every caller.
