@@ -48,9 +48,15 @@ export function addressWord(hex: string): string {
   return hex.slice(2).padStart(64, '0');
 }
 
+export interface ChainOptions extends Partial<DevnetOptions> {
+  /** The version of java-tron that the chain behaves like; default: the newest. */
+  readonly version?: string;
+}
+
 /** Starts a chain with `bank` (90 000 000 000 TRX) and `pool` (1 000 000 TRX) that makes a block only on request. */
-export async function startChain(options: Partial<DevnetOptions> = {}): Promise<Client> {
+export async function startChain({ version, ...options }: ChainOptions = {}): Promise<Client> {
   const genesis = {
+    ...(version === undefined ? {} : { version }),
     accounts: [
       { address: keyOf('bank').address, balance: '90000000000000000' },
       { address: keyOf('pool').address, balance: 1_000_000 * TRX },

@@ -9,7 +9,7 @@ const SESSION_LIMIT_MS = BLOCK_MS <= 100 ? 50_000 : 900_000;
 test(
   'every step of the recorded session is answered as the real node answered it',
   async () => {
-    const { node } = await startChain({ blockMs: BLOCK_MS, solidLag: 1 });
+    const { node } = await startChain({ blockMs: BLOCK_MS, solidLag: 1, version: '4.8.0' });
     const args = ['test/tron-node/conformance.mjs', 'compare', '--block-ms', BLOCK_MS.toString()];
     args.push(
       '--full',

@@ -10,6 +10,8 @@ const SCRIPT = fileURLToPath(new URL('../../packages/devnet/dist/main.devnet.js'
 const CONTROL_LIMIT_MS = 30_000;
 
 export interface Genesis {
+  /** The version of java-tron that the chain behaves like; default: the newest. */
+  readonly version?: string;
   /** Time of block 1, ms. */
   readonly timestamp?: number;
   /** Balances in sun. */

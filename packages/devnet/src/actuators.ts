@@ -8,6 +8,7 @@ import { type Context, burn } from './fees.js';
 import { parameter } from './parameters.js';
 import type { Message } from './schema.js';
 import { int, list, num, sub, text } from './fields.js';
+import { vmRulesAt } from './vm-rules.js';
 
 const LONG_MAX = (1n << 63n) - 1n;
 
@@ -33,6 +34,18 @@ export function creationFee(context: Context): bigint {
   return parameter(context.state, 'getCreateNewAccountFeeInSystemContract');
 }
 
+/** TRON: TransferActuator, once the compatible-EVM rules are on. */
+function checkContractVersion(context: Context, payee: Account | undefined): void {
+  if (payee?.isContract !== true || !vmRulesAt(context.state).compatibleEvm) return;
+  const contract = contractAt(context.state, payee.address);
+  if (contract === undefined)
+    throw validateError('Account type is Contract, but it is not exist in contract store.');
+  if (contract.version === 1)
+    throw validateError(
+      'Cannot transfer TRX to a smartContract which version is one. Instead please use TriggerSmartContract ',
+    );
+}
+
 export const transfer: Actuator = {
   check(context, message) {
     const owner = text(message, 'owner_address');
@@ -47,6 +60,7 @@ export const transfer: Actuator = {
     const payee = accountAt(context.state, to);
     if (payee?.isContract === true && parameter(context.state, 'getForbidTransferToContract') === 1n)
       throw validateError('Cannot transfer TRX to a smartContract.');
+    checkContractVersion(context, payee);
     const fee = payee === undefined ? creationFee(context) : 0n;
     if (payer.balance < amount + fee)
       throw validateError('Validate TransferContract error, balance is not sufficient.');

@@ -94,6 +94,15 @@ export function addressOfPublicKey(key: Uint8Array): string {
   return '41' + Buffer.from(keccak_256(body).subarray(12)).toString('hex');
 }
 
+/** Returns the address whose key signed `hash`; undefined if no key fits the signature's 64 bytes. */
+export function recoverAddress(signature: Uint8Array, recovery: number, hash: Uint8Array): string | undefined {
+  try {
+    return addressOfPublicKey(secp256k1.ecdsaRecover(signature, recovery, hash, false));
+  } catch {
+    return undefined;
+  }
+}
+
 export function keccak256(bytes: Uint8Array): Uint8Array {
   return keccak_256(bytes);
 }

@@ -6,6 +6,7 @@ import type { Receipt } from './execute.js';
 import { TRANSFER_NOTES } from './internal-transactions.js';
 import type { Json } from './json.js';
 import type { NodeView } from './node-view.js';
+import { versionAt } from './parameters.js';
 import { printAddress, sparse } from './reads.js';
 import { type Tx, printTx, unpackTx } from './transactions.js';
 
@@ -144,7 +145,7 @@ export function printNodeInfo(view: NodeView): Json {
     totalFlow: 0,
     peerList: [],
     configNodeInfo: {
-      codeVersion: '4.8.0',
+      codeVersion: versionAt(view.chain.store),
       supportConstant: true,
       allowCreationOfContracts: 0n,
       minParticipationRate: 0,

@@ -1,6 +1,7 @@
 // The chain: blocks, mempool, forks and state. Every change goes through one queue, so a request never sees a
 // half-executed transaction. Independent of HTTP.
 import { type Block, makeBlock, nextWitness } from './block.js';
+import { installBlockHashHistory, recordBlockHash } from './block-hash-history.js';
 import { BroadcastError } from './errors.js';
 import { type Receipt, broadcastErrorOf, execute } from './execute.js';
 import type { Context } from './fees.js';
@@ -92,6 +93,8 @@ export class Chain {
     return BigInt(timeMs - this.options.startMs + BLOCK_STEP_MS) / (interval > 0n ? interval : 1n) + 1n;
   }
 
+  private readonly idOf = (number: number): string | undefined => this.blocks[number]?.id;
+
   get chainId(): bigint {
     return BigInt(`0x${this.block(0).id.slice(-8)}`);
   }
@@ -104,6 +107,7 @@ export class Chain {
       witness: block.witness,
       cycle: this.cycleAt(state, block.timeMs),
       chainId: this.chainId,
+      idOf: this.idOf,
     };
   }
 
@@ -115,6 +119,7 @@ export class Chain {
       witness: nextWitness(this.options.seed, this.forks, head),
       cycle: this.cycleAt(this.store, head.timeMs),
       chainId: this.chainId,
+      idOf: this.idOf,
     };
   }
 
@@ -180,6 +185,7 @@ export class Chain {
     const info = this.nextInfo();
     this.store.undo();
     this.store.open(parent.number + 1);
+    recordBlockHash(this.store, parent.number + 1, parent.id);
     const queue = [...this.mempool.values()];
     this.mempool.clear();
     const done: { tx: Tx; receipt: Receipt }[] = [];
@@ -286,6 +292,7 @@ export class Chain {
         this.store.force(...energyPricesEntry(prices));
       }
       this.store.force(...parametersEntry(next));
+      installBlockHashHistory(this.store);
     });
   }
 

@@ -65,7 +65,9 @@ export async function runConstant(
   checkValue(context, caller, target, value);
   const data = Buffer.from(text(message, 'data'), 'hex');
   const call = { caller, contract: target, isCreate, data, value, energyLimit: CONSTANT_ENERGY, txId };
-  const result = await runVm(vmRequest(context, view.chain.infoOf(context.state, view.top(isSolid)), call));
+  const block = view.chain.infoOf(context.state, view.top(isSolid));
+  const { constantCallMs } = view.settings;
+  const result = await runVm(vmRequest(context, block, call, constantCallMs > 0 ? BigInt(constantCallMs) : undefined));
   if (result.halt === undefined) return result;
   throw new NodeError(`org.tron.core.vm.program.${result.halt.exception}`, result.halt.message);
 }
@@ -206,6 +208,7 @@ export function printContract(context: Context, address: string | undefined, vis
       origin_energy_limit: contract.originEnergyLimit,
       code_hash: contract.codeHash,
       trx_hash: contract.trxHash,
+      version: contract.version ?? 0,
     },
     visible,
   );

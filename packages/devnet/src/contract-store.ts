@@ -13,6 +13,8 @@ export interface Contract {
   readonly originEnergyLimit: bigint;
   readonly codeHash: string;
   readonly trxHash: string;
+  /** 1 if it was made under compatible-EVM rules; otherwise 0 or absent. */
+  readonly version?: number;
 }
 
 /** TRON's dynamic energy: a contract's usage in its last cycle, and the surcharge on its calls in 1/10 000. */

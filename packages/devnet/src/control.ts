@@ -4,7 +4,7 @@ import type { Chain } from './chain.js';
 import { endpoints } from './endpoints.js';
 import { FACTOR_MAX, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
 import { type Json, type JsonNode, integerOf, member, textOf, flagOf } from './json.js';
-import { DEFAULT_PARAMETERS, totalsAt } from './parameters.js';
+import { parametersAt, totalsAt } from './parameters.js';
 import type { Faults } from './faults.js';
 import { type NodeView, saveInternalOf } from './node-view.js';
 import { addressFrom, tokenHandlers } from './token-acts.js';
@@ -126,7 +126,7 @@ function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, H
       const change: Record<string, bigint> = {};
       if (body.kind === 'object')
         for (const name of body.fields.keys()) {
-          if (DEFAULT_PARAMETERS[name] === undefined) throw new RangeError(`${name} is no chain parameter`);
+          if (parametersAt(chain.store)[name] === undefined) throw new RangeError(`${name} is no chain parameter`);
           change[name] = integerOf(member(body, name)) ?? 0n;
         }
       await chain.setParameters(change);

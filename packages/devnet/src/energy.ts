@@ -1,5 +1,6 @@
-// TRON's price of every opcode, as java-tron 4.8 charges it. TRON: EnergyCost.java, OperationRegistry.java, VM.java.
+// TRON's price of every opcode. TRON: EnergyCost.java, OperationRegistry.java, VM.java.
 // Only prices opcodes and the checks before them; runs none.
+import type { VmRule, VmRules } from './vm-rules.js';
 
 /** A halt of TRON's VM: the Java exception, its message, and the result code on the receipt. */
 export class VmHalt {
@@ -38,8 +39,9 @@ export interface Frame {
   /** Set by pricing: the memory in bytes that the opcode will reach. */
   memoryEnd: bigint;
   readonly energyLeft: bigint;
+  readonly rules: VmRules;
   hasSlot(slot: bigint): boolean;
-  /** True for an address without account and precompiled contract. */
+  /** True for an address without account, a precompiled contract's too. */
   isDead(address: bigint): boolean;
 }
 
@@ -48,6 +50,8 @@ interface Operation {
   readonly takes: number;
   readonly gives: number;
   readonly price: (frame: Frame, op: number) => bigint;
+  /** The rule that brings the opcode; undefined if every chain has it. */
+  readonly rule: VmRule | undefined;
 }
 
 const MEMORY_MAX = 3n * 1024n * 1024n;
@@ -99,8 +103,24 @@ function copy(base: bigint, offsetAt: number, sizeAt: number) {
   };
 }
 
-function touch(base: bigint, size: bigint) {
-  return (frame: Frame, op: number): bigint => base + memoryPrice(frame, arg(frame, 1) + size, op);
+/** TRON: EnergyCost.getMloadCost2, getMStoreCost2, getMStore8Cost2 add 1 once the rule is on. */
+function touch(size: bigint) {
+  return (frame: Frame, op: number): bigint =>
+    (frame.rules.pricedMemory ? 1n : 0n) + memoryPrice(frame, arg(frame, 1) + size, op);
+}
+
+/** TRON: EnergyCost.getMCopyCost; the later of both offsets decides about memory. */
+function memoryCopy(frame: Frame, op: number): bigint {
+  const [to, from, size] = [arg(frame, 1), arg(frame, 2), arg(frame, 3)];
+  return 3n + memoryPrice(frame, needs(to > from ? to : from, size), op) + 3n * wordsOf(size);
+}
+
+/** TRON: EnergyCost.getSuicideCost, getSuicideCost2, getSuicideCost3. */
+function selfDestruct(frame: Frame): bigint {
+  const { rules } = frame;
+  const paysHeir = rules.restrictedSelfDestruct || rules.energyAdjustment;
+  const newHeir = paysHeir && frame.isDead(arg(frame, 1)) ? 25_000n : 0n;
+  return (rules.restrictedSelfDestruct ? 5_000n : 0n) + newHeir;
 }
 
 function range(base: bigint, offsetAt: number, sizeAt: number, perWord = 0n) {
@@ -151,13 +171,15 @@ function call(hasValue: boolean, makesAccount: boolean, inAt = hasValue ? 4 : 3)
 
 const OPERATIONS: (Operation | undefined)[] = [];
 
-function define(op: number, name: string, takes: number, gives: number, price: Operation['price']): void {
-  OPERATIONS[op] = { name, takes, gives, price };
+type Definition = readonly [takes: number, gives: number, price: Operation['price'], rule?: VmRule];
+
+function define(op: number, name: string, ...[takes, gives, price, rule]: Definition): void {
+  OPERATIONS[op] = { name, takes, gives, price, rule };
 }
 
-function defineAll(names: string, first: number, takes: number, gives: number, price: Operation['price']): void {
+function defineAll(names: string, first: number, ...definition: Definition): void {
   names.split(' ').forEach((name, i) => {
-    if (name !== '-') define(first + i, name, takes, gives, price);
+    if (name !== '-') define(first + i, name, ...definition);
   });
 }
 
@@ -167,7 +189,9 @@ defineAll('MUL - DIV SDIV MOD SMOD', 0x02, 2, 1, LOW);
 defineAll('ADDMOD MULMOD', 0x08, 3, 1, MID);
 define(0x0a, 'EXP', 2, 1, exp);
 define(0x0b, 'SIGNEXTEND', 2, 1, LOW);
-defineAll('LT GT SLT SGT EQ - AND OR XOR - BYTE SHL SHR SAR', 0x10, 2, 1, VERY_LOW);
+defineAll('LT GT SLT SGT EQ - AND OR XOR - BYTE', 0x10, 2, 1, VERY_LOW);
+defineAll('SHL SHR SAR', 0x1b, 2, 1, VERY_LOW, 'constantinople');
+define(0x1e, 'CLZ', 1, 1, LOW, 'osaka');
 define(0x15, 'ISZERO', 1, 1, VERY_LOW);
 define(0x19, 'NOT', 1, 1, VERY_LOW);
 define(0x20, 'SHA3', 2, 1, range(30n, 1, 2, 6n));
@@ -180,41 +204,48 @@ define(0x3b, 'EXTCODESIZE', 1, 1, fixed(20n));
 define(0x3c, 'EXTCODECOPY', 4, 0, copy(20n, 2, 4));
 define(0x3d, 'RETURNDATASIZE', 0, 1, BASE);
 define(0x3e, 'RETURNDATACOPY', 3, 0, copy(0n, 1, 3));
-define(0x3f, 'EXTCODEHASH', 1, 1, fixed(400n));
+define(0x3f, 'EXTCODEHASH', 1, 1, fixed(400n), 'constantinople');
 define(0x40, 'BLOCKHASH', 1, 1, fixed(20n));
-defineAll('COINBASE TIMESTAMP NUMBER DIFFICULTY GASLIMIT CHAINID - BASEFEE', 0x41, 0, 1, BASE);
-define(0x47, 'SELFBALANCE', 0, 1, LOW);
+defineAll('COINBASE TIMESTAMP NUMBER DIFFICULTY GASLIMIT', 0x41, 0, 1, BASE);
+define(0x46, 'CHAINID', 0, 1, BASE, 'istanbul');
+define(0x47, 'SELFBALANCE', 0, 1, LOW, 'istanbul');
+define(0x48, 'BASEFEE', 0, 1, BASE, 'london');
+define(0x49, 'BLOBHASH', 1, 1, VERY_LOW, 'blob');
+define(0x4a, 'BLOBBASEFEE', 0, 1, BASE, 'blob');
 define(0x50, 'POP', 1, 0, BASE);
-define(0x51, 'MLOAD', 1, 1, touch(1n, 32n));
-define(0x52, 'MSTORE', 2, 0, touch(1n, 32n));
-define(0x53, 'MSTORE8', 2, 0, touch(1n, 1n));
+define(0x51, 'MLOAD', 1, 1, touch(32n));
+define(0x52, 'MSTORE', 2, 0, touch(32n));
+define(0x53, 'MSTORE8', 2, 0, touch(1n));
 define(0x54, 'SLOAD', 1, 1, fixed(50n));
 define(0x55, 'SSTORE', 2, 0, sstore);
 define(0x56, 'JUMP', 1, 0, MID);
 define(0x57, 'JUMPI', 2, 0, HIGH);
 defineAll('PC MSIZE GAS', 0x58, 0, 1, BASE);
 define(0x5b, 'JUMPDEST', 0, 0, fixed(1n));
-define(0x5f, 'PUSH0', 0, 1, BASE);
+define(0x5c, 'TLOAD', 1, 1, fixed(100n), 'cancun');
+define(0x5d, 'TSTORE', 2, 0, fixed(100n), 'cancun');
+define(0x5e, 'MCOPY', 3, 0, memoryCopy, 'cancun');
+define(0x5f, 'PUSH0', 0, 1, BASE, 'shanghai');
 for (let i = 1; i <= 32; i++) define(0x5f + i, `PUSH${String(i)}`, 0, 1, VERY_LOW);
 for (let i = 1; i <= 16; i++) define(0x7f + i, `DUP${String(i)}`, i, i + 1, VERY_LOW);
 for (let i = 1; i <= 16; i++) define(0x8f + i, `SWAP${String(i)}`, i + 1, i + 1, VERY_LOW);
 for (let i = 0; i <= 4; i++) define(0xa0 + i, `LOG${String(i)}`, i + 2, 0, log);
-define(0xd0, 'CALLTOKEN', 8, 1, call(true, true, 5));
-define(0xd1, 'TOKENBALANCE', 2, 1, fixed(20n));
-defineAll('CALLTOKENVALUE CALLTOKENID', 0xd2, 0, 1, BASE);
-define(0xd4, 'ISCONTRACT', 1, 1, fixed(20n));
-defineAll('FREEZEBALANCEV2 UNFREEZEBALANCEV2', 0xda, 2, 1, STAKE);
-define(0xdd, 'WITHDRAWEXPIREUNFREEZE', 0, 1, STAKE);
-defineAll('DELEGATERESOURCE UNDELEGATERESOURCE', 0xde, 3, 1, STAKE);
+define(0xd0, 'CALLTOKEN', 8, 1, call(true, true, 5), 'trc10');
+define(0xd1, 'TOKENBALANCE', 2, 1, fixed(20n), 'trc10');
+defineAll('CALLTOKENVALUE CALLTOKENID', 0xd2, 0, 1, BASE, 'trc10');
+define(0xd4, 'ISCONTRACT', 1, 1, fixed(20n), 'solidity059');
+defineAll('FREEZEBALANCEV2 UNFREEZEBALANCEV2', 0xda, 2, 1, STAKE, 'stake2');
+defineAll('CANCELALLUNFREEZEV2 WITHDRAWEXPIREUNFREEZE', 0xdc, 0, 1, STAKE, 'stake2');
+defineAll('DELEGATERESOURCE UNDELEGATERESOURCE', 0xde, 3, 1, STAKE, 'stake2');
 define(0xf0, 'CREATE', 3, 1, range(32_000n, 2, 3));
 define(0xf1, 'CALL', 7, 1, call(true, true));
 define(0xf2, 'CALLCODE', 7, 1, call(true, false));
 define(0xf3, 'RETURN', 2, 0, range(0n, 1, 2));
 define(0xf4, 'DELEGATECALL', 6, 1, call(false, false));
-define(0xf5, 'CREATE2', 4, 1, range(32_000n, 2, 3, 6n));
+define(0xf5, 'CREATE2', 4, 1, range(32_000n, 2, 3, 6n), 'constantinople');
 define(0xfa, 'STATICCALL', 6, 1, call(false, false));
 define(0xfd, 'REVERT', 2, 0, range(0n, 1, 2));
-define(0xff, 'SUICIDE', 1, 0, ZERO);
+define(0xff, 'SUICIDE', 1, 0, selfDestruct);
 
 /** Opcodes that pass energy to another frame. */
 export const CALLS: ReadonlySet<number> = new Set([0xd0, 0xf1, 0xf2, 0xf4, 0xfa]);
@@ -229,7 +260,7 @@ export function operationName(op: number): string {
  */
 export function priceOf(op: number, frame: Frame): bigint {
   const operation = OPERATIONS[op];
-  if (operation === undefined)
+  if (operation === undefined || (operation.rule !== undefined && !frame.rules[operation.rule]))
     throw new VmHalt(
       'Program$IllegalOperationException',
       `Invalid operation code: opCode[${op.toString(16).padStart(2, '0')}];`,

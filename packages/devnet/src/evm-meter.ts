@@ -4,11 +4,13 @@ import type { EVMResult } from '@ethereumjs/evm';
 import { type Account as EvmAccount, Address } from '@ethereumjs/util';
 import { accountAt } from './accounts.js';
 import { keccak256 } from './address.js';
-import { FACTOR_ONE, energyStateAt } from './contract-store.js';
+import { FACTOR_ONE, contractAt, energyStateAt } from './contract-store.js';
 import { CALLS, CREATES, type Frame, VmHalt, VmTimeout, operationName, priceOf } from './energy.js';
 import { type TronStateManager, tronAddress } from './evm-state.js';
 import { type InternalDraft, type InternalTransaction, InternalTransactions } from './internal-transactions.js';
+import { isPrecompiled } from './precompiles.js';
 import type { Reader } from './state.js';
+import type { VmRules } from './vm-rules.js';
 
 /** A frame of the run. Hashes of its internal transactions derive from its hash. */
 interface OpenFrame {
@@ -16,6 +18,8 @@ interface OpenFrame {
   /** Index of its own internal transaction; undefined for the root and for precompiled contracts. */
   readonly index: number | undefined;
   readonly token: Token;
+  /** Version of the running code: 1 for a contract made under compatible-EVM rules, otherwise 0. */
+  readonly version: number;
 }
 
 /** A TRC10 token sent with a call; id 0 means none. */
@@ -36,32 +40,34 @@ export interface VmRequest {
   readonly token?: Token;
   readonly energyLimit: bigint;
   readonly txId: string;
-  readonly block: { readonly number: bigint; readonly timeMs: bigint; readonly witness: string };
+  readonly block: {
+    readonly number: bigint;
+    readonly timeMs: bigint;
+    readonly witness: string;
+    /** Returns a block's id; undefined if the chain has no such block. */
+    readonly idOf: (number: number) => string | undefined;
+  };
   readonly headMs: bigint;
   /** Maintenance cycle for dynamic energy, and its activation flag. */
   readonly cycle: bigint;
   readonly dynamicEnergy: boolean;
   readonly energyFee: bigint;
   readonly chainId: bigint;
+  readonly rules: VmRules;
+  /** CPU time that java-tron grants the run, ms. */
+  readonly cpuMs: bigint;
 }
 
 /**
- * Opcodes that one transaction may run. This replaces java-tron's limit of 80 ms of CPU. Counting steps makes the
- * outcome deterministic; the limit is about half a second here.
+ * Opcodes that one transaction may run for each millisecond of java-tron's CPU limit. Counting steps makes the outcome
+ * deterministic; 80 ms, main net's limit, are about half a second here.
  */
-const STEPS_MAX = 500_000;
+const STEPS_PER_MS = 6_250;
 const JUMP = 0x56;
-/** Precompiled contracts have the addresses from 1 to this. */
-const PRECOMPILED_MAX = 9n;
-
-function isPrecompiled(address: Address): boolean {
-  const number = BigInt(address.toString());
-  return number > 0n && number <= PRECOMPILED_MAX;
-}
 
 const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([
-  ...[0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff],
-  ...[0xda, 0xdb, 0xdd, 0xde, 0xdf],
+  ...[0x55, 0x5d, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff],
+  ...[0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf],
 ]);
 /** Opcodes that a static call may run unless they carry a value. */
 const CARRIERS: ReadonlySet<number> = new Set([0xd0, 0xf1]);
@@ -70,6 +76,7 @@ export interface RunState {
   opCode: number;
   stack: { _store: bigint[]; _len: number; pop(): bigint; push(value: bigint): void };
   memoryWordCount: bigint;
+  memory: { write(offset: number, size: number, value: Uint8Array): void };
   gasLeft: bigint;
   messageGasLimit?: bigint | undefined;
   env: { readonly address: Address; readonly depth: number; contract: EvmAccount };
@@ -79,6 +86,7 @@ export interface RunState {
     getReturnDataSize(): bigint;
     addStipend(energy: bigint): void;
     revert(output: Uint8Array): void;
+    finish(output: Uint8Array): void;
     selfDestruct(to: Address): Promise<void>;
     initialEnergy?: bigint;
     factor?: bigint;
@@ -112,20 +120,56 @@ export class Run {
   /** The token of the call that is about to begin. */
   private brought: (Token & { readonly from: string; readonly to: string }) | undefined;
   readonly addresses = new WeakMap<CreateMessage, Address>();
+  readonly stepsMax: number;
+  /** A failure inside a precompiled contract that ends its caller. */
+  private halting: VmHalt | VmTimeout | undefined;
 
   constructor(
     readonly request: VmRequest,
     readonly vmState: TronStateManager,
-  ) {}
+  ) {
+    this.stepsMax = Number(request.cpuMs) * STEPS_PER_MS;
+  }
+
+  get rules(): VmRules {
+    return this.request.rules;
+  }
+
+  /** Lets the running contract fail once its call of a precompiled contract has returned. */
+  haltCaller(error: VmHalt | VmTimeout): void {
+    this.halting = error;
+  }
+
+  /** Throws the failure that a precompiled contract left for its caller. */
+  throwHalt(): void {
+    const error = this.halting;
+    this.halting = undefined;
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- a VmHalt is no Error, for speed
+    if (error !== undefined) throw error;
+  }
+
+  /** Version of the running code. TRON: Program.contractVersion. */
+  get version(): number {
+    return this.frames.at(-1)?.version ?? 0;
+  }
+
+  /** TRON: a contract has its own version, a creation that of its creator (VMActuator, Program). */
+  private versionOf(message: CallMessage): number {
+    if (!this.rules.compatibleEvm) return 0;
+    if (message.depth === 0 && this.request.isCreate) return 1;
+    if (message.to === undefined) return this.version;
+    return contractAt(this.vmState.top, tronAddress(message.codeAddress))?.version ?? 0;
+  }
 
   /**
    * Called when a message begins. TRON: every call and creation within a transaction is an internal transaction. A call
    * of library code appears as a call of the contract to itself. A call of a precompiled contract never is one.
    */
   enter(message: CallMessage): void {
+    const version = this.versionOf(message);
     if (message.depth === 0) {
       const { txId, token = NO_TOKEN, caller: from, contract } = this.request;
-      this.frames.push({ hash: txId, index: undefined, token });
+      this.frames.push({ hash: txId, index: undefined, token, version });
       this.vmState.atCheckpoint = { from, to: contract, ...token };
       return;
     }
@@ -134,8 +178,8 @@ export class Run {
     this.brought = undefined;
     this.vmState.atCheckpoint = brought;
     const token = brought ?? NO_TOKEN;
-    if (to !== undefined && isPrecompiled(message.codeAddress)) {
-      this.frames.push({ hash: '', index: undefined, token });
+    if (to !== undefined && isPrecompiled(BigInt(message.codeAddress.toString()), this.rules)) {
+      this.frames.push({ hash: '', index: undefined, token, version });
       return;
     }
     const index = this.internal.list.length;
@@ -149,7 +193,7 @@ export class Run {
       data,
       ...(brought === undefined ? {} : { tokens: [[brought.id, brought.value]] }),
     });
-    this.frames.push({ hash, index, token });
+    this.frames.push({ hash, index, token, version });
   }
 
   /** The TRC10 token sent with the running frame's call. */
@@ -205,14 +249,15 @@ class EnergyMeter implements Frame {
   get energyLeft(): bigint {
     return this.state.gasLeft;
   }
+  get rules(): VmRules {
+    return this.run.rules;
+  }
   hasSlot(slot: bigint): boolean {
     return this.run.vmState.hasSlot(this.state.env.address, slot);
   }
   isDead(address: bigint): boolean {
     const low = address & ((1n << 160n) - 1n);
-    return (
-      low > PRECOMPILED_MAX && accountAt(this.run.vmState.top, '41' + low.toString(16).padStart(40, '0')) === undefined
-    );
+    return accountAt(this.run.vmState.top, '41' + low.toString(16).padStart(40, '0')) === undefined;
   }
 }
 
@@ -236,7 +281,7 @@ export function meter(run: Run, state: RunState): bigint {
   interpreter.user ??= tronAddress(state.env.address);
   interpreter.factor ??= run.factorOf(interpreter.user);
   // Checked at jumps, which every endless run makes, so the message always names the same opcode.
-  if (++run.steps > STEPS_MAX && (op === JUMP || run.steps > 2 * STEPS_MAX))
+  if (++run.steps > run.stepsMax && (op === JUMP || run.steps > 2 * run.stepsMax))
     throw new VmTimeout(`CPU timeout for '${operationName(op)}' operation executing`);
   const frame = new EnergyMeter(run, state);
   const energy = priceOf(op, frame);
@@ -253,7 +298,9 @@ export function meter(run: Run, state: RunState): bigint {
   run.penalty += penalty;
   run.usedBy.set(interpreter.user, (run.usedBy.get(interpreter.user) ?? 0n) + energy);
   checkLegal(run, state, op, frame);
-  const left = state.gasLeft - total;
+  const rest = state.gasLeft - total;
+  // TRON (Program.getCallEnergy, getCreateEnergy): a contract of version 1 keeps a 64th.
+  const left = run.version === 1 ? rest - rest / 64n : rest;
   if (CALLS.has(op)) {
     const wanted = frame.peek(1);
     state.messageGasLimit = wanted > left ? left : wanted;
@@ -298,7 +345,7 @@ export function generatedAddress(run: Run, message: CreateMessage): Address {
     bytes = keccak256(Buffer.concat([Buffer.from(run.request.txId, 'hex'), count])).subarray(12);
   }
   const address = new Address(Uint8Array.from(bytes));
-  run.vmState.creating.set(tronAddress(address), tronAddress(message.caller));
+  run.vmState.creating.set(tronAddress(address), { maker: tronAddress(message.caller), version: run.version });
   run.addresses.set(message, address);
   run.created(tronAddress(address));
   return address;

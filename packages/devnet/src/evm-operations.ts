@@ -5,14 +5,24 @@ import { accountAt, newAccount, putAccount } from './accounts.js';
 import type { Actuator } from './actuators.js';
 import { TOKEN_ID_MIN, assetBalance, assetsOf, checkTokenTransfer, moveToken } from './assets.js';
 import { contractAt } from './contract-store.js';
-import { TransferHalt } from './energy.js';
+import { TransferHalt, VmHalt } from './energy.js';
 import { NodeError } from './errors.js';
 import type { Run, RunState } from './evm-meter.js';
 import { tronAddress } from './evm-state.js';
 import type { Context } from './fees.js';
 import type { InternalDraft, InternalTransaction } from './internal-transactions.js';
 import type { Message } from './schema.js';
-import { canBeInherited, delegate, freeze, inherit, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
+import { isPrecompiled } from './precompiles.js';
+import {
+  canBeInherited,
+  cancelUnfreezing,
+  delegate,
+  freeze,
+  inherit,
+  undelegate,
+  unfreeze,
+  withdrawUnfrozen,
+} from './staking.js';
 import { Overlay } from './state.js';
 
 /** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's implementation. */
@@ -141,8 +151,26 @@ const withdraw: Action = async (run, state) => {
   state.stack.push(released ?? 0n);
 };
 
+/** CANCELALLUNFREEZEV2: stakes all that waits again, and pays what has waited long enough. Returns 1 or 0. */
+const cancelAllUnfreezing: Action = async (run, state) => {
+  const self = selfOf(state);
+  const { released } = stake(
+    run,
+    // TRON (CancelAllUnfreezeV2Processor): for a contract, cancelling nothing is not a failure.
+    { check: () => undefined, act: (context, message) => cancelUnfreezing.act(context, message) },
+    { caller: self, to: self, value: 0n, note: 'cancelAllUnfreezeV2' },
+    { owner_address: self },
+  );
+  if (released !== undefined && released > 0n)
+    run.note({ caller: self, to: self, value: released, note: 'withdrawExpireUnfreezeWhileCanceling' });
+  await refresh(run, state);
+  state.stack.push(released === undefined ? 0n : 1n);
+};
+
 /**
- * SUICIDE: transfers everything to the given account and creates it if needed. With itself as heir, everything is lost.
+ * SELFDESTRUCT: transfers everything to the given account and creates it if needed. TRON: Program.suicide deletes the
+ * contract; with itself as heir, everything is lost. By TIP-6780 (Program.suicide2) only a contract made in the same
+ * transaction is deleted. Any other keeps its account, code and storage; with itself as heir it keeps everything.
  */
 const selfDestruct: Action = async (run, state) => {
   const self = selfOf(state);
@@ -154,34 +182,49 @@ const selfDestruct: Action = async (run, state) => {
     return;
   }
   const to = addressOf(state.stack.pop());
+  const survives = run.rules.restrictedSelfDestruct && !run.vmState.creating.has(self);
   const tokens = assetsOf(owner);
   const internal = run.note({ caller: self, to, value: owner.balance, note: 'suicide', tokens });
+  if (!survives || to !== self) bequeath(run, self, to, internal);
+  await refresh(run, state);
+  if (survives) state.interpreter.finish(new Uint8Array(0));
+  else await state.interpreter.selfDestruct(new Address(Buffer.from(to.slice(2), 'hex')));
+};
+
+/** Moves TRX, tokens and stake of a self-destructing contract to its heir. */
+function bequeath(run: Run, self: string, to: string, internal: InternalTransaction): void {
+  const context = contextOf(run);
+  const owner = accountAt(context.state, self);
+  if (owner === undefined) return;
   if (to !== self) {
     const heir = accountAt(context.state, to) ?? newAccount(to, 'normal', context.headMs);
     putAccount(context.state, { ...heir, balance: heir.balance + owner.balance });
-    for (const [id, amount] of tokens) moveToken(context.state, self, to, id, amount, context.headMs);
+    for (const [id, amount] of assetsOf(owner)) moveToken(context.state, self, to, id, amount, context.headMs);
   }
   const left = accountAt(context.state, self) ?? owner;
   putAccount(context.state, { ...left, balance: 0n });
   const released = inherit(context, self, to === self ? undefined : to);
-  if (released > 0n) {
-    run.note({ caller: self, to, value: released, note: 'withdrawExpireUnfreezeWhileSuiciding' });
-    internal.value += released;
-  }
-  await refresh(run, state);
-  await state.interpreter.selfDestruct(new Address(Buffer.from(to.slice(2), 'hex')));
-};
+  if (released === 0n) return;
+  run.note({ caller: self, to, value: released, note: 'withdrawExpireUnfreezeWhileSuiciding' });
+  internal.value += released;
+}
 
 function halt(state: RunState, message: string): TransferHalt {
   return new TransferHalt(message, state.env.depth === 0);
 }
 
 /** CALL: TRON halts a contract that pays itself. */
-const call: Action = (_run, state, original) => {
+const call: Action = (run, state, original) => {
   const { _store: store, _len: height } = state.stack;
   const [to = 0n, value = 0n] = [store[height - 2], store[height - 3]];
-  if (value > 0n && addressOf(to) === selfOf(state) && state.env.contract.balance >= value)
-    throw halt(state, 'transfer trx failed: Cannot transfer TRX to yourself.');
+  if (value > 0n && state.env.contract.balance >= value) {
+    const receiver = addressOf(to);
+    if (receiver === selfOf(state)) throw halt(state, 'transfer trx failed: Cannot transfer TRX to yourself.');
+    // TRON (MUtil.transfer): a call of a precompiled contract creates no account for the value.
+    const isMissing = isPrecompiled(to & ADDRESS_MASK, run.rules) && accountAt(run.vmState.top, receiver) === undefined;
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- a VmHalt is no Error, for speed
+    if (isMissing) throw new VmHalt('Program$BytecodeExecutionException', 'transfer failure', 'UNKNOWN');
+  }
   return original();
 };
 
@@ -232,26 +275,94 @@ function pushing(value: (run: Run) => bigint): Action {
   };
 }
 
+/** BLOBHASH: a transaction of TRON carries no blobs (TIP-745). */
+const blobHash: Action = (_run, state) => {
+  state.stack.pop();
+  state.stack.push(0n);
+};
+
+/** TRON (ProgramInvokeImpl.getCoinbase): the word holds 41 above the witness's address. */
+function addressWord(address: string): bigint {
+  return address === '' ? 0n : BigInt(`0x${address}`);
+}
+
 const isContract: Action = (run, state) => {
   const address = addressOf(state.stack.pop());
   const isOne = contractAt(run.vmState.top, address) !== undefined || run.vmState.creating.has(address);
   state.stack.push(isOne ? 1n : 0n);
 };
 
+/** The bits above an address, as TRON's own words have them: Program.createContractImpl, getCoinbase. */
+const PREFIX = 0x41n << 160n;
+
+/** CREATE and CREATE2: TRON pushes all 21 bytes of the new address. */
+function creating(resetsReturnData: (run: Run) => boolean): Action {
+  return async (run, state, original) => {
+    const before = state.returnBytes;
+    await original();
+    const { stack } = state;
+    const made = stack.pop();
+    stack.push(made === 0n ? 0n : made | PREFIX);
+    if (state.returnBytes.length === 0 && !resetsReturnData(run)) state.returnBytes = before;
+  };
+}
+
+/** BLOCKHASH: the id of one of the last 256 blocks. TRON: Program.getBlockHash. */
+const blockHash: Action = (run, state) => {
+  const wanted = state.stack.pop();
+  const { number, idOf } = run.request.block;
+  const id = wanted < number && wanted + 256n >= number ? idOf(Number(wanted)) : undefined;
+  state.stack.push(id === undefined ? 0n : BigInt(`0x${id}`));
+};
+
+/**
+ * Adds to a call opcode what TRON does after a call of a precompiled contract. `outAt` is the stack position of the
+ * output's offset. TRON: Program.callToPrecompiledAddress.
+ */
+function calling(outAt: number, action: Action): Action {
+  return async (run, state, original) => {
+    const { _store: store, _len: height } = state.stack;
+    const target = (store[height - 2] ?? 0n) & ADDRESS_MASK;
+    if (!isPrecompiled(target, run.rules)) return action(run, state, original);
+    const out = store[height - outAt] ?? 0n;
+    await action(run, state, original);
+    run.throwHalt();
+    // Before the self-destruct restriction, the whole output was written, however much the caller had asked for.
+    const { returnBytes } = state;
+    if (run.rules.restrictedSelfDestruct || returnBytes.length === 0) return;
+    state.memory.write(Number(out), returnBytes.length, returnBytes);
+    const words = (out + BigInt(returnBytes.length) + 31n) / 32n;
+    if (words > state.memoryWordCount) state.memoryWordCount = words;
+  };
+}
+
+const plain: Action = (_run, _state, original) => original();
+
 /** Returns the opcodes that differ from @ethereumjs/evm's, by code. `plainCall` is its CALL. */
 export function tronOperations(plainCall: (state: RunState) => Promise<void>): ReadonlyMap<number, Action> {
   return new Map<number, Action>([
-    [0xd0, callToken(plainCall)],
+    [0x3a, pushing((run) => (run.version === 1 ? run.request.energyFee : 0n))],
+    [0x40, blockHash],
+    [0x41, pushing((run) => addressWord(run.request.block.witness))],
+    [0x49, blobHash],
+    [0x4a, pushing(() => 0n)],
+    [0xd0, calling(7, callToken(plainCall))],
     [0xd1, tokenBalance],
     [0xd2, pushing((run) => run.token.value)],
     [0xd3, pushing((run) => BigInt(run.token.id))],
     [0xd4, isContract],
     [0xda, ownStake(freeze, 'freezeBalanceV2For', 'frozen_balance')],
     [0xdb, ownStake(unfreeze, 'unfreezeBalanceV2For', 'unfreeze_balance')],
+    [0xdc, cancelAllUnfreezing],
     [0xdd, withdraw],
     [0xde, othersStake(delegate, 'delegateResourceOf')],
     [0xdf, othersStake(undelegate, 'unDelegateResourceOf')],
-    [0xf1, call],
+    [0xf0, creating(() => true)],
+    [0xf1, calling(6, call)],
+    [0xf2, calling(6, plain)],
+    [0xf4, calling(5, plain)],
+    [0xf5, creating((run) => run.rules.osaka)],
+    [0xfa, calling(5, plain)],
     [0xff, selfDestruct],
   ]);
 }

@@ -30,10 +30,16 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }
 
+/** A contract that the transaction makes. */
+export interface Creation {
+  readonly maker: string;
+  readonly version: number;
+}
+
 export class TronStateManager implements StateManagerInterface {
   private stack: Overlay[];
-  /** Contracts created in this transaction with their creators, by address: their accounts exist before their code. */
-  readonly creating = new Map<string, string>();
+  /** Contracts created in this transaction, by address: their accounts exist before their code. */
+  readonly creating = new Map<string, Creation>();
 
   /** A TRC10 token to move once the state of its frame is open. */
   atCheckpoint: { readonly from: string; readonly to: string; readonly id: string; readonly value: bigint } | undefined;

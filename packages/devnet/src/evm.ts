@@ -17,6 +17,7 @@ import {
 import { tronOperations } from './evm-operations.js';
 import { TronStateManager } from './evm-state.js';
 import type { InternalTransaction } from './internal-transactions.js';
+import { precompileFor } from './precompiles.js';
 
 /** One log as the node prints it: the contract's 20 bytes, topics and data, in hex. */
 export interface Log {
@@ -61,6 +62,7 @@ interface OpEntry {
 interface EvmInside {
   _opcodeMap: OpEntry[];
   _generateAddress: (message: CreateMessage) => Promise<Address>;
+  getPrecompile: (address: Address) => ReturnType<typeof precompileFor>;
 }
 
 /**
@@ -72,7 +74,7 @@ class Machine {
   private constructor(private readonly evm: EVM) {}
 
   static async make(chainId: bigint, first: TronStateManager): Promise<Machine> {
-    const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Shanghai });
+    const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Osaka });
     const evm = await createEVM({
       common,
       stateManager: first,
@@ -107,6 +109,18 @@ class Machine {
         gasHandler: (state) => meter(this.current, state),
       };
     });
+    inside.getPrecompile = (address) => {
+      const run = this.current;
+      return precompileFor(BigInt(address.toString()), run.rules, () => ({
+        rules: run.rules,
+        state: run.vmState.top,
+        common,
+        evm: this.evm,
+        haltCaller: (error) => {
+          run.haltCaller(error);
+        },
+      }));
+    };
     inside._generateAddress = (message) => Promise.resolve(generatedAddress(this.current, message));
     this.evm.events.on('beforeMessage', (message: CallMessage) => {
       this.current.enter(message);
@@ -169,7 +183,7 @@ export async function runVm(request: VmRequest): Promise<VmResult> {
       data: request.data,
       value: request.value,
       gasLimit: request.energyLimit,
-      gasPrice: request.energyFee,
+      gasPrice: 0n,
       skipNonceIncrement: true,
       block: blockOf(request) as never,
     });

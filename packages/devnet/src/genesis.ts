@@ -4,20 +4,32 @@ import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { hexOfBase58, isPrivateKey, keccak256, sha256Hex } from './address.js';
 import { TOKEN_ID_MIN, addAsset, hasAsset, putAsset } from './assets.js';
 import { genesisBlock } from './block.js';
+import { installBlockHashHistory } from './block-hash-history.js';
 import { BLOCK_STEP_MS, Chain, type ChainOptions } from './chain.js';
 import { FACTOR_MAX, addOwnedToken, codeAt, energyStateEntry, putContract, slotKey } from './contract-store.js';
 import { runVm } from './evm.js';
 import { type JsonNode, member, readJson, textOf } from './json.js';
 import { mergeJson } from './json-format.js';
-import { DEFAULT_PARAMETERS, energyPricesEntry, parametersEntry } from './parameters.js';
+import {
+  LATEST,
+  VERSIONS,
+  type Version,
+  defaultParameters,
+  energyPricesEntry,
+  parametersEntry,
+  versionEntry,
+} from './parameters.js';
 import type { Message } from './schema.js';
 import { keep } from './vm-transactions.js';
+import { vmRulesAt } from './vm-rules.js';
 
 const ACCOUNTS_MAX = 200_000;
 const CONTRACTS_MAX = 1_000;
 const ASSETS_MAX = 1_000;
 const SUN_MAX = (1n << 63n) - 1n;
 const GENESIS_ENERGY = 1_000_000_000n;
+/** Time for a constructor at genesis: main net's limit for a transaction. */
+const GENESIS_CPU_MS = 80n;
 
 export interface GenesisContract {
   readonly address: string;
@@ -32,6 +44,8 @@ export interface GenesisContract {
   readonly ownerKey: string | undefined;
 }
 export interface Genesis {
+  /** The version of java-tron that the chain behaves like. */
+  readonly version: Version;
   /** Time of block 1, ms; undefined if the file has none. */
   readonly timestamp: number | undefined;
   readonly accounts: readonly { readonly address: string; readonly balance: bigint }[];
@@ -147,6 +161,12 @@ function assetIn(node: JsonNode, i: number): Genesis['assets'][number] {
   return { id: String(id), name: textOf(member(node, 'name')) ?? '', balances: held };
 }
 
+/** Returns the `version`, by default the newest. */
+function versionIn(root: JsonNode): Version {
+  const given = textOf(member(root, 'version')) ?? LATEST;
+  return VERSIONS.find((one) => one === given) ?? bad('version', `${given} is none of ${VERSIONS.join(', ')}`);
+}
+
 /** Parses a genesis from JSON text. Throws GenesisError. */
 export function parseGenesis(source: string): Genesis {
   let root: JsonNode;
@@ -163,12 +183,14 @@ export function parseGenesis(source: string): Genesis {
   if (accounts.length === 0) return bad('accounts', 'at least one account is needed');
   if (new Set(accounts.map((a) => a.address)).size !== accounts.length) bad('accounts', 'an address appears twice');
   if (accounts.reduce((sum, a) => sum + a.balance, 0n) > SUN_MAX) bad('accounts', 'balances sum to more than 2^63 - 1');
+  const version = versionIn(root);
   const given = member(root, 'parameters');
   if (given !== undefined && given.kind !== 'object') bad('parameters', 'must be an object');
   const parameters: Record<string, bigint> = {};
   if (given?.kind === 'object')
     for (const name of given.fields.keys()) {
-      if (DEFAULT_PARAMETERS[name] === undefined) bad(`parameters.${name}`, 'is no chain parameter');
+      if (defaultParameters(version)[name] === undefined)
+        bad(`parameters.${name}`, `is no chain parameter of java-tron ${version}`);
       parameters[name] = amountIn(given, name, 'parameters');
     }
   const contracts = items(member(root, 'contracts'), 'contracts', CONTRACTS_MAX).map(contractIn);
@@ -177,7 +199,7 @@ export function parseGenesis(source: string): Genesis {
   const timestamp = time === undefined ? undefined : Number(amountIn(root, 'timestamp', 'file'));
   if (timestamp !== undefined && (timestamp < BLOCK_STEP_MS || timestamp > 8.64e15 / 2))
     bad('timestamp', 'is out of range (ms)');
-  return { timestamp, accounts, parameters, contracts, assets, source };
+  return { version, timestamp, accounts, parameters, contracts, assets, source };
 }
 
 export function readGenesis(file: string): Genesis {
@@ -194,12 +216,14 @@ export function readGenesis(file: string): Genesis {
 export async function chainFrom(genesis: Genesis, options: ChainOptions): Promise<Chain> {
   const chain = new Chain(options, genesisBlock(options.seed, contentOf(genesis)));
   const { store } = chain;
-  store.put(...parametersEntry({ ...DEFAULT_PARAMETERS, ...genesis.parameters }));
+  store.put(...versionEntry(genesis.version));
+  store.put(...parametersEntry({ ...defaultParameters(genesis.version), ...genesis.parameters }));
   store.put(...energyPricesEntry(`0:${String(genesis.parameters['getEnergyFee'] ?? 100n)}`));
   for (const { address, balance } of genesis.accounts) {
     const account: Account = { ...newAccount(address, 'genesis', 0n), balance };
     putAccount(store, account);
   }
+  installBlockHashHistory(store);
   for (const [i, contract] of genesis.contracts.entries()) await deploy(chain, contract, i);
   for (const [i, asset] of genesis.assets.entries()) issue(chain, asset, i);
   chain.begin();
@@ -214,7 +238,8 @@ function contentOf(genesis: Genesis): string {
     energyFactor === undefined ? '' : `,${String(energyFactor)}`;
   const contracts = genesis.contracts.map((c) => `${c.address}=${c.origin},${c.code}${factorOf(c)}`);
   const assets = genesis.assets.map((a) => `${a.id}=${a.balances.map(([h, n]) => `${h}:${String(n)}`).join(',')}`);
-  return [...accounts, ...parameters, ...contracts, ...assets].join('\n');
+  const version = genesis.version === LATEST ? [] : [`version=${genesis.version}`];
+  return [...version, ...accounts, ...parameters, ...contracts, ...assets].join('\n');
 }
 
 function issue(chain: Chain, { id, name, balances }: Genesis['assets'][number], i: number): void {
@@ -244,12 +269,14 @@ async function deploy(chain: Chain, contract: GenesisContract, i: number): Promi
     value: 0n,
     energyLimit: GENESIS_ENERGY,
     txId,
-    block: { number: 0n, timeMs: headMs, witness: '' },
+    block: { number: 0n, timeMs: headMs, witness: '', idOf: () => undefined },
     headMs,
     cycle: 1n,
     dynamicEnergy: false,
     energyFee: 100n,
     chainId: chain.chainId,
+    rules: vmRulesAt(store),
+    cpuMs: GENESIS_CPU_MS,
   });
   if (vm.result !== 'SUCCESS') bad(where, `its constructor failed: ${vm.halt?.message ?? `${vm.result} ${vm.output}`}`);
   keep(store, vm, 1n, txId);
@@ -272,5 +299,6 @@ async function deploy(chain: Chain, contract: GenesisContract, i: number): Promi
     originEnergyLimit: 10_000_000n,
     codeHash: Buffer.from(keccak256(code)).toString('hex'),
     trxHash: '',
+    version: vmRulesAt(store).compatibleEvm ? 1 : 0,
   });
 }

@@ -28,6 +28,9 @@ const HELP = `devnet: a local TRON chain
   --solid-lag N        blocks the solid head is behind the head (19)
   --save-internal all|transfers|none
                        which internal transactions the node keeps (all)
+  --constant-call-timeout-ms N
+                       time of a constant call, counted in opcodes; 0 = that of
+                       a transaction (0)
   --second-full-port N --second-solid-port N --second-behind N
   --second-solid-lag N --second-save-internal all|transfers|none
                        a second node of the same chain with its own head and lag
@@ -48,6 +51,7 @@ const OPTIONS = {
   'block-ms': { type: 'string', default: '3000' },
   'solid-lag': { type: 'string', default: '19' },
   'save-internal': { type: 'string', default: 'all' },
+  'constant-call-timeout-ms': { type: 'string', default: '0' },
   'second-full-port': { type: 'string' },
   'second-solid-port': { type: 'string' },
   'second-behind': { type: 'string', default: '1' },
@@ -189,7 +193,8 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const { values, second } = settings;
   const { host } = values;
   const saveInternal = saveInternalOf(values['save-internal']);
-  const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag, saveInternal });
+  const constantCallMs = integer('constant-call-timeout-ms', values['constant-call-timeout-ms'], 3_600_000);
+  const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag, saveInternal, constantCallMs });
   const nodes = [node];
   const faults = new Faults(nodes);
   const ports: Port[] = [];
@@ -205,7 +210,12 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const line: Record<string, unknown> = { full, solid };
   if (second !== null) {
     const saved = saveInternalOf(values['second-save-internal']);
-    const other = new NodeView(chain, { behind: second.behind, solidLag: second.lag, saveInternal: saved });
+    const other = new NodeView(chain, {
+      behind: second.behind,
+      solidLag: second.lag,
+      saveInternal: saved,
+      constantCallMs,
+    });
     nodes.push(other);
     line['second'] = {
       full: await open('full', 'second-full-port', other, second.full),

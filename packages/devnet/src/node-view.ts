@@ -18,6 +18,8 @@ export interface NodeSettings {
   /** Blocks that the solid head is behind this node's head. */
   solidLag: number;
   saveInternal: SaveInternal;
+  /** CPU time of a constant call, ms; 0 means that of a transaction. TRON: vm.constantCallTimeoutMs. */
+  readonly constantCallMs: number;
 }
 
 /** Parses a `SAVE_INTERNAL` value. Throws RangeError with the valid ones. */

@@ -1,7 +1,16 @@
 // Chain parameters (committee proposals) and the running totals of the chain.
 import type { Reader, State, Store } from './state.js';
 
-/** Defaults of the recorded private net, otherwise main net's; features that need a committee vote are off. */
+export const VERSIONS = ['4.8.0', '4.8.2'] as const;
+/** A version of java-tron that the chain behaves like. */
+export type Version = (typeof VERSIONS)[number];
+export const LATEST: Version = '4.8.2';
+
+/**
+ * Parameters of a chain at java-tron 4.8.2, in the order in which the node lists them. TRON: Wallet.getChainParameters.
+ * Values are the recorded private net's, otherwise main net's. The switches of 4.8.1 and 4.8.2 are on, as on main net
+ * since August 2026.
+ */
 export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
   getMaintenanceTimeInterval: 21_600_000n,
   getAccountUpgradeCost: 9_999_000_000n,
@@ -25,12 +34,16 @@ export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
   getTotalEnergyCurrentLimit: 180_000_000_000n,
   getAllowMultiSign: 1n,
   getAllowAdaptiveEnergy: 0n,
+  getTotalEnergyTargetLimit: 12_500_000n,
+  getTotalEnergyAverageUsage: 0n,
   getUpdateAccountPermissionFee: 100_000_000n,
   getMultiSignFee: 1_000_000n,
   getAllowAccountStateRoot: 0n,
+  getAllowProtoFilterNum: 0n,
   getAllowTvmConstantinople: 1n,
   getAllowTvmSolidity059: 1n,
   getAllowTvmIstanbul: 1n,
+  getAllowShieldedTRC20Transaction: 0n,
   getForbidTransferToContract: 1n,
   getAdaptiveResourceLimitTargetRatio: 10n,
   getAdaptiveResourceLimitMultiplier: 1_000n,
@@ -65,8 +78,49 @@ export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
   getAllowTvmShangHai: 1n,
   getAllowCancelAllUnfreezeV2: 1n,
   getMaxDelegateLockPeriod: 864_000n,
+  getAllowOldRewardOpt: 1n,
+  getAllowEnergyAdjustment: 1n,
   getMaxCreateAccountTxSize: 1_000n,
+  getAllowStrictMath: 1n,
+  getConsensusLogicOptimization: 1n,
+  getAllowTvmCancun: 1n,
+  getAllowTvmBlob: 1n,
+  getAllowTvmSelfdestructRestriction: 1n,
+  getProposalExpireTime: 259_200_000n,
+  getAllowTvmOsaka: 1n,
+  getAllowTvmPrague: 1n,
+  getAllowHardenResourceCalculation: 1n,
+  getAllowHardenExchangeCalculation: 1n,
 };
+
+/** Parameters that java-tron 4.8.0 does not have. */
+const UNKNOWN_IN_4_8_0: ReadonlySet<string> = new Set([
+  'getAllowTvmSelfdestructRestriction',
+  'getProposalExpireTime',
+  'getAllowTvmOsaka',
+  'getAllowTvmPrague',
+  'getAllowHardenResourceCalculation',
+  'getAllowHardenExchangeCalculation',
+]);
+/** Switches that java-tron 4.8.0 has, and that were off on the recorded private net. */
+const OFF_IN_4_8_0: ReadonlySet<string> = new Set([
+  'getAllowOldRewardOpt',
+  'getAllowEnergyAdjustment',
+  'getAllowStrictMath',
+  'getConsensusLogicOptimization',
+  'getAllowTvmCancun',
+  'getAllowTvmBlob',
+]);
+
+/** Returns the default parameters of a version. */
+export function defaultParameters(version: Version): Parameters {
+  if (version === LATEST) return DEFAULT_PARAMETERS;
+  return Object.fromEntries(
+    Object.entries(DEFAULT_PARAMETERS)
+      .filter(([key]) => !UNKNOWN_IN_4_8_0.has(key))
+      .map(([key, value]) => [key, OFF_IN_4_8_0.has(key) ? 0n : value]),
+  );
+}
 
 export type Parameters = Readonly<Record<string, bigint>>;
 
@@ -82,9 +136,19 @@ export interface Totals {
 const PARAMETERS_KEY = 'p:parameters';
 const TOTALS_KEY = 'p:totals';
 const PRICES_KEY = 'p:energyPrices';
+const VERSION_KEY = 'p:version';
 
 export function parametersAt(state: Reader): Parameters {
   return state.get(PARAMETERS_KEY) as Parameters;
+}
+
+/** Returns the version that the chain behaves like. A chain saved before versions existed behaves like 4.8.0. */
+export function versionAt(state: Reader): Version {
+  return (state.get(VERSION_KEY) as Version | undefined) ?? '4.8.0';
+}
+
+export function versionEntry(version: Version): readonly [string, Version] {
+  return [VERSION_KEY, version];
 }
 
 /** Returns one parameter; 0 if it was never set. */

@@ -187,7 +187,19 @@ export function inherit(context: Context, from: string, to: string | undefined):
     if (now.used > 0n) usage[resource] = handBack(usage[resource], now, now.used, context.slot);
   }
   putAccount(context.state, { ...heir, frozen, usage, balance: heir.balance + released });
+  putAccount(context.state, withoutStake(owner, context.slot));
   return released;
+}
+
+/** TRON: Program.clearOwnerFreezeV2. */
+function withoutStake(owner: Account, slot: bigint): Account {
+  const unused = { used: 0n, slot, window: 0n };
+  return {
+    ...owner,
+    frozen: { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n },
+    usage: { BANDWIDTH: unused, ENERGY: unused },
+    unfreezing: [],
+  };
 }
 
 function spendableOf(message: Message): Spendable | undefined {

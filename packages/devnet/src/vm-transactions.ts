@@ -14,12 +14,14 @@ import {
 import { validateError } from './errors.js';
 import { type VmResult, runVm } from './evm.js';
 import type { VmRequest } from './evm-meter.js';
+import type { Creation } from './evm-state.js';
 import { type Context, exeError } from './fees.js';
 import { int, sub, text } from './fields.js';
 import { addTotals, parameter } from './parameters.js';
 import { leftOf, spend } from './resources.js';
 import type { Tx } from './transactions.js';
 import type { State } from './state.js';
+import { vmRulesAt } from './vm-rules.js';
 
 /** The block data that a contract sees. */
 export interface BlockInfo {
@@ -28,6 +30,7 @@ export interface BlockInfo {
   readonly witness: string;
   readonly cycle: bigint;
   readonly chainId: bigint;
+  readonly idOf: (number: number) => string | undefined;
 }
 export interface EnergyBill {
   readonly usage: bigint;
@@ -88,6 +91,7 @@ export function vmRequest(
   context: Context,
   block: BlockInfo,
   call: Pick<VmRequest, 'caller' | 'contract' | 'isCreate' | 'data' | 'value' | 'token' | 'energyLimit' | 'txId'>,
+  cpuMs = parameter(context.state, 'getMaxCpuTimeOfOneTx'),
 ): VmRequest {
   return {
     ...call,
@@ -98,6 +102,8 @@ export function vmRequest(
     dynamicEnergy: parameter(context.state, 'getAllowDynamicEnergy') === 1n,
     energyFee: parameter(context.state, 'getEnergyFee'),
     chainId: block.chainId,
+    rules: vmRulesAt(context.state),
+    cpuMs,
   };
 }
 
@@ -117,7 +123,7 @@ export function keep(state: State, vm: VmResult, cycle: bigint, txId: string): v
     const now = energyStateAt(state, address, cycle);
     state.put(...energyStateEntry(address, { ...now, used: now.used + used }));
   }
-  for (const [address, maker] of vm.vmState.creating) keepMade(state, address, maker, txId);
+  for (const [address, made] of vm.vmState.creating) keepMade(state, address, made, txId);
   for (const address of vm.deleted) {
     deleteAccount(state, address);
     removeContract(state, address);
@@ -128,7 +134,7 @@ export function keep(state: State, vm: VmResult, cycle: bigint, txId: string): v
  * Stores a contract created by a contract. It has no deployer, so its caller pays all energy. A failed one left no
  * code.
  */
-function keepMade(state: State, address: string, maker: string, txId: string): void {
+function keepMade(state: State, address: string, { maker, version }: Creation, txId: string): void {
   const code = codeAt(state, address);
   if (code === undefined) return;
   putContract(state, {
@@ -141,6 +147,7 @@ function keepMade(state: State, address: string, maker: string, txId: string): v
     originEnergyLimit: 0n,
     codeHash: Buffer.from(keccak256(code)).toString('hex'),
     trxHash: txId,
+    version,
   });
 }
 
@@ -273,5 +280,6 @@ function keepDeployment(context: Context, tx: Tx, address: string, vm: VmResult,
     originEnergyLimit: int(made, 'origin_energy_limit'),
     codeHash: Buffer.from(keccak256(code)).toString('hex'),
     trxHash: '',
+    version: vmRulesAt(context.state).compatibleEvm ? 1 : 0,
   });
 }
