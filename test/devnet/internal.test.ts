@@ -228,7 +228,7 @@ test('a contract made by a contract has its address from the transaction and wha
   const addressAfter = (id: unknown, begun: number): string =>
     utils.ethersUtils.keccak256(`0x${String(id)}${begun.toString(16).padStart(16, '0')}`).slice(26);
   const alone = await run(maker, '');
-  expect((alone['contractResult'] as string[])[0]).toBe(addressAfter(alone['id'], 0).padStart(64, '0'));
+  expect((alone['contractResult'] as string[])[0]).toBe(`41${addressAfter(alone['id'], 0)}`.padStart(64, '0'));
   expect(summaryOf(alone)).toEqual([`create - -> ${TronWeb.address.fromHex(`41${addressAfter(alone['id'], 0)}`)}`]);
   expect(internalOf(alone)[0]?.hash).toBe(hashOf(String(alone['id']), '', child, 0, 1));
   const later = await run(strict, callsOf({ to: hexOf(maker) }));
@@ -243,7 +243,8 @@ describe('a contract that destroys itself', () => {
     expect(summaryOf(info)).toEqual([`suicide 9 -> ${heir.address}`]);
     expect(internalOf(info)[0]?.hash).toBe(hashOf(String(info['id']), heir.hex, '', 9, 1));
     expect(await chain.account(heir)).toMatchObject({ balance: 9 });
-    expect(await chain.post('getaccount', { address: doomed })).toEqual({});
+    // TIP-6780: the account stays, with nothing left in it.
+    expect(await chain.post('getaccount', { address: doomed })).not.toHaveProperty('balance');
   });
 
   test('is still there when the caller reverts, its payment rejected', async () => {

@@ -38,8 +38,7 @@ export function creationFee(context: Context): bigint {
 function checkContractVersion(context: Context, payee: Account | undefined): void {
   if (payee?.isContract !== true || !vmRulesAt(context.state).compatibleEvm) return;
   const contract = contractAt(context.state, payee.address);
-  if (contract === undefined)
-    throw validateError('Account type is Contract, but it is not exist in contract store.');
+  if (contract === undefined) throw validateError('Account type is Contract, but it is not exist in contract store.');
   if (contract.version === 1)
     throw validateError(
       'Cannot transfer TRX to a smartContract which version is one. Instead please use TriggerSmartContract ',

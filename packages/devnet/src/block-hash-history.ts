@@ -37,7 +37,8 @@ export function installBlockHashHistory(state: State): void {
     version: 0,
   });
   const account = accountAt(state, ADDRESS);
-  const made = account === undefined ? { ...newAccount(ADDRESS, 'contract', 0n), name: NAME } : becomingContract(account);
+  const made =
+    account === undefined ? { ...newAccount(ADDRESS, 'contract', 0n), name: NAME } : becomingContract(account);
   putAccount(state, made);
   state.put(INSTALLED_KEY, true);
 }

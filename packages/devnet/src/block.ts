@@ -1,6 +1,7 @@
 // Blocks: header, id, witness signature and merkle root, deterministic in seed, parent and content.
 import secp256k1 from 'secp256k1';
 import { addressOfPublicKey, sha256 } from './address.js';
+import type { Version } from './parameters.js';
 import { type Message, encode } from './schema.js';
 
 export interface Block {
@@ -12,9 +13,12 @@ export interface Block {
   readonly witness: string;
   readonly signature: string;
   readonly txIds: readonly string[];
+  /** The block version of the node that makes the chain's blocks. */
+  readonly version: number;
 }
 
-export const BLOCK_VERSION = 32;
+/** TRON: Parameter.ForkBlockVersionEnum. */
+const BLOCK_VERSIONS: Readonly<Record<Version, number>> = { '4.8.0': 32, '4.8.2': 36 };
 const ZERO_HASH = '00'.repeat(32);
 const WITNESSES = 27;
 
@@ -56,14 +60,14 @@ function merkleRoot(ids: readonly string[]): string {
   return level[0]?.toString('hex') ?? ZERO_HASH;
 }
 
-function headerOf(block: Pick<Block, 'number' | 'parent' | 'timeMs' | 'txRoot' | 'witness'>): Message {
+function headerOf(block: Pick<Block, 'number' | 'parent' | 'timeMs' | 'txRoot' | 'witness' | 'version'>): Message {
   return {
     timestamp: BigInt(block.timeMs),
     txTrieRoot: block.txRoot,
     parentHash: block.parent,
     number: BigInt(block.number),
     witness_address: block.witness,
-    version: BLOCK_VERSION,
+    version: block.version,
   };
 }
 
@@ -72,9 +76,10 @@ function numbered(number: number, hash: Buffer): string {
 }
 
 /** Returns block 0. `content` is any text that distinguishes chains: parameters, accounts. */
-export function genesisBlock(seed: string, content: string): Block {
+export function genesisBlock(seed: string, content: string, version: Version): Block {
   const parent = sha256(Buffer.from(`${seed}\n${content}`)).toString('hex');
-  const base = { number: 0, parent, timeMs: 0, txRoot: ZERO_HASH, witness: '', txIds: [] };
+  const blockVersion = BLOCK_VERSIONS[version];
+  const base = { number: 0, parent, timeMs: 0, txRoot: ZERO_HASH, witness: '', txIds: [], version: blockVersion };
   const id = numbered(0, sha256(encode('BlockHeader', headerOf(base))));
   return { ...base, id, signature: '' };
 }
@@ -82,7 +87,9 @@ export function genesisBlock(seed: string, content: string): Block {
 export function makeBlock(seed: string, forks: number, parent: Block, timeMs: number, txIds: readonly string[]): Block {
   const number = parent.number + 1;
   const witness = witnessFor(seed, number, forks);
-  const base = { number, parent: parent.id, timeMs, txRoot: merkleRoot(txIds), witness: witness.address, txIds };
+  const { version } = parent;
+  const txRoot = merkleRoot(txIds);
+  const base = { number, parent: parent.id, timeMs, txRoot, witness: witness.address, txIds, version };
   const hash = sha256(encode('BlockHeader', headerOf(base)));
   const { signature, recid } = secp256k1.ecdsaSign(hash, witness.key);
   const signed = Buffer.concat([signature, Buffer.from([recid])]).toString('hex');

@@ -1,6 +1,5 @@
 // Read endpoints for blocks and transactions, at a node's head or its solid block.
 import type { Block } from './block.js';
-import { BLOCK_VERSION } from './block.js';
 import type { Included } from './chain.js';
 import type { Receipt } from './execute.js';
 import { TRANSFER_NOTES } from './internal-transactions.js';
@@ -19,7 +18,7 @@ export function printBlock(view: NodeView, block: Block, withTransactions: boole
     txTrieRoot: block.txRoot,
     witness_address: block.witness === '' ? '' : printAddress(block.witness, visible),
     parentHash: block.parent,
-    version: block.number === 0 ? 0 : BLOCK_VERSION,
+    version: block.number === 0 ? 0 : block.version,
     timestamp: block.timeMs,
   });
   const header = sparse({ raw_data: raw, witness_signature: block.signature });

@@ -144,7 +144,7 @@ export class Run {
   throwHalt(): void {
     const error = this.halting;
     this.halting = undefined;
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- a VmHalt is no Error, for speed
+
     if (error !== undefined) throw error;
   }
 

@@ -222,7 +222,7 @@ const call: Action = (run, state, original) => {
     if (receiver === selfOf(state)) throw halt(state, 'transfer trx failed: Cannot transfer TRX to yourself.');
     // TRON (MUtil.transfer): a call of a precompiled contract creates no account for the value.
     const isMissing = isPrecompiled(to & ADDRESS_MASK, run.rules) && accountAt(run.vmState.top, receiver) === undefined;
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- a VmHalt is no Error, for speed
+
     if (isMissing) throw new VmHalt('Program$BytecodeExecutionException', 'transfer failure', 'UNKNOWN');
   }
   return original();

@@ -214,7 +214,7 @@ export function readGenesis(file: string): Genesis {
 
 /** Creates a chain with block 0 from `genesis` and the empty block 1. */
 export async function chainFrom(genesis: Genesis, options: ChainOptions): Promise<Chain> {
-  const chain = new Chain(options, genesisBlock(options.seed, contentOf(genesis)));
+  const chain = new Chain(options, genesisBlock(options.seed, contentOf(genesis), genesis.version));
   const { store } = chain;
   store.put(...versionEntry(genesis.version));
   store.put(...parametersEntry({ ...defaultParameters(genesis.version), ...genesis.parameters }));

@@ -52,7 +52,8 @@ class Words {
   }
 
   bytes(index: number): Uint8Array {
-    if (index < 0 || index >= this.count) throw new OutOfBounds(`Index ${String(index)} out of bounds for length ${String(this.count)}`);
+    if (index < 0 || index >= this.count)
+      throw new OutOfBounds(`Index ${String(index)} out of bounds for length ${String(this.count)}`);
     return this.data.subarray(index * WORD, (index + 1) * WORD);
   }
 
@@ -88,7 +89,8 @@ class Words {
       const length = fixed ? SIGNATURE_BYTES : this.int(offset + at + 1);
       const from = (at + offset + 2) * WORD;
       // TRON (Arrays.copyOfRange): the beginning must be within the input, the end need not.
-      if (from > this.data.length || length > this.data.length) throw new OutOfBounds(`${String(from)} > ${String(this.data.length)}`);
+      if (from > this.data.length || length > this.data.length)
+        throw new OutOfBounds(`${String(from)} > ${String(this.data.length)}`);
       const signature = new Uint8Array(length);
       signature.set(this.data.subarray(from, from + length));
       return signature;
@@ -118,7 +120,9 @@ export function batchValidateSign(data: Uint8Array, { rules }: Context): Uint8Ar
       return REFUSED;
     const result = new Uint8Array(WORD);
     signatures.forEach((signature, i) => {
-      const address = Buffer.from(addresses[i] ?? []).toString('hex').slice(-40);
+      const address = Buffer.from(addresses[i] ?? [])
+        .toString('hex')
+        .slice(-40);
       if (signerOf(signature, hash)?.slice(2) === address) result[i] = 1;
     });
     return result;

@@ -48,7 +48,10 @@ export function vmRulesAt(state: Reader): VmRules {
   if (before !== undefined) return before;
   const switched = Object.entries(SWITCHES).map(([rule, key]) => [rule, parameters[key] === 1n]);
   // TRON: DynamicPropertiesStore.supportUnfreezeDelay switches all of stake 2.0.
-  const rules = Object.fromEntries([...switched, ['stake2', (parameters['getUnfreezeDelayDays'] ?? 0n) > 0n]]) as VmRules;
+  const rules = Object.fromEntries([
+    ...switched,
+    ['stake2', (parameters['getUnfreezeDelayDays'] ?? 0n) > 0n],
+  ]) as VmRules;
   known.set(parameters, rules);
   return rules;
 }
