@@ -9,17 +9,17 @@ import { expectedUsable } from './usable-judge.js';
 
 const ROUNDS = [1, 2, 3, 4];
 
-it('a seed and a round give the same plan, another seed another', () => {
+it('a seed and a round give the same plan, another seed another one', () => {
   for (const round of ROUNDS) expect(planRound('7', round)).toEqual(planRound('7', round));
   expect(planRound('7', 1)).not.toEqual(planRound('8', 1));
 });
 
-it.each(['1', '2', 'monday'])('four rounds of any seed plan every fault there is: %s', (seed) => {
+it.each(['1', '2', 'monday'])('four rounds of any seed plan every existing fault: %s', (seed) => {
   const names = ROUNDS.flatMap((round) => planRound(seed, round).map(({ name }) => name));
   expect(new Set(names)).toEqual(new Set(FAULT_NAMES));
 });
 
-it('a failover excuses what the new server cannot know, and nothing of the orders that it knows', () => {
+it('a failover excuses what the new server cannot know, and nothing about orders that it knows', () => {
   const tx = (txid: string, key: string, act: string, { attempt = 1, leg = `${key}1` } = {}) =>
     [txid, { txid, key, act, attempt, leg }] as const;
   const sent = [
@@ -42,14 +42,14 @@ it('a failover excuses what the new server cannot know, and nothing of the order
   });
 });
 
-it('a run that sees no process misses every metric of the table', async () => {
+it('a run that reads no process lacks every metric of the table', async () => {
   const { documented, seen, faults } = (await MetricsWatch.open()).verdict(true);
   expect(documented).toBeGreaterThan(40);
   expect(seen).toBe(0);
   expect(faults.length).toBeGreaterThanOrEqual(documented);
 });
 
-it('a metric that no table names, or that is not what the table says, is a fault', async () => {
+it('a metric that is in no table, or differs from the table, is a fault', async () => {
   const exposed = [
     '# TYPE early_reclaims_total gauge',
     'early_reclaims_total 1',
@@ -77,11 +77,11 @@ it('a metric that no table names, or that is not what the table says, is a fault
   }
 });
 
-describe('what rentals of one receiver promise together', () => {
+describe('the energy that the rentals of one receiver promise together', () => {
   const long = { key: 'long', energy: 60_000, deliveredAtMs: 10, endsAtMs: 1_000, takesUsage: true };
   const short = { key: 'short', energy: 70_000, deliveredAtMs: 20, endsAtMs: 100, takesUsage: true };
 
-  it('is their sum less what was used while they run', () => {
+  it('is their sum minus what was used while they run', () => {
     expect(expectedUsable([long, short], [{ atMs: 50, energy: 64_285 }], 99)).toBe(65_715);
   });
 
@@ -94,7 +94,7 @@ describe('what rentals of one receiver promise together', () => {
     expect(expectedUsable([long, short], [{ atMs: 101, energy: 10_000 }], 200)).toBe(50_000);
   });
 
-  it('leaves usage where it is when a reclaim went without a reading', () => {
+  it('leaves usage as it is when a reclaim went without a reading', () => {
     expect(expectedUsable([long, { ...short, takesUsage: false }], [{ atMs: 50, energy: 40_000 }], 100)).toBe(20_000);
   });
 });

@@ -31,7 +31,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     );
   };
 
-  it('shows what energy costs and saves, as a quote of the API says, whose command it writes', async () => {
+  it('shows what energy costs and saves, equal to an API quote whose command it prints', async () => {
     const view = await open();
     const address = at().world.accounts[2]?.address ?? '';
     await field(view, /^Receiver/).fill(address);
@@ -48,7 +48,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.axe()).toEqual([]);
   });
 
-  it('says why what is not sold is not sold, and keeps what was typed', async () => {
+  it('explains why an input cannot be sold, and keeps the input', async () => {
     const view = await open();
     await field(view, /^Receiver/).fill('Tnobody');
     await button(view, 'Show the price').click();
@@ -56,7 +56,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await field(view, /^Receiver/).inputValue()).toBe('Tnobody');
   });
 
-  it('writes a simulation that the API answers', async () => {
+  it('prints a simulation command that the API answers', async () => {
     const view = await open();
     const { accounts, token } = at().world;
     await view.page.getByRole('radio', { name: /^A simulation/ }).check();
@@ -70,7 +70,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.axe()).toEqual([]);
   });
 
-  it('shows the first delivery block by block, to what was not burnt and its receipt', async () => {
+  it('shows the first delivery block by block, up to the savings and the receipt', async () => {
     const { world, merchant } = at();
     const made = await world.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
     const id = String(made['merchant']);

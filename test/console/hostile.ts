@@ -11,7 +11,7 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
   const isOwned = async ({ page }: View): Promise<boolean> =>
     (await page.locator('body[data-owned], img[src=x], a[href^="javascript:"], main script').count()) > 0;
 
-  it('markup in every name is shown as it was written, and nothing of it runs', async () => {
+  it('markup in every name is shown as it was written, and none of it runs', async () => {
     const { world, signUp, merchant, operator, admin, api } = at();
     const made = await world.cli('project', 'create', '--name', MARKUP, '--credits', '100000000');
     const id = String(made['merchant']);
@@ -60,7 +60,7 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
     }
   });
 
-  it('a page of another origin shows it in no frame, and what it opens cannot be reached from there', async () => {
+  it('a page of another origin cannot frame the console, nor reach a window that it opens', async () => {
     const { merchant, browser, project, owner } = at();
     const context = await browser.newContext();
     try {

@@ -21,7 +21,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     (await new HmacCustomer(at().api, at().project.id, secret).get('/v1/orders')).status === 200;
 
   describe.each<By>(['mouse', 'keyboard'])('a key, by %s', (by) => {
-    it('is made, rotated with both secrets working meanwhile, and revoked', async () => {
+    it('is created, rotated while both secrets work, and revoked', async () => {
       const name = `payouts by ${by}`;
       const view = await open('/integration/keys');
       const hand = new Hand(view.page, by);
@@ -54,7 +54,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     });
   });
 
-  it('a key is not rotated while offline: the dialog says so, and does it once connected', async () => {
+  it('a key is not rotated while offline: the dialog tells so, and rotates it once connected', async () => {
     const view = await open('/integration/keys');
     await button(view, 'Make a key').click();
     await field(view, 'Name').fill('offline');
@@ -68,7 +68,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await view.page.getByRole('dialog', { name: 'Secret of “offline”' }).waitFor();
   });
 
-  it('ten minutes after the password was given, an act asks for it once more and then goes on', async () => {
+  it('ten minutes after the password was given, an act asks for it again and then goes on', async () => {
     const account = await at().signUp('merchant', 'owner', 'again@acme.example', at().project.id);
     const url = `${at().merchant}/p/${at().project.id}/integration/keys`;
     const view = see(await View.open(at(), url, { account }));
@@ -87,7 +87,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.getByRole('dialog', { name: 'Secret of “a second one”' }).waitFor();
   });
 
-  it('what cannot be read says so with its request id, and is read once it can be', async () => {
+  it('a read that fails is shown with its request id, and is repeated once it can succeed', async () => {
     const view = await open('/orders');
     await view.heading('Orders').waitFor();
     const gate = { isShut: true };
@@ -130,7 +130,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
   });
 
   it.each<By>(['mouse', 'keyboard'])(
-    'an order is found by %s, with what happened, its money and its proof',
+    'an order is found by %s, with its history, its money and its proof',
     async (by) => {
       const key = `delivered-${by}`;
       await at().order(key, 'delivered');
@@ -169,7 +169,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     },
   );
 
-  it.each<By>(['mouse', 'keyboard'])('on a phone an order’s page opens, by %s, what is asked of it', async (by) => {
+  it.each<By>(['mouse', 'keyboard'])('on a phone an order’s page opens its sections by %s', async (by) => {
     const key = `folded-${by}`;
     await at().order(key, 'delivered');
     const { merchant, owner: account, project } = at();
@@ -192,7 +192,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await proof.count()).toBe(0);
   });
 
-  it('the ledger is read of the days that its address names, and its CSV is of the same', async () => {
+  it('the ledger shows the days in its address, and its CSV has the same days', async () => {
     await at().order('of-today', 'delivered');
     const view = await open('/billing/ledger');
     const { page } = view;
@@ -215,8 +215,8 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.getByRole('link', { name: 'CSV of all' }).waitFor();
   });
 
-  describe.each<By>(['mouse', 'keyboard'])('an address kept supplied, by %s', (by) => {
-    it('is added once its cost was said in dollars, paused, resumed and removed', async () => {
+  describe.each<By>(['mouse', 'keyboard'])('an auto-delegation, by %s', (by) => {
+    it('is added after its cost was shown in dollars, paused, resumed and removed', async () => {
       const address = at().world.accounts[1]?.address ?? '';
       const view = await open('/auto-delegation');
       const hand = new Hand(view.page, by);
@@ -255,7 +255,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     });
   });
 
-  it('“/” finds an order by its transaction, an address and a request id, and says where nothing is', async () => {
+  it('“/” finds an order by its transaction, an address and a request id, and tells when nothing is found', async () => {
     await at().order('sought', 'delivered');
     const { delegations } = await at().client.orders.get('sought');
     const [row] = await at().database.query<{ request_id: string }>(
@@ -281,7 +281,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(page.url()).toContain('receiver=');
   });
 
-  it('a list of allowed addresses says whom it locks out before it is saved', async () => {
+  it('a list of allowed addresses shows whom it locks out before it is saved', async () => {
     await at().database.query(
       `UPDATE api_key SET recent_sources = '{"192.0.2.7":"2026-11-24T12:00:00Z","198.51.100.9":"2026-11-24T12:01:00Z"}' WHERE id = $1`,
       [at().project.id],
@@ -307,7 +307,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.getByText('Refused', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('an order that was refunded says why, what is known from whom, and what to do', async () => {
+  it('a refunded order shows why, the source of each fact, and what to do', async () => {
     await at().losing(() => at().order('lost.on-the-way', 'refunded'));
     const view = await open('/orders?status=refunded');
     const { page } = view;
@@ -323,7 +323,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await why.waitFor();
   });
 
-  it('what thirty days are drawn of adds up to the figures above, and stands in a table', async () => {
+  it('the chart of thirty days adds up to the figures above, and is also a table', async () => {
     const utcDay = (): string => new Date().toISOString().slice(0, 10);
     const before = utcDay();
     await at().order('drawn', 'delivered');

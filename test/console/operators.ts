@@ -8,7 +8,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     see(await View.open(at(), `${at().operator}${path}`, { account }));
 
   describe.each<By>(['mouse', 'keyboard'])('by %s', (by) => {
-    it('a price is changed once its effect was seen, with a reason in the audit log', async () => {
+    it('a price is changed after its effect was shown, with a reason in the audit log', async () => {
       const view = await open('/pricing');
       const { page } = view;
       const hand = new Hand(page, by);
@@ -35,7 +35,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(acts).toHaveLength(1);
     });
 
-    it('a project is made and its owner invited, who is then in it', async () => {
+    it('a project is created and its owner invited, who then joins it', async () => {
       const view = await open('/projects');
       const { page } = view;
       const hand = new Hand(page, by);
@@ -62,7 +62,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     });
   });
 
-  it('credits above the limit are asked for by one admin, and booked when another approves', async () => {
+  it('credits above the limit are requested by one admin, and booked when another approves', async () => {
     const second = await at().signUp('operator', 'admin', 'second@energy.example');
     const view = await open('/projects');
     await button(view, `Book credits ${at().project.name}`).click();
@@ -96,7 +96,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await theirs.axe()).toEqual([]);
   });
 
-  it('a price that may be a slip is saved only by who read why', async () => {
+  it('a price that is a likely mistake is saved only after the reason was read', async () => {
     const view = await open('/pricing');
     await view.page
       .getByRole('row')
@@ -133,7 +133,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.waitForURL(`${at().operator}/projects`);
   });
 
-  it('support reads prices and projects, and is offered no change of them', async () => {
+  it('support reads prices and projects, and cannot change them', async () => {
     const support = await at().signUp('operator', 'support', 'support@energy.example');
     const view = await open('/pricing', support);
     await view.page.getByRole('table').waitFor();
@@ -143,7 +143,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.page.getByRole('link', { name: 'New project' }).count()).toBe(0);
   });
 
-  it('offline, a price is not saved, and what was typed stays', async () => {
+  it('offline, a price is not saved, and the input stays', async () => {
     const view = await open('/pricing');
     await view.page
       .getByRole('row')
@@ -160,7 +160,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
   });
 
-  it('the days of a report are drawn, and what they add up to is what its last line says', async () => {
+  it('the chart of a report shows its days, which add up to its last line', async () => {
     await at().order('reported', 'delivered');
     const view = await open('/reports');
     const { page } = view;
@@ -198,7 +198,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.axe()).toEqual([]);
   });
 
-  it('what waits, how the service stands and who did what are read, and things are found across projects', async () => {
+  it('open tasks, the state of the service and the audit log are shown, and a search covers all projects', async () => {
     await at().database.query(
       `INSERT INTO sales_stop (reason, findings) VALUES ('a rule is broken', '[{"check":"balances","subject":"project 7","fingerprint":"f00d"}]')
        ON CONFLICT DO NOTHING`,

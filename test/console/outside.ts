@@ -44,7 +44,7 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
   };
 
   it(
-    'a translated page goes on showing what happens',
+    'a translated page goes on showing changes',
     async () => {
       const { client, world } = at();
       const home = await asOwner('');

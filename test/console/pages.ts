@@ -54,7 +54,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     }
   });
 
-  it('what a page reads first is use of the session, and nothing that it repeats by itself, by time or for an event', async () => {
+  it('the first reads of a page count as use of the session, and its repeated reads, by time or for an event, do not', async () => {
     const { merchant, operator, owner, admin, project } = at();
     const own = `${merchant}/p/${project.id}`;
     const places = [
@@ -88,7 +88,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     for (const [first, ...again] of reads) expect([first, again.includes(true)]).toEqual([true, false]);
   });
 
-  it('a page that fails says so, and the others are there', async () => {
+  it('a page that fails tells so, and the others still open', async () => {
     const view = await open('/orders');
     const { page } = view;
     await view.heading('Orders').waitFor();
@@ -112,7 +112,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     await view.heading('Keys').waitFor();
   });
 
-  it('a test project is marked on every page of it, and has no address to pay to', async () => {
+  it('a test project is marked on each of its pages, and has no address to pay to', async () => {
     const made = await at().world.cli('project', 'create', '--test', '--name', 'Played');
     const id = String(made['merchant']);
     const account = await at().signUp('merchant', 'owner', 'played@acme.example', id);

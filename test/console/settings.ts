@@ -32,7 +32,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     expect(await page.getByText(before, { exact: true }).count()).toBe(0);
   });
 
-  it('a name is not saved while offline: the dialog says so, keeps it, and saves it once connected', async () => {
+  it('a name is not saved while offline: the dialog tells so, keeps it, and saves it once connected', async () => {
     const view = await open('/integration/keys');
     const { page } = view;
     await page.getByRole('button', { name: 'Rename primary' }).click();
@@ -73,7 +73,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await button(view, 'Cancel').click();
   });
 
-  it('what one is notified of by e-mail is chosen, and the mail comes over TLS with what happened', async () => {
+  it('e-mail notifications are chosen, and the mail about an event comes over TLS', async () => {
     const view = await open('/settings/notifications');
     const { page } = view;
     const { owner, project, merchant, mail } = at();
@@ -112,14 +112,14 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await page.getByText('You are notified of nothing by e-mail.').waitFor();
   });
 
-  it('where no mail server is set up, the page says so and what there is instead', async () => {
+  it('without a mail server, the page tells so and shows what to do instead', async () => {
     const view = see(await View.open(at(), `${at().operator}/notifications`, { account: at().admin }));
     await view.page.getByText('E-mail is not set up here').waitFor();
     expect(await view.page.getByRole('checkbox').first().isDisabled()).toBe(true);
     expect(await view.axe()).toEqual([]);
   });
 
-  it('an order’s page says how often its request came again, and what its receiver could use', async () => {
+  it('an order’s page shows how often its request was repeated, and what its receiver could use', async () => {
     const { client, world } = at();
     const key = 'asked-again';
     await at().order(key, 'delivered');

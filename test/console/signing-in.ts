@@ -5,7 +5,7 @@ import { button, field, Hand, password, View, type By } from './view.js';
 
 export function signingIn(at: () => ConsoleStage, see: (view: View) => View): void {
   describe.each<By>(['mouse', 'keyboard'])('by %s', (by) => {
-    it('an invitation is accepted, a second factor set up, and the console is there', async () => {
+    it('an invitation is accepted, a second factor is set up, and the console opens', async () => {
       const link = await at().invite('merchant', 'owner', `new-${by}@acme.example`, at().project.id);
       const view = see(await View.open(at(), link));
       const hand = new Hand(view.page, by);
@@ -27,7 +27,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(view.page.url()).not.toContain('#');
     });
 
-    it('password and code sign in; a wrong password is answered in words, and what was typed stays', async () => {
+    it('password and code sign in; a wrong password gets an explanation, and the input stays', async () => {
       const view = see(await View.open(at(), `${at().merchant}/`));
       const hand = new Hand(view.page, by);
       await view.heading('Sign in').waitFor();
@@ -49,7 +49,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     });
   });
 
-  it('says whose console it is before anybody has signed in', async () => {
+  it('tells whose console it is before anybody has signed in', async () => {
     for (const [origin, audience] of [
       [at().merchant, 'for merchants'],
       [at().operator, 'for operators'],
@@ -61,7 +61,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     }
   });
 
-  it('an authenticator that is lost is replaced by a recovery code, which works once', async () => {
+  it('a lost authenticator is replaced by a recovery code, which works once', async () => {
     const { email, recoveryCodes } = await at().signUp('merchant', 'owner', 'lost@acme.example', at().project.id);
     const recover = async (): Promise<View> => {
       const view = await View.open(at(), `${at().merchant}/`);
@@ -81,7 +81,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.heading('Second factor').count()).toBe(1);
   });
 
-  it('an invitation that was used is explained, with the way to the sign-in', async () => {
+  it('a used invitation is explained, with a link to the sign-in', async () => {
     const view = see(await View.open(at(), `${at().merchant}/invitation#${'x'.repeat(43)}`));
     await view.heading('This invitation cannot be used').waitFor();
     expect(await view.axe()).toEqual([]);
@@ -89,7 +89,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     await view.heading('Sign in').waitFor();
   });
 
-  it('offline, the sign-in says so, and nothing that was typed is lost', async () => {
+  it('offline, the sign-in tells so, and no input is lost', async () => {
     const view = see(await View.open(at(), `${at().merchant}/`));
     await field(view, 'E-mail address').fill(at().owner.email);
     await password(view).fill(PASSWORD);
@@ -101,7 +101,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     await view.heading('Second factor').waitFor();
   });
 
-  it('a session that ends elsewhere asks for the password over what was being done, and keeps it', async () => {
+  it('a session that ends elsewhere asks for the password above the open page, and keeps its input', async () => {
     const account = await at().signUp('merchant', 'member', 'away@acme.example', at().project.id);
     const view = see(await View.open(at(), `${at().merchant}/p/${at().project.id}/orders`, { account }));
     await view.heading('Orders').waitFor();

@@ -35,7 +35,7 @@ describe('one chain', () => {
   });
   afterEach(() => chain.node.stop());
 
-  test('the full port sees what is pending, the solid port only what is deep enough', async () => {
+  test('the full port shows pending transactions, the solid port only blocks that are deep enough', async () => {
     await chain.mine(4);
     const txId = await chain.send(bank, 'createtransaction', pay(5));
     const asked = { address: bob.address };
@@ -56,7 +56,7 @@ describe('one chain', () => {
     expect(await chain.solid('gettransactioninfobyid', { value: txId })).toMatchObject({ id: txId });
   });
 
-  test('a fork takes blocks back, and their transactions return to the mempool', async () => {
+  test('a fork undoes blocks, and their transactions return to the mempool', async () => {
     const before = await headId(chain);
     const txId = await chain.send(bank, 'createtransaction', pay(5));
     await chain.mine(2);
@@ -70,7 +70,7 @@ describe('one chain', () => {
     expect(await chain.info(txId)).toMatchObject({ id: txId });
   });
 
-  test('a fork reclaims blocks, not the time they took', async () => {
+  test('a fork undoes blocks, not the time they took', async () => {
     const timeOf = (block: Answer): number =>
       ((block['block_header'] as Answer)['raw_data'] as { timestamp: number }).timestamp;
     await chain.mine(3);
@@ -102,7 +102,7 @@ describe('one chain', () => {
     });
   });
 
-  test('no more blocks can be reclaimed than are remembered', async () => {
+  test('no more blocks can be undone than are remembered', async () => {
     await expect(chain.node.control('fork', { depth: 1_000 })).rejects.toThrow('depth must be from 1 to');
     await expect(chain.node.control('fork', { depth: 0 })).rejects.toThrow('depth must be from 1 to');
   });
@@ -114,7 +114,7 @@ describe('one chain', () => {
     expect(await chain.account(bob)).toEqual({});
   });
 
-  test('broadcasthex takes the bytes a wallet signed, and refuses bytes that are none', async () => {
+  test('broadcasthex accepts the bytes that a wallet signed, and refuses invalid bytes', async () => {
     const tx = await chain.build('createtransaction', pay(5));
     const raw = (tx as Unsigned & { raw_data_hex: string }).raw_data_hex;
     const block = (tag: number, hex: string): string => {
@@ -129,7 +129,7 @@ describe('one chain', () => {
     expect(await chain.post('broadcasthex', { transaction: '0aff' })).toHaveProperty('Error');
   });
 
-  test('a contract read in the wrong address form leaves a transaction without one', async () => {
+  test('a transaction with addresses in the wrong form counts as one without a contract', async () => {
     const tx = await chain.build('createtransaction', pay(5));
     const signature = [sign(tx.txID, bank.secret)];
     const text = await chain.text('wallet/broadcasttransaction', { ...tx, visible: false, signature });
@@ -166,14 +166,14 @@ describe('one chain', () => {
     expect(await chain.text('wallet/getaccount', '{"address')).toContain('com.alibaba.fastjson.JSONException');
   });
 
-  test('a changed parameter holds at once and shows in the prices', async () => {
+  test('a changed parameter applies at once and shows in the prices', async () => {
     await chain.node.control('parameters', { getEnergyFee: 210 });
     const { prices } = await chain.post('getenergyprices');
     expect(prices).toMatch(/^0:100,\d+:210$/);
     await expect(chain.node.control('parameters', { nonsense: 1 })).rejects.toThrow('nonsense is no chain parameter');
   });
 
-  test('2 000 delegations fit in one block, and one more pending than the node takes is SERVER_BUSY', async () => {
+  test('2 000 delegations fit in one block, and one more pending than the node accepts is SERVER_BUSY', async () => {
     await chain.send(pool, 'freezebalancev2', { frozen_balance: 500_000 * TRX, resource: 'ENERGY' });
     await chain.send(pool, 'freezebalancev2', { frozen_balance: 400_000 * TRX, resource: 'BANDWIDTH' });
     await chain.mine();
@@ -212,7 +212,7 @@ test('the same genesis, seed and order of inputs give the same block ids', async
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test('a chain loaded from its file goes on as the one that wrote it, forks included', async () => {
+test('a chain loaded from its file continues as the one that wrote it, forks included', async () => {
   const stateFile = join(tmpdir(), `devnet-chain-${String(process.pid)}.json`);
   const first = await startChain({ ...FIXED, stateFile });
   await first.run(pool, 'freezebalancev2', { frozen_balance: 500 * TRX, resource: 'ENERGY' });
@@ -237,7 +237,7 @@ test('a chain loaded from its file goes on as the one that wrote it, forks inclu
   await rm(stateFile);
 });
 
-test('a second node has its own head: it learns of a block later, and passes on what is sent to it', async () => {
+test('a second node has its own head: it learns of a block later, and forwards what is sent to it', async () => {
   const chain = await startChain({ second: { behind: 2, solidLag: 1 } });
   const slow = chain.at(chain.node.second?.fullUrl ?? '');
   await chain.mine(3);

@@ -65,7 +65,7 @@ test('a deployment costs the energy the real node takes', async () => {
   expect(info['receipt']).toMatchObject({ energy_usage_total: 255_146, result: 'SUCCESS' });
 });
 
-test('a busy contract costs its penalty on every opcode, and the answer names it', async () => {
+test('a busy contract pays its penalty on every opcode, and the answer shows it', async () => {
   const seen: unknown[] = [];
   for (const energy_factor of [2_000, 4_400, 7_280, 0]) {
     await chain.node.control('contract', { address: token, energy_factor });
@@ -80,7 +80,7 @@ test('a busy contract costs its penalty on every opcode, and the answer names it
   ]);
 });
 
-test('an estimate is found in steps of 1 TRX, not to the unit', async () => {
+test('an estimate is found in steps of 1 TRX, not exactly', async () => {
   const body = { owner_address: bank.address, contract_address: token };
   const good = { ...body, function_selector: 'transfer(address,uint256)', parameter: toGhost };
   expect(await chain.post('estimateenergy', good)).toEqual({ result: { result: true }, energy_required: 34_802 });
@@ -89,14 +89,14 @@ test('an estimate is found in steps of 1 TRX, not to the unit', async () => {
   });
 });
 
-test('a call without end runs out of time, not of patience', async () => {
+test('an endless call is stopped by the time limit', async () => {
   const message = `class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing`;
   expect(await call('spin()')).toEqual({ result: { code: 'OTHER_ERROR', message } });
   // An aborted run leaves no state for the next one.
   expect((await call('view1()'))['energy_used']).toBe(311);
 });
 
-test('a reverted transaction is in a block, pays its energy and keeps nothing', async () => {
+test('a reverted transaction is in a block, pays its energy and changes nothing else', async () => {
   await chain.run(bank, 'createtransaction', { to_address: pool.address, amount: 1 });
   const info = await chain.run(pool, 'triggersmartcontract', trigger(token, 'transfer(address,uint256)', toGhost));
   expect(info).toMatchObject({ result: 'FAILED', receipt: { energy_usage_total: 603, result: 'REVERT' } });
@@ -106,7 +106,7 @@ test('a reverted transaction is in a block, pays its energy and keeps nothing', 
   expect(paid['ret']).toEqual([{ contractRet: 'REVERT' }]);
 });
 
-test('an invalid opcode takes all the energy the fee limit allows', async () => {
+test('an invalid opcode uses all the energy that the fee limit allows', async () => {
   const broken = await chain.deploy(bank, deployerOf('fe'));
   const info = await chain.run(pool, 'triggersmartcontract', trigger(broken, 'any()', '', { fee_limit: TRX }));
   expect(info['receipt']).toMatchObject({ energy_usage_total: 10_000, result: 'ILLEGAL_OPERATION' });
@@ -139,7 +139,7 @@ test('the deployer pays its share from stake, and only up to its limit', async (
   });
 });
 
-test('CREATE2 addresses are made with 41 where Ethereum has ff', async () => {
+test('CREATE2 addresses are computed with 41 where Ethereum has ff', async () => {
   const maker = await chain.deploy(bank, MAKER);
   const info = await chain.run(bank, 'triggersmartcontract', trigger(maker, 'make()'));
   const child = childOf(maker, 0);
@@ -173,7 +173,7 @@ test('a plain account becomes the contract that CREATE2 makes there: it keeps it
   expect(await chain.post('getdelegatedresourcev2', pair)).toEqual({});
 });
 
-test('TRX a contract sends to an unused address makes an account, for 25 000 energy more', async () => {
+test('TRX that a contract sends to an unused address makes an account, for 25 000 energy more', async () => {
   // CALL(gas 0, calldata word 0, value 1, nothing in, nothing out)
   const payer = await chain.deploy(bank, deployerOf('600060006000600060016004356000f100'));
   const pay = trigger(payer, 'pay(address)', addressWord(ghost.hex), { call_value: 3 });

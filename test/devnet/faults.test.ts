@@ -60,13 +60,13 @@ const second = (): Client => chain.at(chain.node.second?.fullUrl ?? '');
 const blockNumber = (block: Answer): number =>
   ((block['block_header'] as Answer)['raw_data'] as { number: number }).number;
 
-describe('a call that gets no good answer', () => {
+describe('a call without a good answer', () => {
   test.each([
     ['drop-before', false],
     ['cut-after', true],
     ['timeout-before', false],
     ['timeout-after', true],
-  ])('%s breaks the connection; the transaction is taken: %s', async (kind, isProcessed) => {
+  ])('%s breaks the connection; the transaction is accepted: %s', async (kind, isProcessed) => {
     const tx = await payment();
     await fault({ kind, path: BROADCAST, ms: 50 });
     await expect(chain.broadcast(tx, bank)).rejects.toThrow();
@@ -77,7 +77,7 @@ describe('a call that gets no good answer', () => {
   test.each([
     ['error-before', false],
     ['error-after', true],
-  ])('%s answers the status asked for; the transaction is taken: %s', async (kind, isProcessed) => {
+  ])('%s answers the configured status; the transaction is accepted: %s', async (kind, isProcessed) => {
     const tx = await payment();
     await fault({ kind, path: BROADCAST, status: 503 });
     const response = await fetch(`${chain.node.fullUrl}/${BROADCAST}`, {
@@ -89,7 +89,7 @@ describe('a call that gets no good answer', () => {
     expect(await isTaken(tx.txID)).toBe(isProcessed);
   });
 
-  test('garbage is no answer that the call could have', async () => {
+  test('garbage is not an answer that the call could have', async () => {
     const right = await chain.text('wallet/getnowblock', {});
     await fault({ kind: 'garbage', path: 'wallet/getnowblock' });
     for (let n = 0; n < 8; n += 1) expect(await chain.text('wallet/getnowblock', {})).not.toBe(right);
@@ -111,7 +111,7 @@ describe('a broadcast', () => {
     'BANDWITH_ERROR',
   ];
 
-  test.each(CODES)('refused as %s is refused in truth, or accepted all the same', async (code) => {
+  test.each(CODES)('refused as %s is really refused, or accepted despite the answer', async (code) => {
     const [refused, accepted] = [await payment(), await payment()];
     await fault({ kind: 'refuse', code, times: 1 });
     expect((await chain.broadcast(refused, bank)).answer).toMatchObject({ code, txid: refused.txID });
@@ -131,7 +131,7 @@ describe('a broadcast', () => {
     expect((await counted()).fired).toEqual({});
   });
 
-  test('answered with success may never have been taken', async () => {
+  test('answered with success may never have been accepted', async () => {
     const tx = await payment();
     await fault({ kind: 'lie-accepted' });
     expect((await chain.broadcast(tx, bank)).answer).toEqual({ result: true, txid: tx.txID });
@@ -154,7 +154,7 @@ describe('a broadcast', () => {
     expect((await counted()).fired).toEqual({ fork: 1 });
   });
 
-  test('a fork never reclaims what was called final', async () => {
+  test('a fork never undoes a final block', async () => {
     const final = await chain.solid('getnowblock');
     await fault({ kind: 'fork', blocks: 60, path: BROADCAST });
     for (let n = 0; n < 3; n += 1) await chain.broadcast(await payment(), bank);
@@ -162,8 +162,8 @@ describe('a broadcast', () => {
   });
 });
 
-describe('a node of its own mind', () => {
-  test('lags so many blocks behind on both ports, while the other does not', async () => {
+describe('a node that differs from the others', () => {
+  test('lags so many blocks on both ports, while the other does not', async () => {
     const [head, solid] = [await chain.post('getnowblock'), await chain.solid('getnowblock')];
     await fault({ kind: 'behind', blocks: 2, node: 0 });
     expect(blockNumber(await chain.post('getnowblock'))).toBe(blockNumber(head) - 2);
@@ -188,7 +188,7 @@ describe('a node of its own mind', () => {
     expect(blockNumber(await second().post('getnowblock'))).toBe(top + 4);
   });
 
-  test('follows another fork: its newest blocks differ, link, and hold nothing', async () => {
+  test('follows another fork: its newest blocks differ, are linked, and have no transactions', async () => {
     const txId = await chain.send(bank, 'createtransaction', { ...PAY, amount: 7 });
     await chain.mine(2);
     await fault({ kind: 'own-fork', blocks: 2, node: 1 });
@@ -222,7 +222,7 @@ describe('an answer with wrong content', () => {
     return chain.info(txId);
   };
 
-  test('a receipt is missing, another one’s, of another block, failed, or of any content', async () => {
+  test('a receipt is missing, that of another one, of another block, failed, or of any content', async () => {
     expect(await wrongInfo('empty', { times: 1 })).toEqual({});
     const other = await wrongInfo('other-id', { times: 1 });
     expect(other['id']).toMatch(/^[0-9a-f]{64}$/);
@@ -247,7 +247,7 @@ describe('an answer with wrong content', () => {
     expect(tx?.['raw_data_hex']).not.toBe(whole?.['raw_data_hex']);
   });
 
-  test('a block and a receipt are of another time, later or earlier', async () => {
+  test('a block and a receipt have another time, later or earlier', async () => {
     const path = 'wallet/getblockbynum';
     const timeOf = async (): Promise<number> => {
       const block = await chain.post('getblockbynum', { num: top + 1 });
@@ -272,7 +272,7 @@ describe('an answer with wrong content', () => {
     expect(await keys()).toEqual(right);
   });
 
-  test('what has nothing that could be wrong is answered rightly and not counted', async () => {
+  test('an answer in which nothing could be wrong is correct and not counted', async () => {
     await fault({ kind: 'wrong', wrong: 'stripped', path: 'wallet/getblockbynum' });
     expect(await chain.post('getblockbynum', { num: 3 })).toHaveProperty('blockID');
     expect(await counted()).toMatchObject({ faults: [{ seen: 1, fired: 0 }], fired: {} });
@@ -282,7 +282,7 @@ describe('an answer with wrong content', () => {
 describe('blocks', () => {
   const header = (block: Answer): Answer => (block['block_header'] as Answer)['raw_data'] as Answer;
 
-  test('of a node ahead of the chain link to its head, are of later times, and are not there afterwards', async () => {
+  test('of a node ahead of the chain are linked to its head, have later times, and are gone afterwards', async () => {
     const right = await chain.post('getnowblock');
     await fault({ kind: 'ahead', blocks: 20, node: 0 });
     const ahead = await chain.post('getnowblock');
@@ -298,7 +298,7 @@ describe('blocks', () => {
     expect(await chain.post('getblockbynum', { num: top + 1 })).toEqual({});
   });
 
-  test('over a slow link are as large as asked for and take their time; what they are is right', async () => {
+  test('over a slow link have the configured size and take their time; their content is correct', async () => {
     const tx = await payment();
     await chain.broadcast(tx, bank);
     await chain.mine(1);
@@ -317,7 +317,7 @@ describe('blocks', () => {
 });
 
 describe('the rules', () => {
-  test('a fault fires so many times, after so many calls that went well', async () => {
+  test('a fault fires so many times, after so many calls without a fault', async () => {
     await fault({ kind: 'error-before', path: 'wallet/getnowblock', skip: 1, times: 2 });
     const seen = [];
     for (let n = 0; n < 5; n += 1) seen.push(await status('wallet/getnowblock'));
@@ -345,7 +345,7 @@ describe('the rules', () => {
     expect(another).not.toBe(one);
   });
 
-  test('only the named node, port and path are met', async () => {
+  test('only the given node, port and path are affected', async () => {
     await fault({ kind: 'drop-before', node: 1, port: 'solid' });
     await chain.post('getnowblock');
     await chain.solid('getnowblock');
@@ -353,7 +353,7 @@ describe('the rules', () => {
     expect((await counted()).faults[0]).toMatchObject({ seen: 0 });
   });
 
-  test('clearing heals and keeps the totals; one rule can be cleared alone', async () => {
+  test('clearing ends the faults and keeps the totals; one rule can be cleared alone', async () => {
     const { id } = await fault({ kind: 'error-before', path: 'wallet/getnowblock' });
     await fault({ kind: 'error-before', path: 'wallet/getburntrx' });
     await status('wallet/getnowblock');

@@ -105,7 +105,7 @@ test.each([
       1,
     ),
   ],
-])('the rule of hashes used below gives %s as the main network does', (hash, given) => {
+])('the hash rule used below gives %s as the main network does', (hash, given) => {
   expect(given).toBe(hash);
 });
 
@@ -136,7 +136,7 @@ test('a contract that pays two addresses shows both payments, in order, on both 
   expect(internalOf(hidden)[0]).toMatchObject({ caller_address: hexOf(strict), transferTo_address: one.hex });
 });
 
-test('a call without value shows an empty callValueInfo, and the calls within it hang on its hash', async () => {
+test('a call without value shows an empty callValueInfo, and the calls within it carry its hash', async () => {
   const inner = callsOf({ to: one.hex, value: 5 });
   const data = `00000000${inner}`;
   await run(catching, callsOf({ to: hexOf(strict), value: 5 }), { call_value: 5 });
@@ -159,7 +159,7 @@ describe('a payment that fails', () => {
     expect(await balanceOf(refuser)).toBe(0);
   });
 
-  test('rejects the good payments before it in the same frame, and what came after is not there', async () => {
+  test('rejects the good payments before it in the same frame, and what came after does not exist', async () => {
     const before = await balanceOf(one.address);
     const nested = callsOf({ to: one.hex, value: 1 }, { to: hexOf(refuser), value: 2 }, { to: two.hex, value: 3 });
     const info = await run(catching, callsOf({ to: hexOf(strict), value: 6, data: `00000000${nested}` }), {
@@ -188,14 +188,14 @@ describe('a payment that fails', () => {
     expect(summaryOf(info)).toEqual([`!call 1 -> ${one.address}`, `!call - -> ${burner}`]);
   });
 
-  test('for want of balance is no internal transaction at all', async () => {
+  test('for lack of balance is not an internal transaction', async () => {
     const poor = await chain.deploy(bank, CATCHING_CALLER);
     const info = await run(poor, callsOf({ to: one.hex, value: 1 }));
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
     expect(info).not.toHaveProperty('internal_transactions');
   });
 
-  test('to the contract itself ends the transaction, for no more energy than it took', async () => {
+  test('to the contract itself ends the transaction, and costs only the energy used so far', async () => {
     const info = await run(strict, callsOf({ to: hexOf(strict), value: 1 }), { call_value: 1 });
     expect(info).toMatchObject({ result: 'FAILED', receipt: { result: 'TRANSFER_FAILED' } });
     expect(info['resMessage']).toBe('transfer trx failed: Cannot transfer TRX to yourself.');
@@ -204,13 +204,13 @@ describe('a payment that fails', () => {
   });
 });
 
-test('a call of a precompiled contract is no internal transaction', async () => {
+test('a call of a precompiled contract is not an internal transaction', async () => {
   const sha256 = `41${'2'.padStart(40, '0')}`;
   const info = await run(strict, callsOf({ to: sha256, data: '00' }, { to: one.hex, value: 1 }), { call_value: 1 });
   expect(summaryOf(info)).toEqual([`call 1 -> ${one.address}`]);
 });
 
-test('borrowed code is an internal call of the contract to itself', async () => {
+test('a delegatecall is an internal call of the contract to itself', async () => {
   const borrower = await chain.deploy(bank, BORROWER);
   const data = `00000000${callsOf({ to: one.hex, value: 4 })}`;
   const info = await run(borrower, addressWord(hexOf(strict)) + data, { call_value: 4 });
@@ -219,7 +219,7 @@ test('borrowed code is an internal call of the contract to itself', async () => 
   expect(internalOf(info)[0]?.hash).toBe(hashOf(String(info['id']), hexOf(borrower), data, 0, 1));
 });
 
-test('a contract made by a contract has its address from the transaction and what was begun before', async () => {
+test('the address of a contract made by a contract comes from the transaction and the number of calls before it', async () => {
   const child = '600160005360016000f3';
   const maker = await chain.deploy(
     bank,
@@ -236,7 +236,7 @@ test('a contract made by a contract has its address from the transaction and wha
 });
 
 describe('a contract that destroys itself', () => {
-  test('pays what it holds to an address that need not exist, under the note suicide', async () => {
+  test('pays what it holds to any address, also one without an account, under the note suicide', async () => {
     const doomed = await chain.deploy(bank, SELF_DESTRUCTOR);
     const heir = keyOf('heir');
     const info = await run(doomed, addressWord(heir.hex), { call_value: 9 });
@@ -258,7 +258,7 @@ describe('a contract that destroys itself', () => {
     expect(await chain.post('getcontract', { value: doomed })).toMatchObject({ name: 'Test' });
   });
 
-  test('with nothing makes its heir an account all the same', async () => {
+  test('with nothing still makes an account for its heir', async () => {
     const doomed = await chain.deploy(bank, SELF_DESTRUCTOR);
     const heir = keyOf('heir of nothing');
     expect(summaryOf(await run(doomed, addressWord(heir.hex)))).toEqual([`suicide - -> ${heir.address}`]);
@@ -342,7 +342,7 @@ describe('a contract with stake', () => {
     expect(frozenV2?.[1]).toEqual({ type: 'ENERGY', amount: 5 * TRX });
   });
 
-  test('costs 10 000 energy for each of it', async () => {
+  test('pays 10 000 energy for each operation', async () => {
     const frozen = await chain.post('triggerconstantcontract', {
       owner_address: bank.address,
       contract_address: staker,
@@ -362,7 +362,7 @@ describe('a contract with stake', () => {
 });
 
 describe('a node', () => {
-  test('keeps none, those that are transfers, or all, as it is set; the rest of its answers is the same', async () => {
+  test('keeps none, only transfers, or all internal transactions, as configured; the rest of its answers is the same', async () => {
     const staker = await chain.deploy(bank, STAKER);
     const data = `00000000${stakeCall('freeze', 2 * TRX)}`;
     const info = await run(strict, callsOf({ to: hexOf(staker), value: 2 * TRX, data }), { call_value: 2 * TRX });

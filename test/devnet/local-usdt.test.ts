@@ -262,7 +262,7 @@ const command = (...args: readonly string[]): Promise<{ stdout: string }> =>
     chain.node.controlUrl,
   ]);
 
-test('the command carries out the acts, and says what is wrong with others', async () => {
+test('the command carries out the acts, and reports what is wrong with others', async () => {
   const { txID } = JSON.parse((await command('fees', '10', '2')).stdout) as { txID: string };
   expect(outcomeOf(await chain.info(txID))).toBe('SUCCESS');
   expect(JSON.parse((await command('show')).stdout)).toMatchObject({ basis_points: 10, maximum_fee: 2_000_000 });

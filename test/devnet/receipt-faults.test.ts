@@ -54,7 +54,7 @@ const listOf = async (block: number): Promise<readonly Answer[]> =>
 const fault = (body: object): Promise<Answer> => chain.node.control('faults', body);
 const fired = async (): Promise<unknown> => (await chain.node.control('faults'))['fired'];
 
-test('a block’s receipts are one for each transaction, in the block’s order', async () => {
+test('a block has one receipt for each transaction, in the block’s order', async () => {
   const block = await chain.post('getblockbynum', { num });
   expect((block['transactions'] as Answer[]).map((tx) => tx['txID'])).toEqual(ids);
   expect(receipts.map((receipt) => 'internal_transactions' in receipt)).toEqual([false, true, false]);
@@ -65,7 +65,7 @@ test('a block’s receipts are one for each transaction, in the block’s order'
   expect(`41${String(plain.log[0]?.['address'])}`).toBe(TronWeb.address.toHex(token).toLowerCase());
 });
 
-test('the list of block 0 is no list, and that of a block to come is empty', async () => {
+test('the list of block 0 is not a list, and that of a future block is empty', async () => {
   expect(await listOf(0)).toEqual({});
   expect(await listOf(num + 100)).toEqual([]);
 });
@@ -81,7 +81,7 @@ test('internal transactions are hidden, of all receipts or of one', async () => 
   expect(await fired()).toEqual({ wrong: 2 });
 });
 
-test('a list of receipts is empty, or lacks its last or a named one', async () => {
+test('a list of receipts is empty, or lacks its last or a given one', async () => {
   await fault({ kind: 'wrong', wrong: 'empty', path: LIST, times: 1 });
   expect(await listOf(num)).toEqual([]);
   await fault({ kind: 'wrong', wrong: 'short', path: LIST, times: 1 });
@@ -112,7 +112,7 @@ test('one receipt alone is missing, failed, of another block or of any content',
   }
 });
 
-test('a receipt has a log that was never made, or its own logs are others', async () => {
+test('a receipt has a log that never existed, or its own logs are changed', async () => {
   const log = { address: one.address, topics: ['00'], data: '01' };
   await fault({ kind: 'wrong', wrong: 'extra-log', replace: log, txId: ids[2], times: 1 });
   const right = receipts[2]?.['log'] as Answer[];
@@ -141,7 +141,7 @@ test('a transaction is hidden with its receipt wherever it would show', async ()
   expect(await listOf(num)).toEqual(receipts.slice(0, 2));
 });
 
-test('a stale node answers a block’s receipts as when it was first asked, before there were any', async () => {
+test('a stale node gives a block’s receipts as at the first request, before there were any', async () => {
   const next = num + 3;
   await fault({ kind: 'stale', path: LIST });
   expect(await listOf(next)).toEqual([]);
@@ -163,6 +163,6 @@ test('a node answers with another block’s receipts', async () => {
   expect(await fired()).toEqual({ 'other-receipts': 2 });
 });
 
-test('a transaction is named by its id alone', async () => {
+test('a transaction is identified by its id alone', async () => {
   await expect(fault({ kind: 'hide', txId: 'last' })).rejects.toThrow('txId must be 64 hex characters');
 });

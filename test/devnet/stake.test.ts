@@ -71,7 +71,7 @@ test('without a period a lock holds three days; a period without lock is ignored
   expect(rows(carols)[0]).not.toHaveProperty('expire_time_for_energy');
 });
 
-test('bandwidth can be delegated, used and handed back', async () => {
+test('bandwidth can be delegated, used and returned', async () => {
   await chain.run(pool, 'delegateresource', lend(50_000, { resource: 'BANDWIDTH' }));
   const before = await chain.resources(bob);
   expect(Number(before['NetLimit'])).toBeGreaterThan(1_000_000);
@@ -201,7 +201,7 @@ test.each([
   );
 });
 
-test('a memo costs its fee when the chain asks one', async () => {
+test('a memo costs its fee when the chain requires one', async () => {
   await chain.node.control('parameters', { getMemoFee: TRX });
   const info = await chain.run(pool, 'createtransaction', { to_address: bob.address, amount: 1, extra_data: 'hello' });
   expect(info['fee']).toBe(TRX);

@@ -59,7 +59,7 @@ function eventsOf(info: Answer, token: string): string[] {
   });
 }
 
-test('an honest one moves what its event names, and no more than the sender has', async () => {
+test('an honest one moves what its event shows, and no more than the sender has', async () => {
   const before = await balanceOf(honest, bank.hex);
   const info = await transfer(honest, one.hex, 25);
   expect(eventsOf(info, honest)).toEqual([`25 -> ${one.address}`]);

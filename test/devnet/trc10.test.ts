@@ -41,7 +41,7 @@ function run(contract: string, parameter: string, options: object = {}): Promise
   });
 }
 
-test('an account holds what genesis gave it, shown by id', async () => {
+test('an account holds its balance from genesis, shown by id', async () => {
   expect(await chain.account(bank)).toMatchObject({
     assetV2: [
       { key: String(ID), value: 1_000_000 },
@@ -111,7 +111,7 @@ describe('a contract', () => {
   const bring = (value: number): object => ({ call_token_value: value, token_id: ID });
   const send = (to: string, amount: number): string => addressWord(to) + word(ID) + word(amount);
 
-  test('gets a token with a call and sends it on: callValueInfo names no TRX, then the token', async () => {
+  test('receives a token with a call and sends it on: callValueInfo has an empty entry for TRX, then the token', async () => {
     const info = await run(sender, send(pool.hex, 7), bring(100));
     expect(info['internal_transactions']).toMatchObject([
       {
@@ -125,7 +125,7 @@ describe('a contract', () => {
     expect(await held(pool.address)).toEqual([{ key: String(ID), value: 12 }]);
   });
 
-  test('that is called with a token sees how much of which', async () => {
+  test('that is called with a token sees its id and amount', async () => {
     const taker = await chain.deploy(bank, TOKEN_TAKER);
     await run(sender, send(hexOf(taker), 9));
     expect(await held(taker)).toEqual([{ key: String(ID), value: 9 }]);
@@ -135,7 +135,7 @@ describe('a contract', () => {
     expect((info['receipt'] as Answer)['energy_usage_total']).toBeLessThan(25_000);
   });
 
-  test('that refuses it leaves it where it was, and the payment rejected', async () => {
+  test('that refuses it leaves it with the sender, and the payment is rejected', async () => {
     const refuser = await chain.deploy(bank, REFUSER);
     const before = await held(sender);
     const info = await run(sender, send(hexOf(refuser), 5));
@@ -146,7 +146,7 @@ describe('a contract', () => {
     expect(await held(sender)).toEqual(before);
   });
 
-  test('that has not so much sends nothing and shows nothing', async () => {
+  test('that does not have as much sends nothing and shows nothing', async () => {
     const info = await run(sender, send(pool.hex, 1_000_000));
     expect(info).toMatchObject({ contractResult: [word(0)], receipt: { result: 'SUCCESS' } });
     expect(info).not.toHaveProperty('internal_transactions');
@@ -175,7 +175,7 @@ describe('a contract', () => {
 test.each([
   ['an id below the least', { id: 1_000_000, balances: {} }, 'must be above 1000000'],
   ['an amount for nobody', { id: ID, balances: { [ghost.address]: 1 } }, 'is no account'],
-])('a genesis with %s is refused with the place', async (_what, asset, text) => {
+])('a genesis with %s is refused with the place of the mistake', async (_what, asset, text) => {
   const accounts = [{ address: bank.address, balance: 1 }];
   await expect(startChain({ genesis: { accounts, assets: [asset] } })).rejects.toThrow(text);
 });

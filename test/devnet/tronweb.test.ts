@@ -68,7 +68,7 @@ test('deploys a contract, sends to it, calls it and reads the event of a receipt
   expect((await wallet.trx.getContract(made.contract_address)).name).toBe('Token');
 });
 
-test('a refusal reaches the wallet in the words of a node', async () => {
+test('a refusal reaches the wallet in the node’s words', async () => {
   const broke = keyOf('nobody');
   await expect(wallet.transactionBuilder.sendTrx(bank.address, 1, broke.address)).resolves.toBeDefined();
   const tx = await wallet.transactionBuilder.sendTrx(bank.address, 1, broke.address);
