@@ -248,7 +248,7 @@ describe('a role', () => {
 });
 
 describe('an operator', () => {
-  it('who looks at a project leaves a row that its owner sees, one per kind and period', async () => {
+  it('who opens a project leaves one row per kind and period, visible to its owner', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const support = await operators.signedIn('support');
@@ -265,7 +265,7 @@ describe('an operator', () => {
     expect(last).toMatchObject({ by: support.email, what: '/api/projects/:project_id/playground/simulation' });
   });
 
-  it('who reads one project in the lists of the service leaves a row that its owner sees', async () => {
+  it('who filters the lists of the service by a project leaves a row, visible to its owner', async () => {
     const project = await newProject();
     const owner = await merchants.signedIn('owner', project);
     const support = await operators.signedIn('support');
