@@ -16,10 +16,10 @@ const BALANCE_ANSWER = answerSchema<BalanceBody>({
   usd_balance: always(decimalSchema('Value in dollars.', 2, '5.00')),
   is_postpaid: always({ type: 'boolean', description: 'True if the balance may be negative.' }),
   debt_limit_credits: sometimes(
-    integerSchema('How far below zero it may go: 0 for prepaid, absent when there is no limit.', 0),
+    integerSchema('How far the balance may fall below zero: 0 for prepaid, absent without a limit.', 0),
   ),
   available_credits: sometimes(integerSchema('Credits that can still be spent; absent without a limit.', 50_000_000)),
-  timestamp: always(timeSchema('When it was read.')),
+  timestamp: always(timeSchema('Time of the reading.')),
 });
 
 export function describeActivation(): Operation {
@@ -28,7 +28,7 @@ export function describeActivation(): Operation {
     tag: 'Accounts',
     summary: 'Activate an account that is not on chain yet',
     description:
-      "An order of kind activation: charged the chain's own fee and a markup, refunded when another party is first.",
+      "Makes an order of kind activation. Charges the chain's fee and a markup. Refunds the charge if another party activates the account first.",
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'ActivationRequest',
@@ -53,7 +53,7 @@ export function describeBalance(): Operation {
     operationId: 'getBalance',
     tag: 'Accounts',
     summary: "Read the project's balance",
-    description: 'Signed as every request without a body: the empty string.',
+    description: 'With MD5, sign the empty string: the request has no body.',
     answers: {
       200: {
         description: 'The balance.',

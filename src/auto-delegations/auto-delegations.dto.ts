@@ -20,7 +20,7 @@ export class AutoDelegationRequest {
   @Optional()
   @IsInteger(
     ({ sales }) => ({ min: 1, max: sales.energyMax }),
-    'A refill is bought when less than this is usable; at most `keep_energy`, and 80 % of it when absent.',
+    'Buys a refill when less than this is usable. At most `keep_energy`; default 80 % of it.',
   )
   declare readonly refill_below?: number;
 
@@ -29,14 +29,14 @@ export class AutoDelegationRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
-  @IsInteger(() => ({ min: 1, max: AMOUNT_MAX }), 'Nothing dearer than so many sun for one energy is bought.')
+  @IsInteger(() => ({ min: 1, max: AMOUNT_MAX }), 'Highest price to pay, in sun per energy.')
   declare readonly max_sun_per_energy?: number;
 
-  @IsInteger(() => ({ min: 0, max: AMOUNT_MAX }), 'The most credits it may spend in a UTC day; 0 buys nothing.')
+  @IsInteger(() => ({ min: 0, max: AMOUNT_MAX }), 'Most credits to spend in a UTC day; 0 buys nothing.')
   declare readonly daily_cap_credits: number;
 
   @Optional()
-  @IsInteger(() => IDLE_AFTER, 'Unused for so many seconds it lets its rentals end and sleeps; 86 400 when absent.')
+  @IsInteger(() => IDLE_AFTER, 'Seconds without use after which it lets its rentals end and sleeps. Default 86 400.')
   declare readonly idle_after_sec?: number;
 
   @Optional()
@@ -45,7 +45,7 @@ export class AutoDelegationRequest {
     check: (value) =>
       value.includes('T') && momentOf(value) !== undefined ? undefined : 'must be a UTC time, as 2026-12-31T12:00:00Z',
     openApi: { format: 'date-time', examples: ['2026-12-31T12:00:00Z'] },
-    description: 'From then on, by the time of the chain, nothing is bought; without end when absent.',
+    description: 'Chain time after which nothing is bought. Without end if absent.',
   })
   declare readonly until?: string;
 }

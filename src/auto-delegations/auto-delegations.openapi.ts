@@ -21,12 +21,11 @@ import {
 } from './auto-delegations.dto.js';
 
 const AUTO_DELEGATION = {
-  id: always(textSchema('Its purchases are the orders of this key, _ and their number.', 'auto_17')),
+  id: always(textSchema('The ID. The keys of its orders are this ID, _ and a number.', 'auto_17')),
   address: always(addressSchema('The address that is kept supplied.')),
   status: always(
     textSchema(
-      'active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what it ' +
-        'needs cannot be bought just now, and is tried again. ended: `until` is past.',
+      'active: kept supplied. asleep: unused for a long time; waits for its next use. paused: energy cannot be bought now; retried. ended: `until` has passed.',
       'active',
       { enum: AUTO_DELEGATION_STATUSES },
     ),
@@ -34,31 +33,31 @@ const AUTO_DELEGATION = {
   keep_energy: always(integerSchema('Energy that a refill restores.', 260_000)),
   refill_below: always(integerSchema('A refill is bought below this.', 208_000)),
   duration_sec: always(integerSchema('Duration of each rental, in seconds.', 86_400)),
-  max_sun_per_energy: sometimes(integerSchema('Nothing dearer is bought.', 90)),
-  daily_cap_credits: always(integerSchema('The most it may spend in a UTC day.', 500_000_000)),
-  idle_after_sec: always(integerSchema('Unused for so long it sleeps.', 86_400)),
-  until: sometimes(timeSchema('From then on, by the time of the chain, nothing is bought.')),
+  max_sun_per_energy: sometimes(integerSchema('Buys nothing above this price.', 90)),
+  daily_cap_credits: always(integerSchema('Spending limit for a UTC day.', 500_000_000)),
+  idle_after_sec: always(integerSchema('Seconds without use after which it sleeps.', 86_400)),
+  until: sometimes(timeSchema('Chain time after which nothing is bought.')),
   pause: sometimes(
     answerSchema<NonNullable<AutoDelegationBody['pause']>>({
       reason: always(
         textSchema(
-          'The code that a purchase is refused with, PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED.',
+          'The error code of the refused purchase, or PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED.',
           'INSUFFICIENT_CREDITS',
         ),
       ),
-      since: always(timeSchema('Since when, by the clock of the service.')),
+      since: always(timeSchema("Start of the pause, by the service's clock.")),
     }),
   ),
   usable_energy: sometimes(
-    integerSchema('Spendable energy at the last check, including deliveries on their way.', 255_312),
+    integerSchema('Usable energy at the last check, including deliveries in progress.', 255_312),
   ),
-  checked_at: sometimes(timeSchema('When it was last checked.')),
-  used_at: sometimes(timeSchema('Since when it counts as unused, by the time of the chain.')),
-  purchases: always(integerSchema('How many there were: orders and extensions.', 3)),
-  spent_today_credits: always(integerSchema('Of the cap, on this UTC day.', 45_000_000)),
-  open_order: sometimes(textSchema('The key of a purchase that is not delivered yet.', 'auto_17_3')),
-  created_at: always(timeSchema('When it was made.')),
-  changed_at: always(timeSchema('When it was last set.')),
+  checked_at: sometimes(timeSchema('Time of the last check.')),
+  used_at: sometimes(timeSchema('Start of the time without use, in chain time.')),
+  purchases: always(integerSchema('Number of purchases: orders and extensions.', 3)),
+  spent_today_credits: always(integerSchema('Credits spent on this UTC day.', 45_000_000)),
+  open_order: sometimes(textSchema('Key of a purchase that is not delivered yet.', 'auto_17_3')),
+  created_at: always(timeSchema('Time of creation.')),
+  changed_at: always(timeSchema('Time of the last change of settings.')),
 };
 
 /** Events refer to this schema by its name too. */
@@ -107,7 +106,7 @@ const ADDRESS_IN_PATH: Parameter = {
   name: 'address',
   in: 'path',
   required: true,
-  description: 'The TRON address that is kept supplied.',
+  description: 'The TRON address to keep supplied.',
   schema: { type: 'string' },
 };
 const NOTHING = { schemaName: 'AutoDelegationActRequest', type: AutoDelegationActRequest, examples: { nothing: {} } };
@@ -124,10 +123,7 @@ export function describeAutoDelegationSet(): Operation {
     tag: 'Auto-delegation',
     summary: 'Keep an address supplied with energy',
     description:
-      'Replaces whatever was set for the address: a member that is left out has its default again. From then on energy is ' +
-      'bought whenever less than `refill_below` is usable, wherever it comes from, within a block of the use; each ' +
-      'purchase is an order of yours, charged to the API key that set this. It becomes active and is checked immediately. What ' +
-      'is too dear, or more than the pool can deliver just now, is taken all the same, and paused.',
+      "Replaces the settings of the address; omitted members return to their defaults. The service then buys energy within a block whenever less than `refill_below` is usable, from any source. Each purchase is an order of the project, charged to the API key that set this. The auto-delegation becomes active and is checked immediately. Settings that are too expensive, or exceed the pool's present capacity, are accepted and paused.",
     parameters: [ADDRESS_IN_PATH],
     request: {
       schemaName: 'AutoDelegationRequest',
@@ -146,8 +142,8 @@ export function describeAutoDelegationSet(): Operation {
       },
     },
     answers: {
-      200: priced('It was there, and is as it was set now.', PRICED_EXAMPLE),
-      201: priced('It is made.', NEW_EXAMPLE),
+      200: priced('The existing auto-delegation was replaced.', PRICED_EXAMPLE),
+      201: priced('The auto-delegation was created.', NEW_EXAMPLE),
     },
     errors: [
       'NOT_WORTH_RENTING',
@@ -176,7 +172,7 @@ export function describeAutoDelegationList(): Operation {
     operationId: 'listAutoDelegations',
     tag: 'Auto-delegation',
     summary: 'List auto-delegations, newest first',
-    description: 'Page by page.',
+    description: 'Returns one page.',
     query: AutoDelegationListQuery,
     answers: {
       200: {
@@ -184,7 +180,7 @@ export function describeAutoDelegationList(): Operation {
         schemaName: 'AutoDelegationPage',
         schema: answerSchema<AutoDelegationPageBody>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/AutoDelegation' } }),
-          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'YTE3')),
+          next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'YTE3')),
         }),
         examples: { page: { items: [AUTO_DELEGATION_EXAMPLE, PAUSED_EXAMPLE] }, none: { items: [] } },
       },
@@ -197,11 +193,11 @@ export function describeAutoDelegationDelete(): Operation {
   return {
     operationId: 'deleteAutoDelegation',
     tag: 'Auto-delegation',
-    summary: 'Keep an address supplied no longer',
+    summary: 'Stop keeping an address supplied',
     description: 'Stops further purchases. Running rentals continue to their end. The body is optional.',
     parameters: [ADDRESS_IN_PATH],
     request: NOTHING,
-    answers: { 204: { description: 'It is gone.' } },
+    answers: { 204: { description: 'The auto-delegation was deleted.' } },
     errors: ['NOT_FOUND'],
   };
 }
@@ -211,12 +207,12 @@ export function describeAutoDelegationWake(): Operation {
     operationId: 'wakeAutoDelegation',
     tag: 'Auto-delegation',
     summary: 'Check it immediately, as after a use',
-    description: 'One that sleeps is awake then, before the address is used. The body may be left out.',
+    description: 'Wakes a sleeping auto-delegation before the address is used. The body is optional.',
     parameters: [ADDRESS_IN_PATH],
     request: NOTHING,
     answers: {
       200: {
-        description: 'It is awake.',
+        description: 'The auto-delegation is awake.',
         schemaName: 'AutoDelegation',
         schema: AUTO_DELEGATION_ANSWER,
         examples: { autoDelegation: AUTO_DELEGATION_EXAMPLE },

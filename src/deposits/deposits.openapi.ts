@@ -29,22 +29,22 @@ export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
     enum: ['native', 'log', 'internal'],
     description: 'A transfer of TRX, an event of the token, or TRX that a contract sent.',
   }),
-  position: always(integerSchema('Which of its kind in the receipt of the transaction, from 0.', 0)),
+  position: always(integerSchema("Index among the payments of its kind in the transaction's receipt, from 0.", 0)),
   asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Asset of the payment.' }),
-  amount: always(textSchema('How much, in whole units with six digits.', '12.500000')),
+  amount: always(textSchema('Amount in whole units with six digits.', '12.500000')),
   address: always(textSchema('Your deposit address.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
   from_address: always(textSchema('Address of the payer.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
   status: always({
     type: 'string',
     enum: DEPOSIT_STATUSES,
-    description: 'pending: not credited yet. held: the operator decides. credited and ignored are final.',
+    description: 'pending: not credited yet. held: the operator will decide. credited and ignored are final.',
   }),
-  reason: sometimes(textSchema('Why it is pending, held or ignored.', 'below_minimum')),
+  reason: sometimes(textSchema('Reason why it is pending, held or ignored.', 'below_minimum')),
   usd_rate: sometimes(textSchema('Dollars for one whole unit, in the minute of its block.', '0.30000000')),
   credits: sometimes(
     integerSchema('Credited amount, including smaller payments that were credited together with it.', 37_500_000),
   ),
-  block_number: always(integerSchema('The block that paid.', 70_000_000)),
+  block_number: always(integerSchema('Block of the payment.', 70_000_000)),
   block_timestamp: always(timeSchema('The time of that block.')),
 });
 
@@ -68,32 +68,34 @@ export function describeDepositAddress(): Operation {
   return {
     operationId: 'getDepositAddress',
     tag: 'Deposits',
-    summary: 'Read where to pay in',
+    summary: 'Read the deposit address',
     description:
-      'The address is yours alone and stays yours. It is derived again for each answer and compared with the one that was ' +
-      'assigned; should they ever differ, the answer is 500 and no address. Pay nothing but what it accepts.',
+      'The address belongs to the project alone and never changes. Each answer derives it again and compares it with the assigned address; if they differ, the answer is 500 without an address. Pay only the assets it accepts.',
     answers: {
       200: {
         description: 'The address and the accepted assets.',
         schemaName: 'DepositAddress',
         schema: answerSchema<DepositAddressBody>({
-          address: always(textSchema('Where to pay in.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
-          network: always(textSchema('The only network it is on.', 'TRON (TRC20)')),
+          address: always(textSchema('The address to pay to.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
+          network: always(textSchema('The only accepted network.', 'TRON (TRC20)')),
           accepts: always({
             type: 'array',
             items: answerSchema<AcceptedAsset>({
               asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Accepted asset.' }),
               contract: sometimes(
-                textSchema('The only contract it is accepted of.', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
+                textSchema('The only accepted token contract.', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
               ),
               minimum: always(
-                decimalSchema('Minimum of a payment. Smaller ones wait until their sum reaches it.', 6, '10.000000'),
+                decimalSchema(
+                  'Minimum of a payment. Smaller payments wait until their sum reaches it.',
+                  6,
+                  '10.000000',
+                ),
               ),
               from_contracts: sometimes({
                 type: 'boolean',
                 description:
-                  'For TRX: true if payments from contracts are seen. While it is false, pay from an ordinary account: an ' +
-                  'exchange or wallet that pays by contract would not be noticed.',
+                  'For TRX: true if payments from contracts are detected. While false, pay from an ordinary account: payments of an exchange or wallet by contract are not detected.',
               }),
             }),
           }),
@@ -119,7 +121,7 @@ export function describeDepositList(): Operation {
     operationId: 'listDeposits',
     tag: 'Deposits',
     summary: 'List deposits, newest first',
-    description: 'Every payment to your addresses with its state.',
+    description: 'Every payment to your addresses with its status.',
     query: DepositListQuery,
     answers: {
       200: {
@@ -127,7 +129,7 @@ export function describeDepositList(): Operation {
         schemaName: 'DepositPage',
         schema: answerSchema<DepositPageBody>({
           items: always({ type: 'array', items: DEPOSIT_ANSWER }),
-          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'ZDE3')),
+          next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'ZDE3')),
         }),
         examples: { page: { items: [EXAMPLE] }, none: { items: [] } },
       },

@@ -24,11 +24,11 @@ export class TopupRequest {
   declare readonly currency?: string;
 
   @Optional()
-  @IsText({ maxLength: 2048, description: 'Where the payer is sent after paying.' })
+  @IsText({ maxLength: 2048, description: 'Page to show after the payment.' })
   declare readonly url_success?: string;
 
   @Optional()
-  @IsText({ maxLength: 2048, description: 'Where the payer is sent after a failure.' })
+  @IsText({ maxLength: 2048, description: 'Page to show after a failure.' })
   declare readonly url_error?: string;
 }
 

@@ -36,8 +36,7 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   idempotency_key: always(as(OF.idempotency_key, 'The Idempotency-Key it was bought with.')),
   status: always(
     textSchema(
-      'delivered: the energy is there. refused: it will never be, and the charge is back. unresolved: charged, and its ' +
-        'outcome not known yet; repeat with the same Idempotency-Key, never with another.',
+      'delivered: the energy arrived. refused: it will never arrive, and the charge was refunded. unresolved: charged, outcome unknown; repeat with the same Idempotency-Key, never with another.',
       'delivered',
       { enum: ENERGY_STATUSES },
     ),
@@ -47,16 +46,16 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   duration_sec: always(as(OF.duration_sec, 'Seconds of rental.')),
   price_sun: OF.price_sun,
   price_trx: OF.price_trx,
-  price_usd: sometimes(as(OF.price_usd, 'Value of the credits in dollars; absent for a refused order.')),
-  credits: sometimes(as(OF.credits, 'Credits charged; not of a refused order.')),
-  trx_usd: sometimes(as(OF.trx_usd, 'The rate that was used; not of a refused order.')),
-  delivered_energy: sometimes(as(OF.delivered_energy, 'Energy delivered, once delivered; never less than energy.')),
-  settled: always(as(OF.settled, 'The outcome is final: solid on chain, or refused.')),
+  price_usd: sometimes(as(OF.price_usd, 'Value of the credits in dollars. Absent for a refused order.')),
+  credits: sometimes(as(OF.credits, 'Credits charged. Absent for a refused order.')),
+  trx_usd: sometimes(as(OF.trx_usd, 'Dollars per TRX used for the price. Absent for a refused order.')),
+  delivered_energy: sometimes(as(OF.delivered_energy, 'Energy at delivery; never less than energy.')),
+  settled: always(as(OF.settled, 'True if the outcome is final: solid on chain, or refused.')),
   needs_attention: always(
-    as(OF.needs_attention, 'The outcome is not known yet, or the operator should look at the order.'),
+    as(OF.needs_attention, 'True if the outcome is unknown or the operator should check the order.'),
   ),
   error: sometimes(as(OF.error, 'Reason of a refused or unresolved order.')),
-  error_code: sometimes(as(OF.error_code, 'The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN.')),
+  error_code: sometimes(as(OF.error_code, 'Code of error: SUPPLIER_REFUSED or SUPPLIER_UNKNOWN.')),
   created_at: OF.created_at,
   delivered_at: OF.delivered_at,
 });
@@ -101,13 +100,11 @@ export function describeRent(): Operation {
     tag: 'Client family',
     summary: 'Buy energy and wait for it',
     description:
-      'The order of POST /v1/orders, answered when it is delivered or refunded, 50 s after its arrival at the latest. ' +
-      'Repeat with the same Idempotency-Key after anything else than an answer: it buys once. An error with ok false ' +
-      'charged nothing, unless it names a key.',
+      'Makes the order of POST /v1/orders and answers when it is delivered or refunded, after 50 s at the latest. Without an answer, repeat with the same Idempotency-Key: it buys once. An error with ok false charged nothing, unless it names a key.',
     parameters: PURCHASE_PARAMETERS.filter(({ name }) => name === 'Idempotency-Key').map((parameter) => ({
       ...parameter,
       required: true,
-      description: 'Yours, one for each rental: the same key with the same request answers the same order, for ever.',
+      description: 'Your key, one for each rental. The same key with the same request always returns the same order.',
     })),
     request: {
       schemaName: 'EnergyRentRequest',
@@ -118,19 +115,19 @@ export function describeRent(): Operation {
     answers: {
       200: {
         ...ORDER,
-        description: 'Delivered; of a replay also refused.',
+        description: 'Delivered. A replay may also return a refused order.',
         examples: { delivered: DELIVERED, refused: REFUSED },
         headers: REPLAYED,
       },
       409: {
         ...ORDER,
-        description: 'With `id` and `status`: charged, and not delivered yet. Repeat with the same key.',
+        description: 'With `id` and `status`: charged and not delivered yet. Repeat with the same key.',
         examples: { unresolved: UNRESOLVED },
         headers: REPLAYED,
       },
       502: {
         ...ORDER,
-        description: 'Refused: it will never be delivered, and the charge is back.',
+        description: 'Refused: the order will never be delivered, and its charge was refunded.',
         examples: { refused: REFUSED },
       },
     },
@@ -143,7 +140,7 @@ export function describeEnergyOrder(): Operation {
     operationId: 'getEnergyOrder',
     tag: 'Client family',
     summary: 'Read a rental by its Idempotency-Key',
-    description: 'A key that is unknown, of another project or of an activation is not found.',
+    description: 'An unknown key, a key of another project and the key of an activation answer NOT_FOUND.',
     request: {
       schemaName: 'EnergyOrderRequest',
       type: EnergyOrderRequest,
@@ -161,16 +158,16 @@ const CREDITS_BALANCE_ANSWER = answerSchema<CreditsBalanceBody>({
   usd_balance: always(decimalSchema('Value in dollars.', 2, '5.00')),
   is_postpaid: always(flagSchema('True if the balance may be negative.')),
   debt_limit_credits: always(
-    integerSchema(`How far below zero it may go: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`, 0),
+    integerSchema(
+      `How far the balance may fall below zero: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`,
+      0,
+    ),
   ),
   can_execute_gas_operations: always(flagSchema('True if gas_ops_min_credits can still be spent.')),
   gas_ops_min_credits: always(
-    integerSchema(
-      'Minimum of credits for an attempt to order. The order itself is judged by its price.',
-      LEAST_CREDITS,
-    ),
+    integerSchema('Least credits for an attempt to order. The order itself needs its price.', LEAST_CREDITS),
   ),
-  timestamp: always(timeSchema('When it was read.')),
+  timestamp: always(timeSchema('Time of the reading.')),
 });
 
 export function describeCreditsBalance(): Operation {
@@ -178,7 +175,7 @@ export function describeCreditsBalance(): Operation {
     operationId: 'getCreditsBalance',
     tag: 'Client family',
     summary: "Read the project's balance",
-    description: 'The balance of GET /v1/balance. Signed by HMAC the body may be left out.',
+    description: 'Returns the balance of GET /v1/balance. The body is optional when signed by HMAC.',
     request: { schemaName: 'CreditsBalanceRequest', type: CreditsBalanceRequest, examples: { nothing: {} } },
     answers: {
       200: {
@@ -212,7 +209,7 @@ interface TopupInvoice {
 
 const TOPUP_INVOICE = answerSchema<TopupInvoice>({
   invoice_id: always(integerSchema('The number of the invoice.', 17)),
-  payment_link: always(textSchema('Where to pay it.', 'https://pay.example.com/17')),
+  payment_link: always(textSchema('Payment link.', 'https://pay.example.com/17')),
   amount: always(textSchema('The amount.', '25.00')),
   currency: always(textSchema('Currency of the payment.', 'USDT')),
   status: always(textSchema('Of a new invoice.', 'pending')),
@@ -222,8 +219,8 @@ export function describeTopup(): Operation {
   return {
     operationId: 'topUpCredits',
     tag: 'Client family',
-    summary: 'Not offered: buy credits',
-    description: 'Answers 501 whatever the amount: this service sells no credits over its interface.',
+    summary: 'Buy credits (not offered)',
+    description: 'Always answers 501: this service sells no credits through its API.',
     request: {
       schemaName: 'TopupRequest',
       type: TopupRequest,
@@ -231,7 +228,7 @@ export function describeTopup(): Operation {
     },
     answers: {
       200: {
-        description: 'Never from this service: the invoice that those clients read where credits are sold.',
+        description: 'This service never sends it. Clients of services that sell credits read this invoice.',
         schemaName: 'TopupInvoice',
         schema: TOPUP_INVOICE,
         examples: {

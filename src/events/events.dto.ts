@@ -22,8 +22,7 @@ const IsAfter = () =>
       type: 'string',
       pattern: '^(?:latest|0|[1-9][0-9]{0,15})$',
       description:
-        'Position to continue after: `last_position` of the previous answer. `latest`: only new events. ' +
-        'Left out: from the oldest event that is kept.',
+        'Position to continue after: `last_position` of the previous answer. `latest`: only new events. If absent: from the oldest kept event.',
     }),
   });
 
@@ -59,7 +58,7 @@ export class EventListQuery extends ListQuery {
       minimum: 0,
       maximum: 30,
       default: 0,
-      description: 'Seconds to hold the answer while there is no event to answer with.',
+      description: 'Seconds to hold the answer while there is no event.',
     }),
   })
   declare readonly wait?: string;

@@ -25,30 +25,30 @@ import {
 
 const EVENT_ANSWER = answerSchema<EventBody>({
   id: always(
-    textSchema('Names the event for ever; the same wherever it is sent.', 'evt_5f2b8c1d9e7a4036b1c2d3e4f5061728'),
+    textSchema('Permanent ID of the event, the same in every delivery.', 'evt_5f2b8c1d9e7a4036b1c2d3e4f5061728'),
   ),
   type: always(textSchema('Type of the event.', 'order.delivered', { enum: EVENT_TYPES })),
-  position: always(integerSchema('Its place in the log of the project; rises, and may leave places out.', 119)),
-  timestamp: always(timeSchema('When it happened, by the clock of the service.')),
-  chain_timestamp: sometimes(timeSchema('The time of its block, where it has one.')),
-  test: sometimes({ type: 'boolean', const: true, description: 'Present when its project is a test project.' }),
+  position: always(integerSchema("Position in the project's log. Positions rise and may have gaps.", 119)),
+  timestamp: always(timeSchema("Time of the event, by the service's clock.")),
+  chain_timestamp: sometimes(timeSchema('Time of its block, if it has one.')),
+  test: sometimes({ type: 'boolean', const: true, description: 'Present for test projects only.' }),
   data: always(
     answerSchema<EventData>({
       order: sometimes({ $ref: '#/components/schemas/Order' }),
       key: sometimes(
         answerSchema<KeyBody>({
           id: always(textSchema('The API key; not its secret.', '9b1f7a1e-52a4-4f0c-8d1b-0c6f8f5a2d3e')),
-          name: always(textSchema('Its name.', 'reports')),
+          name: always(textSchema('Name of the API key.', 'reports')),
           is_primary: always({ type: 'boolean', description: 'True for the primary key.' }),
           scopes: always({ type: 'array', items: { type: 'string', enum: SCOPES } }),
-          previous_until: sometimes(timeSchema('Until when the secret before verifies.')),
+          previous_until: sometimes(timeSchema("End of the previous secret's validity.")),
         }),
       ),
       project: sometimes(
         answerSchema<ProjectSnapshot['project']>({
           id: always(textSchema('The project.', '3f0e4a52-8f0b-4c0e-9f1d-6a1f2f6d7c11')),
-          name: always(textSchema('Its name.', 'payouts')),
-          frozen: always({ type: 'boolean', description: 'True if it was frozen at that time.' }),
+          name: always(textSchema('Name of the API key.', 'payouts')),
+          frozen: always({ type: 'boolean', description: 'True if the project was frozen at that time.' }),
         }),
       ),
       deposit: sometimes(DEPOSIT_ANSWER),
@@ -59,7 +59,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
             integerSchema('The balance in credits after the change; negative in debt.', 48_000_000),
           ),
           usd_balance: always(decimalSchema('Value in dollars.', 2, '4.80')),
-          low_balance_credits: always(integerSchema('The threshold that the balance fell below.', 50_000_000)),
+          low_balance_credits: always(integerSchema('Threshold below which the balance fell.', 50_000_000)),
         }),
       ),
       statement: sometimes({ $ref: '#/components/schemas/Statement' }),
@@ -68,14 +68,14 @@ const EVENT_ANSWER = answerSchema<EventBody>({
           id: always(textSchema('The webhook.', 'wh_6c2f0b8a1d')),
           url: always(
             textSchema(
-              'Its URL without path and query, which may hold a token of the receiver.',
+              'The URL without path and query, which may contain a secret token.',
               'https://example.com/hooks',
             ),
           ),
           types: sometimes({ type: 'array', items: { type: 'string' } }),
-          description: always(textSchema('As its owner wrote it.', 'production')),
+          description: always(textSchema("The owner's description.", 'production')),
           enabled: always({ type: 'boolean', description: 'True if events are sent to it.' }),
-          disabled_reason: sometimes(textSchema('Why it is not.', 'gone')),
+          disabled_reason: sometimes(textSchema('Reason why it is disabled.', 'gone')),
           deleted: always({ type: 'boolean', description: 'True if it was deleted.' }),
         }),
       ),
@@ -103,13 +103,12 @@ export function describeEventList(): Operation {
     tag: 'Events',
     summary: 'Read events in order',
     description:
-      'A reader that continues after `last_position` gets every event of the project once and in order, those of one object in ' +
-      'the order of its changes. With `wait` the answer is held until there is an event, at most so long. ' +
-      'A project may hold 20 of these at the same time in each process.',
+      'A reader that continues after `last_position` gets every event of the project once and in order; events of one object come in the order of its changes. With `wait`, the answer is held until there is an event or that time has passed. A project may hold 20 such requests concurrently in each process.',
     query: EventListQuery,
     answers: {
       200: {
-        description: 'The events and the position to continue after, which also passes events that `types` left out.',
+        description:
+          'The events and the position to continue after. The position also covers events that `types` filtered out.',
         schemaName: 'EventPage',
         schema: answerSchema<EventPageBody>({
           items: always({ type: 'array', items: EVENT_ANSWER }),
@@ -128,14 +127,12 @@ export function describeEventStream(): Operation {
     tag: 'Events',
     summary: 'Follow events as they come',
     description:
-      'Server-Sent Events: `id` is the position, `data` the event as JSON. Ends after an hour at the latest, and whenever ' +
-      'you take nothing for some seconds; go on with `Last-Event-ID`, which goes before `after`. When there is nothing to ' +
-      'send for 15 s a comment comes with the position passed so far. A project may have 10 streams open in each process.',
+      'Server-Sent Events: `id` is the position, `data` the event as JSON. A stream ends after an hour at the latest, and when the client reads nothing for some seconds. Continue with `Last-Event-ID`; it takes precedence over `after`. After 15 s without an event, a comment carries the current position. A project may have 10 open streams in each process.',
     parameters: [
       {
         name: 'Last-Event-ID',
         in: 'header',
-        description: 'The last id that was received, to go on after it.',
+        description: 'The last id received; the stream continues after it.',
         schema: { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
       },
     ],
@@ -147,7 +144,7 @@ export function describeEventStream(): Operation {
         schemaName: 'EventStream',
         schema: {
           type: 'string',
-          description: 'Lines of text: `id: 119`, `data: {…}`, and an empty one after each event.',
+          description: 'Lines of text: `id: 119`, `data: {…}`, and an empty line after each event.',
         },
         examples: { event: `id: 119\ndata: ${JSON.stringify(DELIVERED)}\n\n`, nothing: ':\nid: 119\n\n' },
       },

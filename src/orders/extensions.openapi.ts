@@ -23,11 +23,9 @@ export function describeExtension(): Operation {
   return {
     operationId: 'extendOrder',
     tag: 'Orders',
-    summary: 'Extend a rental that runs',
+    summary: 'Extend a running rental',
     description:
-      'Moves the end of a settled rental, without a transaction and without a gap, at the price of a direct order of its ' +
-      'energy for that long but for the least price. What is left of the rental is at most the longest duration on sale. ' +
-      'A refusal leaves nothing behind. Not rate limited; signed by HMAC.',
+      'Moves the end of a settled rental, without a transaction or a gap. The price is that of a direct order of the same energy and time, without the minimum price. The remaining time may not exceed the longest duration on sale. A refusal changes and charges nothing. Not rate limited; signed by HMAC only.',
     parameters: [
       {
         name: 'key',
@@ -45,7 +43,7 @@ export function describeExtension(): Operation {
     },
     answers: {
       200: {
-        description: 'The current order with its new end; also for a replay.',
+        description: 'The current order with its new end, also for a replay.',
         schemaName: 'Order',
         schema: ORDER_ANSWER,
         examples: { extended: EXTENDED_EXAMPLE },
@@ -67,4 +65,4 @@ export function describeExtension(): Operation {
 }
 
 const EXTENSION_KEY =
-  'Makes a retry safe: the same key with the same request extends once, for ever. Orders and extensions share their keys.';
+  'Makes retries safe: the same key with the same request extends only once. Orders and extensions share one set of keys.';

@@ -52,8 +52,7 @@ export const IsReference = () =>
   IsText({
     ...REFERENCE,
     description:
-      'What you list the order by: of printable characters, spaces only between others. Others may have the same. ' +
-      'A repetition may name another one: the first stays.',
+      'Your label, to list orders by. Printable characters, with spaces only between others. Several orders may share one. A repetition may send another; the first one stays.',
     openApi: { ...REFERENCE.openApi, examples: ['invoice 2026-1107'] },
   });
 
@@ -63,8 +62,7 @@ export const IsMetadata = () =>
     name: { maxLength: NAME_MAX, ...IS_PRINTABLE },
     value: { maxLength: VALUE_MAX, ...matching(WITHOUT_CONTROLS, 'must have no control characters') },
     description:
-      'What you want to find beside the order wherever it is shown: texts by names of printable characters, without ' +
-      'control characters. Taken under HMAC alone. A repetition may have other ones: the first stay.',
+      'Your named texts, shown with the order. Names have printable characters; values have no control characters. Only in requests signed by HMAC. A repetition may send others; the first ones stay.',
     example: { customer: '4711', batch: 'night 2026-11-20' },
   });
 

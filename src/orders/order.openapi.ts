@@ -31,85 +31,82 @@ const TXID = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00';
 const txidSchema = (description: string): JsonSchema => textSchema(description, TXID, { pattern: '^[0-9a-f]{64}$' });
 
 const DELEGATION = answerSchema<Delegation>({
-  owner_address: always(addressSchema('The wallet of the pool that delegates.')),
-  txid: always(txidSchema('The transaction that delegates.')),
+  owner_address: always(addressSchema("The pool's wallet that delegates.")),
+  txid: always(txidSchema('Transaction that delegates.')),
   energy: sometimes(
-    integerSchema('Delivered energy, once its block is known. It drifts with the stake of the whole network.', 65_010),
+    integerSchema('Delivered energy, once its block is known. It changes with the total stake of the network.', 65_010),
   ),
   amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
-  block_number: sometimes(integerSchema('The block it is in, once it is in one.', 70_000_000)),
-  reclaim_txid: sometimes(txidSchema('The transaction that takes it back, once there is one.')),
+  block_number: sometimes(integerSchema('Block of the transaction, once included.', 70_000_000)),
+  reclaim_txid: sometimes(txidSchema('Transaction that reclaims the energy, once sent.')),
 });
 
 const COMPENSATION = answerSchema<Compensation>({
-  credits: always(integerSchema('Credits given back.', 1_000_000)),
-  at: always(timeSchema('When, by the clock of the service.')),
-  reason: always(textSchema('Why.', 'The energy was reclaimed ten minutes early.')),
+  credits: always(integerSchema('Credits returned.', 1_000_000)),
+  at: always(timeSchema("Time, by the service's clock.")),
+  reason: always(textSchema('Reason.', 'The energy was reclaimed ten minutes early.')),
 });
 
 const EXTENSION = answerSchema<Extension>({
-  key: always(textSchema('The Idempotency-Key it was bought under.', 'payout-2026-11-20-17-longer')),
-  duration_sec: always(integerSchema('Seconds that the rental became longer by.', 3600)),
-  credits: always(integerSchema('Credits charged for it.', 8_775_000)),
-  at: always(timeSchema('When it was charged, by the clock of the service.')),
+  key: always(textSchema('The Idempotency-Key of the purchase.', 'payout-2026-11-20-17-longer')),
+  duration_sec: always(integerSchema('Seconds added to the rental.', 3600)),
+  credits: always(integerSchema('Credits charged for the extension.', 8_775_000)),
+  at: always(timeSchema("Time of the charge, by the service's clock.")),
 });
 
 /** The schema of every member of an order. Other representations of an order reuse them. */
 export const ORDER_MEMBERS = {
   id: always(integerSchema('The number of the order.', 4711)),
   key: always(
-    textSchema('Key to read the order by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),
+    textSchema("The order's key: your Idempotency-Key, or one that the service made.", 'payout-2026-11-20-17'),
   ),
   idempotency_key: always(textSchema('The same as key.', 'payout-2026-11-20-17')),
   kind: always(textSchema('Kind of purchase.', 'rental', { enum: ['rental', 'activation'] })),
   status: always(
     textSchema(
-      'reserved: charged, nothing sent. placed: a transaction may be on its way. delivered: it is in a block. ' +
-        'unresolved: no proof either way yet, resolves itself. refunded: it will never happen, the charge is back.',
+      'reserved: charged, nothing sent. placed: a transaction may have been sent. delivered: the transaction is in a block. unresolved: outcome unknown; resolves itself. refunded: it will never be delivered, and the charge was refunded.',
       'delivered',
       { enum: ORDER_STATUSES },
     ),
   ),
   receive_address: always(addressSchema('Receiver of the energy, or the activated address.')),
-  energy: sometimes(integerSchema('Energy bought, of a rental.', 65_000)),
-  duration_sec: sometimes(integerSchema('Seconds of rental, of a rental.', 3600)),
+  energy: sometimes(integerSchema('Energy bought. Rentals only.', 65_000)),
+  duration_sec: sometimes(integerSchema('Seconds of rental. Rentals only.', 3600)),
   price_sun: always(integerSchema('Price in sun.', 2_925_000)),
   price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
   price_usd: always(decimalSchema('Value of the charged credits in dollars.', 6, '0.877500')),
   credits: always(integerSchema('Credits charged.', 8_775_000)),
-  trx_usd: always(decimalSchema('The rate that was used.', 8, '0.30000000')),
+  trx_usd: always(decimalSchema('Dollars per TRX used for the price.', 8, '0.30000000')),
   delivered_energy: sometimes(
     integerSchema(
-      'Energy delivered at inclusion, once delivered; never less than energy. While the rental runs, a shortfall of more than 1 % is topped up as far as the pool has room; delegations then has a further part.',
+      'Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is topped up if the pool has room, which adds an entry to delegations.',
       65_010,
     ),
   ),
-  settled: always(flagSchema('Final: solid on chain, or returned. Poll for this.')),
-  needs_attention: always(flagSchema('The operator should look at it; it keeps resolving itself.')),
+  settled: always(flagSchema('True if final: solid on chain, or refunded. Poll for this.')),
+  needs_attention: always(flagSchema('True if the operator should check the order. The service keeps resolving it.')),
   error: sometimes(
     textSchema(
       'Reason of a refunded or unresolved order.',
       'The energy could not be delivered; the charge was given back.',
     ),
   ),
-  error_code: sometimes(textSchema('The same for programs.', 'SUPPLIER_REFUSED')),
-  reference: sometimes(textSchema('Your reference, to list orders by.', 'invoice 2026-1107')),
+  error_code: sometimes(textSchema('Code of error.', 'SUPPLIER_REFUSED')),
+  reference: sometimes(textSchema('Your label, to list orders by.', 'invoice 2026-1107')),
   metadata: sometimes({
     type: 'object',
-    description: 'The texts that you gave it, by their names.',
+    description: 'Your texts by name.',
     additionalProperties: { type: 'string' },
     examples: [{ customer: '4711' }],
   }),
-  created_at: always(timeSchema('When it was charged, by the clock of the service.')),
-  delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
-  ends_at: sometimes(timeSchema('When the rental ends, by the clock of the chain.')),
-  reclaimed_at: sometimes(timeSchema('When the energy was reclaimed, by the clock of the chain.')),
-  ended_early_by: sometimes(
-    txidSchema('The transaction of another party that ended a delegation of the order before its end.'),
-  ),
+  created_at: always(timeSchema("Time of the charge, by the service's clock.")),
+  delivered_at: sometimes(timeSchema("Time of the delivering block, by the chain's clock.")),
+  ends_at: sometimes(timeSchema("End of the rental, by the chain's clock.")),
+  reclaimed_at: sometimes(timeSchema("Time when the energy was reclaimed, by the chain's clock.")),
+  ended_early_by: sometimes(txidSchema('Transaction by which another party ended a delegation of the order early.')),
   extensions: sometimes({
     type: 'array',
-    description: 'Time that was bought while the rental ran; price and credits of the order are of its first purchase.',
+    description: 'Extensions of the rental. Price and credits of the order are those of its first purchase.',
     items: EXTENSION,
   }),
   compensations: sometimes({
@@ -120,11 +117,11 @@ export const ORDER_MEMBERS = {
   }),
   delegations: sometimes({
     type: 'array',
-    description: 'Of a rental: its parts, those included that were added while it ran.',
+    description: 'The delegations of a rental, including those added during it.',
     items: DELEGATION,
   }),
-  txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
-  test: sometimes({ type: 'boolean', const: true, description: 'Present when it is an order of a test project.' }),
+  txid: sometimes(txidSchema('Transaction of an activation, once known.')),
+  test: sometimes({ type: 'boolean', const: true, description: 'Present for orders of test projects only.' }),
 } satisfies Members<OrderBody>;
 export const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
 
@@ -181,20 +178,19 @@ export const PURCHASE_PARAMETERS: readonly Parameter[] = [
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent: every answer carries it, also an error, so that you can repeat with it; one that begins with nonce_ (of a request signed by HMAC) you can only read.',
+      'Makes retries safe: the same key with the same request always returns the same order. If you send none, the service makes one and returns it in every answer, errors included; retry with it. A key that begins with nonce_ (made for a request signed by HMAC) can only be read.',
     schema: { type: 'string', maxLength: 255, pattern: '^[\\x21-\\x7e]+(?: +[\\x21-\\x7e]+)*$' },
   },
   {
     name: 'Prefer',
     in: 'header',
-    description:
-      'wait=N (1 to 30): hold the answer until the order is delivered or refunded, or N seconds have passed.',
+    description: 'wait=N (1 to 30): holds the answer until the order is delivered or refunded, for N seconds at most.',
     schema: { type: 'string', examples: ['wait=10'] },
   },
 ];
 
 export const REPLAYED = {
-  'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
+  'Idempotency-Replayed': headerSchema('true if an earlier request with the same key made this order.', false),
 };
 
 /** Returns the two answers of a purchase, for the first request and for replays. */
@@ -211,9 +207,9 @@ export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answe
     },
     202: {
       ...order,
-      description: 'Charged and under way.',
+      description: 'Charged; delivery is in progress.',
       examples: { reserved: kind === 'rental' ? RENTAL : ACTIVATION },
-      headers: { ...REPLAYED, Location: headerSchema('Where to read the order.', true) },
+      headers: { ...REPLAYED, Location: headerSchema('The path of the order.', true) },
     },
   };
 }
@@ -225,8 +221,7 @@ export function describeOrder(): Operation {
     tag: 'Orders',
     summary: 'Buy energy',
     description:
-      "Charges the project's credits and delivers. Send quote_ref, or receive_address, or both. A refusal leaves " +
-      'nothing behind: no order, no charge, the key free. Not rate limited.',
+      "Charges the project's credits and delivers. Send quote_ref, receive_address or both. A refusal makes no order and no charge, and the key stays free. Not rate limited.",
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'OrderRequest',
@@ -263,7 +258,7 @@ export function describeOrderRead(): Operation {
     operationId: 'getOrder',
     tag: 'Orders',
     summary: 'Read an order',
-    description: 'By its key. An order of another project is not found.',
+    description: 'Returns the order of a key. A key of another project answers NOT_FOUND.',
     parameters: [
       {
         name: 'key',
@@ -287,7 +282,7 @@ export function describeOrderRead(): Operation {
 
 const PAGE_ANSWER = answerSchema<OrderPage>({
   items: always({ type: 'array', items: { $ref: '#/components/schemas/Order' } }),
-  next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'NDcxMQ')),
+  next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'NDcxMQ')),
 });
 
 export function describeOrderList(): Operation {
@@ -296,9 +291,7 @@ export function describeOrderList(): Operation {
     tag: 'Orders',
     summary: 'List orders, newest first',
     description:
-      'Page by page, newest first by created_at; a cursor stays valid while new orders arrive. Where several of `status`, ' +
-      '`receive_address` and `reference` are given, a page may be short of `limit`, or empty, before the last one. With ' +
-      'other filters a cursor goes on from its place.',
+      'Pages are ordered by created_at, newest first. A cursor stays valid while new orders arrive, and continues from its place under other filters. With several of `status`, `receive_address` and `reference`, a page before the last may hold fewer orders than `limit`, or none.',
     query: OrderListQuery,
     answers: {
       200: {

@@ -21,7 +21,7 @@ export class UnlabelledOrderRequest {
 
   @Optional()
   @IsEnergy(
-    'Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth renting, as with quotes.',
+    'Energy to buy. If absent, sized by the receiver’s own token balance, as with quotes. Small amounts may not be worth renting, as with quotes.',
   )
   declare readonly energy?: number;
 
@@ -30,7 +30,7 @@ export class UnlabelledOrderRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
-  @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem, exactly once, at its price.' })
+  @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem once, at its price.' })
   declare readonly quote_ref?: string;
 }
 
@@ -87,7 +87,7 @@ export class OrderListQuery extends PageQuery {
   @Parameter(REFERENCE_PARAMETER)
   declare readonly reference?: string;
 
-  @timeParameter('Only orders created at this time or later: a UTC day, or a time in UTC ending in Z.')
+  @timeParameter('Only orders created at this time or later: a UTC day, or a UTC time ending in Z.')
   declare readonly from?: string;
 
   @timeParameter('Only orders created before this time.')

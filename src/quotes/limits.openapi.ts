@@ -4,37 +4,37 @@ import type { BudgetLimit, DurationOnSale, LimitsBody } from './limits.dto.js';
 
 const DURATION = answerSchema<DurationOnSale>({
   max_duration_sec: always(
-    integerSchema('The longest rental of this price; a duration belongs to the shortest that covers it.', 3600),
+    integerSchema('Longest rental at this price. A duration takes the first row that covers it.', 3600),
   ),
   sun_per_energy: always(integerSchema('Sun per energy. A rental costs at least price_floor_sun.', 45)),
   min_energy: sometimes(
-    integerSchema('The least energy that is sold; absent while renting for so long costs no less than burning.', 6205),
+    integerSchema('Least energy on sale. Absent while a rental of this duration costs no less than burning TRX.', 6205),
   ),
   max_energy: always(
-    integerSchema('The most that one order for max_duration_sec could have just now; 0 while none could.', 12_000_000),
+    integerSchema('Most energy that one order for max_duration_sec can buy now; 0 if none.', 12_000_000),
   ),
 });
 
 const BUDGET = answerSchema<BudgetLimit>({
-  requests: always(integerSchema('How many are taken in a window.', 120)),
-  window_sec: always(integerSchema('Seconds of a window, which begins with the first of them.', 60)),
+  requests: always(integerSchema('Requests allowed in a window.', 120)),
+  window_sec: always(integerSchema('Seconds of a window. It begins with its first request.', 60)),
 });
 
 const LIMITS = answerSchema<LimitsBody>({
   energy: always({
     ...answerSchema<LimitsBody['energy']>({
-      min: always(integerSchema('The least that may be named.', 1000)),
-      max: always(integerSchema('The most.', 100_000_000)),
+      min: always(integerSchema('Least energy of a request.', 1000)),
+      max: always(integerSchema('Most energy of a request.', 100_000_000)),
     }),
-    description: 'The bounds of an energy that is named.',
+    description: 'Bounds of `energy` in a request.',
   }),
   duration_sec: always({
     ...answerSchema<LimitsBody['duration_sec']>({
       min: always(integerSchema('The shortest rental, in seconds.', 300)),
-      max: always(integerSchema('The longest.', 604_800)),
-      default: always(integerSchema('When none is named.', 3600)),
+      max: always(integerSchema('The longest rental, in seconds.', 604_800)),
+      default: always(integerSchema('Default, in seconds.', 3600)),
     }),
-    description: 'The bounds of a duration.',
+    description: 'Bounds of `duration_sec` in a request.',
   }),
   burn_price_sun_per_energy: always(integerSchema('Current cost of burning TRX for one energy, in sun.', 100)),
   price_floor_sun: always(integerSchema('Minimum price of a rental, in sun.', 620_400)),
@@ -45,15 +45,15 @@ const LIMITS = answerSchema<LimitsBody>({
   }),
   rate_limits: always({
     ...answerSchema<LimitsBody['rate_limits']>({
-      quotes: always({ ...BUDGET, description: 'Of quotes and simulations together.' }),
+      quotes: always({ ...BUDGET, description: 'Limit for quotes and simulations together.' }),
       general: always({
         ...BUDGET,
-        description: 'Of requests other than quotes, simulations, orders and reads of orders.',
+        description: 'Limit for requests other than quotes, simulations, orders and reads of orders.',
       }),
     }),
-    description: 'The budgets of the project. Orders and their reads have none.',
+    description: "The project's rate limits. Orders and their reads have none.",
   }),
-  timestamp: always(timeSchema('Time of the answer. The free energy of the pool was read within the second before.')),
+  timestamp: always(timeSchema("Time of the answer. The pool's free energy was read at most a second before.")),
 });
 
 export function describeLimits(): Operation {
@@ -62,11 +62,10 @@ export function describeLimits(): Operation {
     tag: 'Quotes',
     summary: 'Read prices and the energy on sale now',
     description:
-      'The same for every project, and for a second at a time. It is no promise: others buy meanwhile. A quote holds a ' +
-      'price, and only an order takes energy. Balance and caps are not read.',
+      'The answer is the same for every project and cached for a second. It promises nothing: other projects buy meanwhile. A quote holds a price, and only an order reserves energy. Balance and caps are not considered.',
     answers: {
       200: {
-        description: 'The limits of this moment.',
+        description: 'The current limits.',
         schemaName: 'Limits',
         schema: LIMITS,
         examples: {

@@ -38,7 +38,7 @@ export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: Du
       minimum: durationMinSec,
       ...(longestSec !== undefined && { maximum: longestSec }),
       ...(defaultOf !== null && { default: defaultOf(longestSec) }),
-      description: 'Seconds of rental, at most the longest that is on sale.',
+      description: 'Seconds of rental, at most the longest duration on sale.',
       examples: [3600],
     }),
   });
@@ -49,9 +49,7 @@ export class QuoteRequest {
 
   @Optional()
   @IsEnergy(
-    'The exact need, as POST /v1/simulate says it. Left out, the order is sized by the receiver’s own balance of the ' +
-      'token, not by the recipient of its transfer. Every rental has ' +
-      'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
+    'Energy to buy, as POST /v1/simulate returns it. If absent, sized by the receiver’s own token balance, not by the recipient of its transfer. Every rental has a minimum price, so small amounts are not worth renting; the refusal names the smallest one that is.',
   )
   declare readonly energy?: number;
 

@@ -32,7 +32,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
   recipient_state: always(
     textSchema(
-      "Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named an energy, or the balance was not read.",
+      "Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an energy, or the balance was not read.",
       'unknown',
       {
         enum: ['warm', 'cold', 'unknown'],
@@ -51,8 +51,8 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   saving_trx: always(decimalSchema('Burn price minus rental price, in TRX.', 6, '3.575000')),
   saving_usd: sometimes(decimalSchema('The same in dollars. Absent when no fresh rate is known.', 6, '1.072500')),
   saving_credits: always(integerSchema('The same in credits.', 10_725_000)),
-  expires_at: always(timeSchema('Until when the price is held.')),
-  expires_in_sec: always(integerSchema('Seconds of hold left when this was answered.', 90)),
+  expires_at: always(timeSchema('End of the price hold.')),
+  expires_in_sec: always(integerSchema('Seconds for which the price is held, at the time of the answer.', 90)),
 });
 
 /**
@@ -91,10 +91,7 @@ export function describeQuote(): Operation {
     tag: 'Quotes',
     summary: 'Price a rental and hold the price',
     description:
-      'Free. The price is held for the seconds shown and becomes exactly one order. Without energy the receiver is ' +
-      'read on chain and the order sized by its own balance of the reference token: for a transfer to a holder where it ' +
-      'holds some, for one to an address without the token where not. What a transfer needs depends on its recipient: ' +
-      'POST /v1/simulate says it. Shares the budget of simulations.',
+      "Free. Holds the price for the stated seconds, for exactly one order. Without energy, the service reads the receiver's own balance of the reference token on chain. If it holds the token, the size fits a transfer to a holder; otherwise, a transfer to an address without the token. The real need depends on the recipient: POST /v1/simulate returns it. Shares the rate limit of simulations.",
     request: {
       schemaName: 'QuoteRequest',
       type: QuoteRequest,

@@ -22,23 +22,23 @@ const REFUSED: RefusedRequestBody = {
 };
 
 const REFUSED_ANSWER = answerSchema<RefusedRequestBody>({
-  at: always(timeSchema('When it was refused.')),
-  request_id: always(textSchema('Its X-Request-Id.', REFUSED.request_id)),
-  method: always(textSchema('Its method.', 'GET')),
-  path: always(textSchema('Its path as it was sent, without the query.', REFUSED.path)),
+  at: always(timeSchema('Time of the refusal.')),
+  request_id: always(textSchema('The X-Request-Id of the request.', REFUSED.request_id)),
+  method: always(textSchema('HTTP method.', 'GET')),
+  path: always(textSchema('Path as sent, without the query.', REFUSED.path)),
   status: always(integerSchema('400 or 401.', 401)),
-  error: always(textSchema('The code that it was answered.', 'INVALID_SIGNATURE')),
-  reason: always(textSchema('The fault, for people; it may say more than the answer did.', REFUSED.reason)),
-  source_address: always(textSchema('Where it came from.', REFUSED.source_address)),
-  key: sometimes(textSchema('The name of the API key that signed it, where one did.', 'shop')),
+  error: always(textSchema('Error code of the answer.', 'INVALID_SIGNATURE')),
+  reason: always(textSchema('Explanation of the fault, possibly more detailed than the answer.', REFUSED.reason)),
+  source_address: always(textSchema('IP address of the sender.', REFUSED.source_address)),
+  key: sometimes(textSchema('Name of the API key that signed it, if one did.', 'shop')),
   omitted: sometimes(
-    integerSchema('Requests that were refused since the one before and are not kept, in a flood of them.', 12),
+    integerSchema('Number of requests refused since the previous entry and not kept, during a flood.', 12),
   ),
 });
 
 const PAGE_ANSWER = answerSchema<RefusedPageBody>({
   items: always({ type: 'array', items: REFUSED_ANSWER }),
-  next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'cjQ3MTE')),
+  next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'cjQ3MTE')),
 });
 
 export function describeRequestList(): Operation {
@@ -47,8 +47,7 @@ export function describeRequestList(): Operation {
     tag: 'Requests',
     summary: 'List refused requests, newest first',
     description:
-      'Requests in the name of the project that were answered 400 or 401 in the last seven days, with the reason of each. ' +
-      'They appear a second or two later; in a flood some are only counted.',
+      'Requests for the project that were answered 400 or 401 in the last seven days, with their reasons. They appear after a second or two. In a flood, some are only counted.',
     query: RequestListQuery,
     answers: {
       200: {

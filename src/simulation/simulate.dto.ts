@@ -23,7 +23,7 @@ export const EXAMPLE_PARAMETER =
   '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
 
 export class SimulateRequest {
-  @IsTronAddress('The sender, which will spend the energy. It need not hold any.')
+  @IsTronAddress('The sender, which will use the energy. It need not hold any.')
   declare readonly owner_address: string;
 
   @IsTronAddress('The contract that is called.')
@@ -43,7 +43,7 @@ export class SimulateRequest {
 
   @Optional()
   @IsHex(
-    'ABI-encoded arguments in hex. Goes with function_selector; may be left out when it takes none.',
+    'ABI-encoded arguments in hex, with function_selector. Optional if the function takes none.',
     0,
     EXAMPLE_PARAMETER,
   )
@@ -62,7 +62,7 @@ export class SimulateRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
-  @IsFlag('True: the answer carries a redeemable quote for energy_needed.')
+  @IsFlag('True: the answer includes a redeemable quote for energy_needed.')
   declare readonly quote?: boolean;
 }
 

@@ -19,11 +19,11 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_used: always(integerSchema("The node's own figure for the call.", 64_285)),
   energy_needed: always(
     integerSchema(
-      'Energy to rent: energy_used and 10 %, less the part of the deployer. 0 if the call would fail.',
+      "Energy to rent: energy_used plus 10 %, less the deployer's share. 0 if the call would fail.",
       70_714,
     ),
   ),
-  deployer_energy: sometimes(integerSchema('The part of energy_used that the deployer of the contract pays.', 6_428)),
+  deployer_energy: sometimes(integerSchema("Share of energy_used that the contract's deployer pays.", 6_428)),
   burn_price_sun: always(
     integerSchema('Cost of the call in sun without energy on the wallet. 0 if it would fail.', 6_428_500),
   ),
@@ -34,25 +34,24 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
   energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 49_635)),
   fee_limit_sun: sometimes(
     integerSchema(
-      'The minimum fee_limit of your transaction, if the call succeeds. It caps rented energy too, so a lower one ' +
-        'ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.',
+      'Minimum fee_limit of your transaction, if the call succeeds. fee_limit also caps the use of rented energy: with a lower one, the call ends in OUT_OF_ENERGY despite enough energy. Bandwidth is not part of it.',
       7_071_400,
     ),
   ),
-  would_fail: sometimes(yes('Present when no amount of energy makes the call work.')),
+  would_fail: sometimes(yes('Present if the call would fail with any amount of energy.')),
   needs_activation: sometimes(yes('Present when the sender is not on chain: activate it, then simulate again.')),
   reason: sometimes(
     textSchema(
-      'Reason why the call would fail, in words; for the reference token with a remedy.',
+      'Reason why the call would fail. For the reference token, also a remedy.',
       'TRC20: transfer amount exceeds balance',
     ),
   ),
   quote: sometimes({
     ...QUOTE_ANSWER,
-    description: 'When it was asked for and the call succeeds: a redeemable quote.',
+    description: 'A redeemable quote, if requested and the call succeeds.',
   }),
   quote_error: sometimes(
-    textSchema('When a quote was asked for and there is none: the code of why.', 'NOT_WORTH_RENTING', {
+    textSchema('Error code, if a quote was requested and could not be made.', 'NOT_WORTH_RENTING', {
       enum: Object.keys(HTTP_STATUS),
     }),
   ),
@@ -76,10 +75,9 @@ export function describeSimulate(): Operation {
   return {
     operationId: 'simulateCall',
     tag: 'Simulation',
-    summary: 'Run an unsigned contract call and learn the energy it needs',
+    summary: 'Simulate an unsigned contract call and return the energy it needs',
     description:
-      'Free; nothing is signed, sent or charged. Send the call in one form: data, or function_selector with parameter. ' +
-      'A call that would fail is an answer (200), not an error. Shares the budget of quotes.',
+      'Free: signs, sends and charges nothing. Send the call in one form: data, or function_selector with parameter. A call that would fail answers 200, not an error. Shares the rate limit of quotes.',
     request: {
       schemaName: 'SimulateRequest',
       type: SimulateRequest,

@@ -17,10 +17,10 @@ export const ENTRY_KINDS = {
 export type EntryKind = keyof typeof ENTRY_KINDS;
 
 export class LedgerQuery extends PageQuery {
-  @timeParameter('Only entries of this time or later: a UTC day, or a time in UTC ending in Z.')
+  @timeParameter('Only entries created at this time or later: a UTC day, or a UTC time ending in Z.')
   declare readonly from?: string;
 
-  @timeParameter('Only entries before this time.')
+  @timeParameter('Only entries created before this time.')
   declare readonly to?: string;
 }
 

@@ -46,13 +46,13 @@ const ENTRY_ANSWER = answerSchema<EntryBody>({
   kind: always({ type: 'string', enum: Object.keys(ENTRY_KINDS), description: KINDS }),
   description: always(textSchema('Description for people.', CHARGE.description)),
   credits: always(integerSchema('Change of the balance; negative for a payment.', CHARGE.credits)),
-  created_at: always(timeSchema('When it was entered.')),
-  order_key: sometimes(textSchema('The key of the order that it is of.', 'payout-2026-11-20-17')),
-  deposit: sometimes(textSchema('The deposit that it is of.', 'dep_17')),
+  created_at: always(timeSchema('Time of the entry.')),
+  order_key: sometimes(textSchema('Key of the order.', 'payout-2026-11-20-17')),
+  deposit: sometimes(textSchema('ID of the deposit.', 'dep_17')),
   asset: sometimes({ type: 'string', enum: DEPOSIT_ASSETS, description: 'Asset of `usd_rate`.' }),
-  amount: sometimes(decimalSchema('Of a deposit: how much was paid in, in whole units of the asset.', 6, '12.345678')),
+  amount: sometimes(decimalSchema('For a deposit: the paid amount, in whole units of the asset.', 6, '12.345678')),
   usd_rate: sometimes(
-    decimalSchema('Dollars for one whole unit of the asset, as it was charged or credited.', 8, '0.30000000'),
+    decimalSchema('Dollars for one whole unit of the asset, at the charge or credit.', 8, '0.30000000'),
   ),
   txids: sometimes({
     type: 'array',
@@ -68,8 +68,7 @@ export function describeLedger(): Operation {
     tag: 'Accounts',
     summary: 'List the entries of the ledger, newest first',
     description:
-      'Every movement of the balance, which is the sum of them all. An entry never changes. `from` and `to` choose a ' +
-      'part by time; for whole months there are statements.',
+      'Every change of the balance; the balance is their sum. An entry never changes. `from` and `to` select a period; statements cover whole months.',
     query: LedgerQuery,
     answers: {
       200: {
@@ -79,7 +78,7 @@ export function describeLedger(): Operation {
           items: always({ type: 'array', items: ENTRY_ANSWER }),
           next_cursor: sometimes(
             textSchema(
-              'Pass it as cursor for the next page, with the same `from` and `to`; absent on the last.',
+              'The cursor of the next page; send the same `from` and `to`. Absent on the last page.',
               'bDIwMjYtMTEtMjBUMTE6NTg6NDEuOTAyMTE3WiA0Nzkw',
             ),
           ),

@@ -36,17 +36,13 @@ const EXAMPLE: StatementBody = {
 const total = (kind: EntryKind, example: number) => always(integerSchema(`The sum of: ${ENTRY_KINDS[kind]}`, example));
 
 const STATEMENT_ANSWER = answerSchema<StatementBody>({
-  number: always(
-    integerSchema('Which statement of the project it is: 1, 2, 3 and so on without gaps.', EXAMPLE.number),
-  ),
-  month: always(textSchema('Its calendar month in UTC.', EXAMPLE.month)),
-  from: always(timeSchema('When the month begins.')),
-  to: always(timeSchema('When the next one begins.')),
-  opening_credits: always(
-    integerSchema('The balance that the statement before closed with; 0 of the first.', 120_000_000),
-  ),
-  closing_credits: always(integerSchema('The opening balance and all its entries.', 91_847_034)),
-  entries: always(integerSchema('How many entries it has.', 9)),
+  number: always(integerSchema('Number of the statement in the project: 1, 2, 3 … without gaps.', EXAMPLE.number)),
+  month: always(textSchema('Calendar month in UTC.', EXAMPLE.month)),
+  from: always(timeSchema('Start of the month.')),
+  to: always(timeSchema('Start of the next month.')),
+  opening_credits: always(integerSchema('Closing balance of the previous statement; 0 for the first.', 120_000_000)),
+  closing_credits: always(integerSchema('Opening balance plus all entries.', 91_847_034)),
+  entries: always(integerSchema('Number of entries.', 9)),
   totals: always(
     answerSchema<StatementBody['totals']>({
       charge: total('charge', -65_520_000),
@@ -57,7 +53,7 @@ const STATEMENT_ANSWER = answerSchema<StatementBody>({
       adjustment: total('adjustment', -7_860_000),
     }),
   ),
-  closed_at: always(timeSchema('When it was closed.')),
+  closed_at: always(timeSchema('Time of closing.')),
 });
 
 const NUMBER: Parameter = {
@@ -74,8 +70,7 @@ export function describeStatementList(): Operation {
     tag: 'Accounts',
     summary: 'List monthly statements, newest first',
     description:
-      'A statement is closed for ever some minutes after its month; a month without entries has none. What is corrected ' +
-      'later is in a later one.',
+      'A statement is closed some minutes after its month and never changes. A month without entries has none. Later corrections appear in a later statement.',
     query: StatementListQuery,
     answers: {
       200: {
@@ -83,7 +78,7 @@ export function describeStatementList(): Operation {
         schemaName: 'StatementPage',
         schema: answerSchema<StatementPageBody>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/Statement' } }),
-          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'czM')),
+          next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'czM')),
         }),
         examples: { page: { items: [EXAMPLE] }, none: { items: [] } },
       },
@@ -97,7 +92,7 @@ export function describeStatement(): Operation {
     operationId: 'getStatement',
     tag: 'Accounts',
     summary: 'Read one statement',
-    description: 'Its opening and closing balance and the movements by kind.',
+    description: 'Returns the opening and closing balance, and the totals by kind.',
     parameters: [NUMBER],
     answers: {
       200: {
@@ -121,9 +116,7 @@ export function describeStatementLines(): Operation {
     tag: 'Accounts',
     summary: 'Read the entries of a statement as CSV',
     description:
-      'One line for each entry, in the order of time, under a heading, of any number; `balance_credits` is the balance after it, beginning with the ' +
-      'opening one. A text that a spreadsheet program would take for a formula begins with an apostrophe. An answer ' +
-      'that breaks off is closed, not ended: take it for whole only when the transfer was.',
+      'A header line, then one line for each entry, oldest first, without a limit. `balance_credits` is the balance after the entry, starting from the opening balance. Text that a spreadsheet program would read as a formula begins with an apostrophe. If the service fails midway, it closes the connection without ending the transfer: use the file only after a complete transfer.',
     parameters: [NUMBER],
     answers: {
       200: {
@@ -135,7 +128,7 @@ export function describeStatementLines(): Operation {
           examples: [CSV_EXAMPLE],
         },
         examples: { lines: CSV_EXAMPLE },
-        headers: { 'Content-Disposition': headerSchema('A name for the file.', true) },
+        headers: { 'Content-Disposition': headerSchema('The file name.', true) },
         mediaType: 'text/csv',
       },
     },

@@ -15,11 +15,11 @@ import { ROTATION_SEC_MAX, type WebhookView } from './webhooks.js';
 
 const URL_LENGTH_MAX = 2048;
 const DESCRIPTION_LENGTH_MAX = 500;
-const TYPES = 'Only events of these types; absent or empty = all.';
-const DESCRIPTION = 'Purpose, in your words.';
+const TYPES = 'Only events of these types; absent or empty: all.';
+const DESCRIPTION = 'Your description.';
 
 export class WebhookRequest {
-  @IsText({ maxLength: URL_LENGTH_MAX, description: 'Where to send events: https, a public host name.' })
+  @IsText({ maxLength: URL_LENGTH_MAX, description: 'URL that receives events: https, with a public host name.' })
   declare readonly url: string;
 
   @Optional()
@@ -33,7 +33,7 @@ export class WebhookRequest {
 
 export class WebhookChangeRequest {
   @Optional()
-  @IsText({ maxLength: URL_LENGTH_MAX, description: 'Where to send events from now on, also those that wait.' })
+  @IsText({ maxLength: URL_LENGTH_MAX, description: 'URL for all further deliveries, including waiting ones.' })
   declare readonly url?: string;
 
   @Optional()
@@ -55,12 +55,15 @@ export class WebhookActRequest {}
 
 export class WebhookRotateRequest {
   @Optional()
-  @IsInteger(() => ({ min: 0, max: ROTATION_SEC_MAX }), 'How long the secret before signs too; 86 400 when absent.')
+  @IsInteger(
+    () => ({ min: 0, max: ROTATION_SEC_MAX }),
+    'Seconds in which the previous secret also signs. Default 86 400.',
+  )
   declare readonly expire_old_after_sec?: number;
 }
 
 export class WebhookReplayRequest {
-  @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'Events after this position are sent again.')
+  @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'Position after which events are sent again.')
   declare readonly after: number;
 }
 

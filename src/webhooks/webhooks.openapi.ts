@@ -30,46 +30,54 @@ const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDQ4Z4n1p3nQ8=';
 
 const WEBHOOK_ANSWER = answerSchema<WebhookBody>({
   id: always(textSchema('The webhook.', ID)),
-  url: always(textSchema('Where events are sent.', 'https://shop.example.com/energy')),
-  types: sometimes({ type: 'array', items: { type: 'string' }, description: 'Only these types; absent = all.' }),
+  url: always(textSchema('URL that receives the events.', 'https://shop.example.com/energy')),
+  types: sometimes({
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Only events of these types; absent: all.',
+  }),
   description: always(textSchema('Purpose.', 'orders')),
   enabled: always({ type: 'boolean', description: 'True if events are sent.' }),
   disabled_reason: sometimes(
-    textSchema('owner: you said so. gone: it answered 410. failing: five days without success.', 'failing', {
-      enum: ['owner', 'gone', 'failing'],
-    }),
+    textSchema(
+      'owner: disabled by its owner. gone: the URL answered 410. failing: five days without success.',
+      'failing',
+      {
+        enum: ['owner', 'gone', 'failing'],
+      },
+    ),
   ),
-  disabled_at: sometimes(timeSchema('Since when nothing is sent.')),
-  failing_since: sometimes(timeSchema('Of the first attempt that failed after the last success.')),
-  pending: always(integerSchema('Deliveries that wait or are being repeated, counted up to 10 000.', 0)),
-  previous_secret_until: sometimes(timeSchema('Until when the secret before the last rotation signs too.')),
-  created_at: always(timeSchema('When it was made.')),
-  changed_at: always(timeSchema('When it was last changed.')),
-  secret: sometimes(textSchema('Once, in the answer that made it: verify deliveries with it.', SECRET)),
+  disabled_at: sometimes(timeSchema('Time since when nothing is sent.')),
+  failing_since: sometimes(timeSchema('Time of the first failed attempt after the last success.')),
+  pending: always(integerSchema('Deliveries that wait or are being retried, counted up to 10 000.', 0)),
+  previous_secret_until: sometimes(timeSchema('End of the time in which the previous secret also signs.')),
+  created_at: always(timeSchema('Time of creation.')),
+  changed_at: always(timeSchema('Time of the last change.')),
+  secret: sometimes(textSchema('Secret to verify deliveries with. Only the answer that made it shows it.', SECRET)),
 });
 
 const DELIVERY_ANSWER = answerSchema<DeliveryBody>({
   id: always(integerSchema('The delivery.', 12)),
   event_id: always(textSchema('The id of the event, sent as webhook-id.', 'evt_6f1ed002ab5595859014ebf0951522d9')),
   type: always(textSchema('The type of the event.', 'order.delivered')),
-  position: sometimes(integerSchema('Of the event in its log; a test has none.', 42)),
-  cause: always(textSchema('Why it is sent.', 'event', { enum: DELIVERY_CAUSES })),
+  position: sometimes(integerSchema('Position of the event in the log; a test has none.', 42)),
+  cause: always(textSchema('Reason for the delivery.', 'event', { enum: DELIVERY_CAUSES })),
   status: always(
     textSchema(
-      'pending: waits or is repeated. delivered: answered 2xx. failed: every attempt failed. dropped: not sent any more.',
+      'pending: waits or is retried. delivered: answered 2xx. failed: every attempt failed. dropped: no longer sent.',
       'delivered',
       { enum: DELIVERY_STATUSES },
     ),
   ),
   attempts: always(integerSchema('Attempts so far.', 1)),
-  created_at: always(timeSchema('When it was to be sent.')),
-  next_attempt_at: sometimes(timeSchema('Of one that is pending: not before this.')),
-  last_attempt_at: sometimes(timeSchema('When the last attempt ended.')),
-  ended_at: sometimes(timeSchema('When it was delivered, failed or was dropped.')),
+  created_at: always(timeSchema('Time of creation.')),
+  next_attempt_at: sometimes(timeSchema('Earliest time of the next attempt, while pending.')),
+  last_attempt_at: sometimes(timeSchema('End of the last attempt.')),
+  ended_at: sometimes(timeSchema('Time when it was delivered, failed or dropped.')),
   last_status: sometimes(integerSchema('The HTTP status of the last answer, if there was one.', 200)),
-  last_error: sometimes(textSchema('Why the last attempt failed.', 'TIMEOUT')),
+  last_error: sometimes(textSchema('Reason why the last attempt failed.', 'TIMEOUT')),
   last_answer: sometimes(textSchema('The first 256 bytes of the last answer.', 'ok')),
-  last_duration_ms: sometimes(integerSchema('How long the last attempt took.', 84)),
+  last_duration_ms: sometimes(integerSchema('Duration of the last attempt.', 84)),
 });
 
 const WEBHOOK: WebhookBody = {
@@ -133,8 +141,8 @@ export function describeWebhookCreate(): Operation {
   return {
     operationId: 'createWebhook',
     tag: 'Webhooks',
-    summary: 'Have events sent to a URL',
-    description: 'At most ten for a project. The answer holds the secret, this once; `rotate` makes another.',
+    summary: 'Create a webhook',
+    description: 'A project may have ten webhooks. Only this answer shows the secret; `rotate` makes a new one.',
     request: {
       schemaName: 'WebhookRequest',
       type: WebhookRequest,
@@ -150,7 +158,7 @@ export function describeWebhookList(): Operation {
     operationId: 'listWebhooks',
     tag: 'Webhooks',
     summary: 'List webhooks',
-    description: 'All of the project, the oldest first.',
+    description: 'Returns all webhooks of the project, oldest first.',
     answers: {
       200: {
         description: 'The webhooks.',
@@ -170,7 +178,7 @@ export function describeWebhookRead(): Operation {
     operationId: 'getWebhook',
     tag: 'Webhooks',
     summary: 'Read a webhook',
-    description: 'As it is now, without its secret.',
+    description: 'Returns the webhook without its secret.',
     parameters: [WEBHOOK_ID],
     answers: { 200: webhookAnswer('The webhook.', WEBHOOK) },
     errors: ['NOT_FOUND'],
@@ -183,8 +191,7 @@ export function describeWebhookChange(): Operation {
     tag: 'Webhooks',
     summary: 'Change, enable or disable a webhook',
     description:
-      'Absent members keep their values. Events from while it was disabled are not sent: use `replay`. At most ' +
-      '100 changes in 24 hours over all webhooks of the project; disabling and deleting are always possible.',
+      'Absent members keep their values. Events that occurred while the webhook was disabled are not sent: use `replay`. A project may make 100 changes to webhooks in 24 hours; disabling and deleting are always possible.',
     parameters: [WEBHOOK_ID],
     request: {
       schemaName: 'WebhookChangeRequest',
@@ -201,16 +208,16 @@ export function describeWebhookDelete(): Operation {
     operationId: 'deleteWebhook',
     tag: 'Webhooks',
     summary: 'Delete a webhook',
-    description: 'Nothing is sent to it any more, also nothing that waits. The body may be left out.',
+    description: 'Sends nothing more, including waiting deliveries. The body is optional.',
     parameters: [WEBHOOK_ID],
     request: NOTHING,
     answers: {
       200: {
-        description: 'It is deleted.',
+        description: 'The webhook was deleted.',
         schemaName: 'WebhookDeleted',
         schema: answerSchema<DeletedBody>({
           id: always(textSchema('The webhook.', ID)),
-          deleted: always({ type: 'boolean', const: true, description: 'It is gone.' }),
+          deleted: always({ type: 'boolean', const: true, description: 'The auto-delegation was deleted.' }),
         }),
         examples: { deleted: { id: ID, deleted: true } },
       },
@@ -225,8 +232,7 @@ export function describeWebhookRotate(): Operation {
     tag: 'Webhooks',
     summary: 'Make a new secret',
     description:
-      'Until the secret before expires both sign, so that a receiver may take either. At most 100 rotations in 24 hours over ' +
-      'all webhooks of the project. The body may be left out.',
+      'Both secrets sign until the previous one expires, so a receiver may accept either. A project may rotate 100 secrets in 24 hours. The body is optional.',
     parameters: [WEBHOOK_ID],
     request: {
       schemaName: 'WebhookRotateRequest',
@@ -249,10 +255,10 @@ export function describeWebhookTest(): Operation {
     operationId: 'testWebhook',
     tag: 'Webhooks',
     summary: 'Send an event of the type webhook.test',
-    description: 'Sent once, at most 6 times a minute; the result is in `deliveries`. The body is optional.',
+    description: 'Sends the event once; `deliveries` shows the result. At most 6 times a minute. The body is optional.',
     parameters: [WEBHOOK_ID],
     request: NOTHING,
-    answers: { 202: deliveryAnswer('It is sent within a second.') },
+    answers: { 202: deliveryAnswer('The delivery will be sent within a second.') },
     errors: ['NOT_FOUND'],
   };
 }
@@ -263,17 +269,16 @@ export function describeWebhookReplay(): Operation {
     tag: 'Webhooks',
     summary: 'Send events again',
     description:
-      'Those after a position, at most 10 000, with the ids that they had, behind whatever is new. One at a time, and at ' +
-      'most 100 000 events in 24 hours over all webhooks of the project.',
+      'Sends up to 10 000 events after a position again, with their original ids, after any new events. A webhook can have one replay at a time, and a project may replay 100 000 events in 24 hours.',
     parameters: [WEBHOOK_ID],
     request: { schemaName: 'WebhookReplayRequest', type: WebhookReplayRequest, examples: { all: { after: 0 } } },
     answers: {
       202: {
-        description: 'They are being sent.',
+        description: 'The events are being sent.',
         schemaName: 'WebhookReplay',
         schema: answerSchema<ReplayBody>({
-          events: always(integerSchema('How many.', 17)),
-          last_position: always(integerSchema('Up to where; go on after it while there are more.', 42)),
+          events: always(integerSchema('Number of events.', 17)),
+          last_position: always(integerSchema('Position of the last event. Continue after it if there are more.', 42)),
         }),
         examples: { replay: { events: 17, last_position: 42 } },
       },
@@ -287,7 +292,7 @@ export function describeDeliveries(): Operation {
     operationId: 'listWebhookDeliveries',
     tag: 'Webhooks',
     summary: 'List deliveries, newest first',
-    description: 'Page by page; kept as long as events are.',
+    description: 'Returns one page. Deliveries are kept as long as events.',
     parameters: [WEBHOOK_ID],
     query: DeliveryListQuery,
     answers: {
@@ -296,7 +301,7 @@ export function describeDeliveries(): Operation {
         schemaName: 'WebhookDeliveryPage',
         schema: answerSchema<DeliveryPage>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/WebhookDelivery' } }),
-          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'ZDEy')),
+          next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'ZDEy')),
         }),
         examples: { page: { items: [DELIVERY] } },
       },
@@ -311,11 +316,10 @@ export function describeResend(): Operation {
     tag: 'Webhooks',
     summary: 'Send one delivery again',
     description:
-      'Immediately, also while the webhook is slowed down. One that still waits is sent now; one that ended comes again as a ' +
-      'new one. At most 1 000 in 24 hours over all webhooks of the project. The body may be left out.',
+      'Sends the delivery immediately, even while the webhook is slowed down. A waiting delivery is sent now; an ended one is repeated as a new delivery. A project may resend 1 000 deliveries in 24 hours. The body is optional.',
     parameters: [WEBHOOK_ID, pathId('delivery', 'The id of the delivery.')],
     request: NOTHING,
-    answers: { 202: deliveryAnswer('It is sent within a second.') },
+    answers: { 202: deliveryAnswer('The delivery will be sent within a second.') },
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
   };
 }

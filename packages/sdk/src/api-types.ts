@@ -4,25 +4,25 @@ export interface ActivationRequest {
   /** The address to activate. */
   readonly address: string;
   /**
-   * What you list the order by: of printable characters, spaces only between others. Others may have the same. A
-   * repetition may name another one: the first stays.
+   * Your label, to list orders by. Printable characters, with spaces only between others. Several orders may share
+   * one. A repetition may send another; the first one stays.
    */
   readonly reference?: string | null | undefined;
   /**
-   * What you want to find beside the order wherever it is shown: texts by names of printable characters, without
-   * control characters. Taken under HMAC alone. A repetition may have other ones: the first stay.
+   * Your named texts, shown with the order. Names have printable characters; values have no control characters.
+   * Only in requests signed by HMAC. A repetition may send others; the first ones stay.
    */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
 }
 
 export interface AutoDelegation {
-  /** Its purchases are the orders of this key, _ and their number. */
+  /** The ID. The keys of its orders are this ID, _ and a number. */
   readonly id: string;
   /** The address that is kept supplied. */
   readonly address: string;
   /**
-   * active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what
-   * it needs cannot be bought just now, and is tried again. ended: `until` is past.
+   * active: kept supplied. asleep: unused for a long time; waits for its next use. paused: energy cannot be bought
+   * now; retried. ended: `until` has passed.
    */
   readonly status: 'active' | 'asleep' | 'paused' | 'ended';
   /** Energy that a refill restores. */
@@ -31,37 +31,37 @@ export interface AutoDelegation {
   readonly refill_below: number;
   /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
-  /** Nothing dearer is bought. */
+  /** Buys nothing above this price. */
   readonly max_sun_per_energy?: number | undefined;
-  /** The most it may spend in a UTC day. */
+  /** Spending limit for a UTC day. */
   readonly daily_cap_credits: number;
-  /** Unused for so long it sleeps. */
+  /** Seconds without use after which it sleeps. */
   readonly idle_after_sec: number;
-  /** From then on, by the time of the chain, nothing is bought. */
+  /** Chain time after which nothing is bought. */
   readonly until?: string | undefined;
   readonly pause?: {
-    /** The code that a purchase is refused with, PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED. */
+    /** The error code of the refused purchase, or PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED. */
     readonly reason: string;
-    /** Since when, by the clock of the service. */
+    /** Start of the pause, by the service's clock. */
     readonly since: string;
   } | undefined;
-  /** Spendable energy at the last check, including deliveries on their way. */
+  /** Usable energy at the last check, including deliveries in progress. */
   readonly usable_energy?: number | undefined;
-  /** When it was last checked. */
+  /** Time of the last check. */
   readonly checked_at?: string | undefined;
-  /** Since when it counts as unused, by the time of the chain. */
+  /** Start of the time without use, in chain time. */
   readonly used_at?: string | undefined;
-  /** How many there were: orders and extensions. */
+  /** Number of purchases: orders and extensions. */
   readonly purchases: number;
-  /** Of the cap, on this UTC day. */
+  /** Credits spent on this UTC day. */
   readonly spent_today_credits: number;
-  /** The key of a purchase that is not delivered yet. */
+  /** Key of a purchase that is not delivered yet. */
   readonly open_order?: string | undefined;
-  /** When it was made. */
+  /** Time of creation. */
   readonly created_at: string;
-  /** When it was last set. */
+  /** Time of the last change of settings. */
   readonly changed_at: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -69,26 +69,26 @@ export type AutoDelegationActRequest = Readonly<Record<string, never>>;
 
 export interface AutoDelegationPage {
   readonly items: readonly AutoDelegation[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface AutoDelegationRequest {
   /** Energy to keep on the address, from any source. A refill restores this amount. */
   readonly keep_energy: number;
-  /** A refill is bought when less than this is usable; at most `keep_energy`, and 80 % of it when absent. */
+  /** Buys a refill when less than this is usable. At most `keep_energy`; default 80 % of it. */
   readonly refill_below?: number | undefined;
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
-  /** Nothing dearer than so many sun for one energy is bought. */
+  /** Highest price to pay, in sun per energy. */
   readonly max_sun_per_energy?: number | undefined;
-  /** The most credits it may spend in a UTC day; 0 buys nothing. */
+  /** Most credits to spend in a UTC day; 0 buys nothing. */
   readonly daily_cap_credits: number;
-  /** Unused for so many seconds it lets its rentals end and sleeps; 86 400 when absent. */
+  /** Seconds without use after which it lets its rentals end and sleeps. Default 86 400. */
   readonly idle_after_sec?: number | undefined;
-  /** From then on, by the time of the chain, nothing is bought; without end when absent. */
+  /** Chain time after which nothing is bought. Without end if absent. */
   readonly until?: string | null | undefined;
 }
 
@@ -99,13 +99,13 @@ export interface Balance {
   readonly usd_balance: string;
   /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
-  /** How far below zero it may go: 0 for prepaid, absent when there is no limit. */
+  /** How far the balance may fall below zero: 0 for prepaid, absent without a limit. */
   readonly debt_limit_credits?: number | undefined;
   /** Credits that can still be spent; absent without a limit. */
   readonly available_credits?: number | undefined;
-  /** When it was read. */
+  /** Time of the reading. */
   readonly timestamp: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -116,39 +116,39 @@ export interface CreditsBalance {
   readonly usd_balance: string;
   /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
-  /** How far below zero it may go: 0 for prepaid, 9007199254740991 without a limit. */
+  /** How far the balance may fall below zero: 0 for prepaid, 9007199254740991 without a limit. */
   readonly debt_limit_credits: number;
   /** True if gas_ops_min_credits can still be spent. */
   readonly can_execute_gas_operations: boolean;
-  /** Minimum of credits for an attempt to order. The order itself is judged by its price. */
+  /** Least credits for an attempt to order. The order itself needs its price. */
   readonly gas_ops_min_credits: number;
-  /** When it was read. */
+  /** Time of the reading. */
   readonly timestamp: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export type CreditsBalanceRequest = Readonly<Record<string, never>>;
 
 export interface DepositAddress {
-  /** Where to pay in. */
+  /** The address to pay to. */
   readonly address: string;
-  /** The only network it is on. */
+  /** The only accepted network. */
   readonly network: string;
   readonly accepts: readonly {
     /** Accepted asset. */
     readonly asset: 'TRX' | 'USDT';
-    /** The only contract it is accepted of. */
+    /** The only accepted token contract. */
     readonly contract?: string | undefined;
-    /** Minimum of a payment. Smaller ones wait until their sum reaches it. */
+    /** Minimum of a payment. Smaller payments wait until their sum reaches it. */
     readonly minimum: string;
     /**
-     * For TRX: true if payments from contracts are seen. While it is false, pay from an ordinary account: an
-     * exchange or wallet that pays by contract would not be noticed.
+     * For TRX: true if payments from contracts are detected. While false, pay from an ordinary account: payments
+     * of an exchange or wallet by contract are not detected.
      */
     readonly from_contracts?: boolean | undefined;
   }[];
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -160,32 +160,32 @@ export interface DepositPage {
     readonly txid: string;
     /** A transfer of TRX, an event of the token, or TRX that a contract sent. */
     readonly kind: 'native' | 'log' | 'internal';
-    /** Which of its kind in the receipt of the transaction, from 0. */
+    /** Index among the payments of its kind in the transaction's receipt, from 0. */
     readonly position: number;
     /** Asset of the payment. */
     readonly asset: 'TRX' | 'USDT';
-    /** How much, in whole units with six digits. */
+    /** Amount in whole units with six digits. */
     readonly amount: string;
     /** Your deposit address. */
     readonly address: string;
     /** Address of the payer. */
     readonly from_address: string;
-    /** pending: not credited yet. held: the operator decides. credited and ignored are final. */
+    /** pending: not credited yet. held: the operator will decide. credited and ignored are final. */
     readonly status: 'pending' | 'held' | 'credited' | 'ignored' | 'dropped';
-    /** Why it is pending, held or ignored. */
+    /** Reason why it is pending, held or ignored. */
     readonly reason?: string | undefined;
     /** Dollars for one whole unit, in the minute of its block. */
     readonly usd_rate?: string | undefined;
     /** Credited amount, including smaller payments that were credited together with it. */
     readonly credits?: number | undefined;
-    /** The block that paid. */
+    /** Block of the payment. */
     readonly block_number: number;
     /** The time of that block. */
     readonly block_timestamp: string;
   }[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -195,8 +195,8 @@ export interface EnergyOrder {
   /** The Idempotency-Key it was bought with. */
   readonly idempotency_key: string;
   /**
-   * delivered: the energy is there. refused: it will never be, and the charge is back. unresolved: charged, and
-   * its outcome not known yet; repeat with the same Idempotency-Key, never with another.
+   * delivered: the energy arrived. refused: it will never arrive, and the charge was refunded. unresolved:
+   * charged, outcome unknown; repeat with the same Idempotency-Key, never with another.
    */
   readonly status: 'delivered' | 'unresolved' | 'refused';
   /** Receiver of the energy. */
@@ -209,27 +209,27 @@ export interface EnergyOrder {
   readonly price_sun: number;
   /** The same in TRX. */
   readonly price_trx: string;
-  /** Value of the credits in dollars; absent for a refused order. */
+  /** Value of the credits in dollars. Absent for a refused order. */
   readonly price_usd?: string | undefined;
-  /** Credits charged; not of a refused order. */
+  /** Credits charged. Absent for a refused order. */
   readonly credits?: number | undefined;
-  /** The rate that was used; not of a refused order. */
+  /** Dollars per TRX used for the price. Absent for a refused order. */
   readonly trx_usd?: string | undefined;
-  /** Energy delivered, once delivered; never less than energy. */
+  /** Energy at delivery; never less than energy. */
   readonly delivered_energy?: number | undefined;
-  /** The outcome is final: solid on chain, or refused. */
+  /** True if the outcome is final: solid on chain, or refused. */
   readonly settled: boolean;
-  /** The outcome is not known yet, or the operator should look at the order. */
+  /** True if the outcome is unknown or the operator should check the order. */
   readonly needs_attention: boolean;
   /** Reason of a refused or unresolved order. */
   readonly error?: string | undefined;
-  /** The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN. */
+  /** Code of error: SUPPLIER_REFUSED or SUPPLIER_UNKNOWN. */
   readonly error_code?: string | undefined;
-  /** When it was charged, by the clock of the service. */
+  /** Time of the charge, by the service's clock. */
   readonly created_at: string;
-  /** The time of the block it is in, by the clock of the chain. */
+  /** Time of the delivering block, by the chain's clock. */
   readonly delivered_at?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -242,19 +242,19 @@ export type EnergyRentRequest = {
   /** Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /**
-   * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
-   * renting, as with quotes.
+   * Energy to buy. If absent, sized by the receiver’s own token balance, as with quotes. Small amounts may not be
+   * worth renting, as with quotes.
    */
   readonly energy?: number | undefined;
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
-  /** A quote to redeem, exactly once, at its price. */
+  /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
 
 export interface Error {
   readonly ok: false;
-  /** The code, for programs. */
+  /** The error code. */
   readonly error:
     | 'ADDRESS_NOT_ALLOWED'
     | 'BAD_AUTH_HEADERS'
@@ -299,19 +299,19 @@ export interface Error {
   /** One sentence the caller can act on. */
   readonly msg: string;
   /**
-   * On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, also if you sent none.
-   * A key that begins with nonce_ cannot be sent: read GET /v1/orders/{key} instead.
+   * On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, even if you sent none.
+   * You cannot send a key that begins with nonce_: read GET /v1/orders/{key} instead.
    */
   readonly key?: string | undefined;
   /** With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with. */
   readonly server_time?: number | undefined;
   /** With EVENTS_EXPIRED: the position of the oldest event that is kept. */
   readonly oldest_position?: number | undefined;
-  /** Quote it when you ask about the request. */
+  /** ID of the request. Quote it when you ask for support. */
   readonly request_id: string;
-  /** Present when a test project is answered. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
-  /** With INVALID_REQUEST: every member at fault. */
+  /** With INVALID_REQUEST: every faulty member. */
   readonly details?: readonly {
     readonly field: string;
     readonly msg: string;
@@ -320,7 +320,7 @@ export interface Error {
 
 export interface EventPage {
   readonly items: readonly {
-    /** Names the event for ever; the same wherever it is sent. */
+    /** Permanent ID of the event, the same in every delivery. */
     readonly id: string;
     /** Type of the event. */
     readonly type:
@@ -353,33 +353,33 @@ export interface EventPage {
       | 'webhook.failing'
       | 'webhook.disabled'
       | 'log.restarted';
-    /** Its place in the log of the project; rises, and may leave places out. */
+    /** Position in the project's log. Positions rise and may have gaps. */
     readonly position: number;
-    /** When it happened, by the clock of the service. */
+    /** Time of the event, by the service's clock. */
     readonly timestamp: string;
-    /** The time of its block, where it has one. */
+    /** Time of its block, if it has one. */
     readonly chain_timestamp?: string | undefined;
-    /** Present when its project is a test project. */
+    /** Present for test projects only. */
     readonly test?: true | undefined;
     readonly data: {
       readonly order?: Order | undefined;
       readonly key?: {
         /** The API key; not its secret. */
         readonly id: string;
-        /** Its name. */
+        /** Name of the API key. */
         readonly name: string;
         /** True for the primary key. */
         readonly is_primary: boolean;
         readonly scopes: readonly ('read' | 'quote' | 'order' | 'manage')[];
-        /** Until when the secret before verifies. */
+        /** End of the previous secret's validity. */
         readonly previous_until?: string | undefined;
       } | undefined;
       readonly project?: {
         /** The project. */
         readonly id: string;
-        /** Its name. */
+        /** Name of the API key. */
         readonly name: string;
-        /** True if it was frozen at that time. */
+        /** True if the project was frozen at that time. */
         readonly frozen: boolean;
       } | undefined;
       readonly deposit?: {
@@ -389,25 +389,25 @@ export interface EventPage {
         readonly txid: string;
         /** A transfer of TRX, an event of the token, or TRX that a contract sent. */
         readonly kind: 'native' | 'log' | 'internal';
-        /** Which of its kind in the receipt of the transaction, from 0. */
+        /** Index among the payments of its kind in the transaction's receipt, from 0. */
         readonly position: number;
         /** Asset of the payment. */
         readonly asset: 'TRX' | 'USDT';
-        /** How much, in whole units with six digits. */
+        /** Amount in whole units with six digits. */
         readonly amount: string;
         /** Your deposit address. */
         readonly address: string;
         /** Address of the payer. */
         readonly from_address: string;
-        /** pending: not credited yet. held: the operator decides. credited and ignored are final. */
+        /** pending: not credited yet. held: the operator will decide. credited and ignored are final. */
         readonly status: 'pending' | 'held' | 'credited' | 'ignored' | 'dropped';
-        /** Why it is pending, held or ignored. */
+        /** Reason why it is pending, held or ignored. */
         readonly reason?: string | undefined;
         /** Dollars for one whole unit, in the minute of its block. */
         readonly usd_rate?: string | undefined;
         /** Credited amount, including smaller payments that were credited together with it. */
         readonly credits?: number | undefined;
-        /** The block that paid. */
+        /** Block of the payment. */
         readonly block_number: number;
         /** The time of that block. */
         readonly block_timestamp: string;
@@ -418,21 +418,21 @@ export interface EventPage {
         readonly credits_balance: number;
         /** Value in dollars. */
         readonly usd_balance: string;
-        /** The threshold that the balance fell below. */
+        /** Threshold below which the balance fell. */
         readonly low_balance_credits: number;
       } | undefined;
       readonly statement?: Statement | undefined;
       readonly webhook?: {
         /** The webhook. */
         readonly id: string;
-        /** Its URL without path and query, which may hold a token of the receiver. */
+        /** The URL without path and query, which may contain a secret token. */
         readonly url: string;
         readonly types?: readonly string[] | undefined;
-        /** As its owner wrote it. */
+        /** The owner's description. */
         readonly description: string;
         /** True if events are sent to it. */
         readonly enabled: boolean;
-        /** Why it is not. */
+        /** Reason why it is disabled. */
         readonly disabled_reason?: string | undefined;
         /** True if it was deleted. */
         readonly deleted: boolean;
@@ -441,15 +441,15 @@ export interface EventPage {
   }[];
   /** Send it as `after` next. */
   readonly last_position: number;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
-/** Lines of text: `id: 119`, `data: {…}`, and an empty one after each event. */
+/** Lines of text: `id: 119`, `data: {…}`, and an empty line after each event. */
 export type EventStream = string;
 
 export interface ExtensionRequest {
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec: number;
 }
 
@@ -474,44 +474,44 @@ export interface LedgerPage {
     readonly description: string;
     /** Change of the balance; negative for a payment. */
     readonly credits: number;
-    /** When it was entered. */
+    /** Time of the entry. */
     readonly created_at: string;
-    /** The key of the order that it is of. */
+    /** Key of the order. */
     readonly order_key?: string | undefined;
-    /** The deposit that it is of. */
+    /** ID of the deposit. */
     readonly deposit?: string | undefined;
     /** Asset of `usd_rate`. */
     readonly asset?: 'TRX' | 'USDT' | undefined;
-    /** Of a deposit: how much was paid in, in whole units of the asset. */
+    /** For a deposit: the paid amount, in whole units of the asset. */
     readonly amount?: string | undefined;
-    /** Dollars for one whole unit of the asset, as it was charged or credited. */
+    /** Dollars for one whole unit of the asset, at the charge or credit. */
     readonly usd_rate?: string | undefined;
     /** The transactions that delivered the charged order, once they are final; for a deposit, the payment. */
     readonly txids?: readonly string[] | undefined;
     /** Reference of the operator. */
     readonly reference?: string | undefined;
   }[];
-  /** Pass it as cursor for the next page, with the same `from` and `to`; absent on the last. */
+  /** The cursor of the next page; send the same `from` and `to`. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface Limits {
-  /** The bounds of an energy that is named. */
+  /** Bounds of `energy` in a request. */
   readonly energy: {
-    /** The least that may be named. */
+    /** Least energy of a request. */
     readonly min: number;
-    /** The most. */
+    /** Most energy of a request. */
     readonly max: number;
   };
-  /** The bounds of a duration. */
+  /** Bounds of `duration_sec` in a request. */
   readonly duration_sec: {
     /** The shortest rental, in seconds. */
     readonly min: number;
-    /** The longest. */
+    /** The longest rental, in seconds. */
     readonly max: number;
-    /** When none is named. */
+    /** Default, in seconds. */
     readonly default: number;
   };
   /** Current cost of burning TRX for one energy, in sun. */
@@ -520,50 +520,51 @@ export interface Limits {
   readonly price_floor_sun: number;
   /** The price table, shortest duration first, with the amounts on sale now. */
   readonly durations: readonly {
-    /** The longest rental of this price; a duration belongs to the shortest that covers it. */
+    /** Longest rental at this price. A duration takes the first row that covers it. */
     readonly max_duration_sec: number;
     /** Sun per energy. A rental costs at least price_floor_sun. */
     readonly sun_per_energy: number;
-    /** The least energy that is sold; absent while renting for so long costs no less than burning. */
+    /** Least energy on sale. Absent while a rental of this duration costs no less than burning TRX. */
     readonly min_energy?: number | undefined;
-    /** The most that one order for max_duration_sec could have just now; 0 while none could. */
+    /** Most energy that one order for max_duration_sec can buy now; 0 if none. */
     readonly max_energy: number;
   }[];
-  /** The budgets of the project. Orders and their reads have none. */
+  /** The project's rate limits. Orders and their reads have none. */
   readonly rate_limits: {
-    /** Of quotes and simulations together. */
+    /** Limit for quotes and simulations together. */
     readonly quotes: {
-      /** How many are taken in a window. */
+      /** Requests allowed in a window. */
       readonly requests: number;
-      /** Seconds of a window, which begins with the first of them. */
+      /** Seconds of a window. It begins with its first request. */
       readonly window_sec: number;
     };
-    /** Of requests other than quotes, simulations, orders and reads of orders. */
+    /** Limit for requests other than quotes, simulations, orders and reads of orders. */
     readonly general: {
-      /** How many are taken in a window. */
+      /** Requests allowed in a window. */
       readonly requests: number;
-      /** Seconds of a window, which begins with the first of them. */
+      /** Seconds of a window. It begins with its first request. */
       readonly window_sec: number;
     };
   };
-  /** Time of the answer. The free energy of the pool was read within the second before. */
+  /** Time of the answer. The pool's free energy was read at most a second before. */
   readonly timestamp: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface Order {
   /** The number of the order. */
   readonly id: number;
-  /** Key to read the order by: your Idempotency-Key, or one made for you. */
+  /** The order's key: your Idempotency-Key, or one that the service made. */
   readonly key: string;
   /** The same as key. */
   readonly idempotency_key: string;
   /** Kind of purchase. */
   readonly kind: 'rental' | 'activation';
   /**
-   * reserved: charged, nothing sent. placed: a transaction may be on its way. delivered: it is in a block.
-   * unresolved: no proof either way yet, resolves itself. refunded: it will never happen, the charge is back.
+   * reserved: charged, nothing sent. placed: a transaction may have been sent. delivered: the transaction is in a
+   * block. unresolved: outcome unknown; resolves itself. refunded: it will never be delivered, and the charge was
+   * refunded.
    */
   readonly status:
     | 'reserved'
@@ -573,9 +574,9 @@ export interface Order {
     | 'refunded';
   /** Receiver of the energy, or the activated address. */
   readonly receive_address: string;
-  /** Energy bought, of a rental. */
+  /** Energy bought. Rentals only. */
   readonly energy?: number | undefined;
-  /** Seconds of rental, of a rental. */
+  /** Seconds of rental. Rentals only. */
   readonly duration_sec?: number | undefined;
   /** Price in sun. */
   readonly price_sun: number;
@@ -585,116 +586,116 @@ export interface Order {
   readonly price_usd: string;
   /** Credits charged. */
   readonly credits: number;
-  /** The rate that was used. */
+  /** Dollars per TRX used for the price. */
   readonly trx_usd: string;
   /**
-   * Energy delivered at inclusion, once delivered; never less than energy. While the rental runs, a shortfall of
-   * more than 1 % is topped up as far as the pool has room; delegations then has a further part.
+   * Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is
+   * topped up if the pool has room, which adds an entry to delegations.
    */
   readonly delivered_energy?: number | undefined;
-  /** Final: solid on chain, or returned. Poll for this. */
+  /** True if final: solid on chain, or refunded. Poll for this. */
   readonly settled: boolean;
-  /** The operator should look at it; it keeps resolving itself. */
+  /** True if the operator should check the order. The service keeps resolving it. */
   readonly needs_attention: boolean;
   /** Reason of a refunded or unresolved order. */
   readonly error?: string | undefined;
-  /** The same for programs. */
+  /** Code of error. */
   readonly error_code?: string | undefined;
-  /** Your reference, to list orders by. */
+  /** Your label, to list orders by. */
   readonly reference?: string | undefined;
-  /** The texts that you gave it, by their names. */
+  /** Your texts by name. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** When it was charged, by the clock of the service. */
+  /** Time of the charge, by the service's clock. */
   readonly created_at: string;
-  /** The time of the block it is in, by the clock of the chain. */
+  /** Time of the delivering block, by the chain's clock. */
   readonly delivered_at?: string | undefined;
-  /** When the rental ends, by the clock of the chain. */
+  /** End of the rental, by the chain's clock. */
   readonly ends_at?: string | undefined;
-  /** When the energy was reclaimed, by the clock of the chain. */
+  /** Time when the energy was reclaimed, by the chain's clock. */
   readonly reclaimed_at?: string | undefined;
-  /** The transaction of another party that ended a delegation of the order before its end. */
+  /** Transaction by which another party ended a delegation of the order early. */
   readonly ended_early_by?: string | undefined;
-  /** Time that was bought while the rental ran; price and credits of the order are of its first purchase. */
+  /** Extensions of the rental. Price and credits of the order are those of its first purchase. */
   readonly extensions?: readonly {
-    /** The Idempotency-Key it was bought under. */
+    /** The Idempotency-Key of the purchase. */
     readonly key: string;
-    /** Seconds that the rental became longer by. */
+    /** Seconds added to the rental. */
     readonly duration_sec: number;
-    /** Credits charged for it. */
+    /** Credits charged for the extension. */
     readonly credits: number;
-    /** When it was charged, by the clock of the service. */
+    /** Time of the charge, by the service's clock. */
     readonly at: string;
   }[] | undefined;
   /** Compensations for an order that was not delivered as sold; at most the cost of the order and its extensions. */
   readonly compensations?: readonly {
-    /** Credits given back. */
+    /** Credits returned. */
     readonly credits: number;
-    /** When, by the clock of the service. */
+    /** Time, by the service's clock. */
     readonly at: string;
-    /** Why. */
+    /** Reason. */
     readonly reason: string;
   }[] | undefined;
-  /** Of a rental: its parts, those included that were added while it ran. */
+  /** The delegations of a rental, including those added during it. */
   readonly delegations?: readonly {
-    /** The wallet of the pool that delegates. */
+    /** The pool's wallet that delegates. */
     readonly owner_address: string;
-    /** The transaction that delegates. */
+    /** Transaction that delegates. */
     readonly txid: string;
-    /** Delivered energy, once its block is known. It drifts with the stake of the whole network. */
+    /** Delivered energy, once its block is known. It changes with the total stake of the network. */
     readonly energy?: number | undefined;
     /** The stake delegated, in sun. */
     readonly amount_sun: number;
-    /** The block it is in, once it is in one. */
+    /** Block of the transaction, once included. */
     readonly block_number?: number | undefined;
-    /** The transaction that takes it back, once there is one. */
+    /** Transaction that reclaims the energy, once sent. */
     readonly reclaim_txid?: string | undefined;
   }[] | undefined;
-  /** Of an activation: its transaction, once known. */
+  /** Transaction of an activation, once known. */
   readonly txid?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface OrderPage {
   readonly items: readonly Order[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export type OrderRequest = {
   /**
-   * What you list the order by: of printable characters, spaces only between others. Others may have the same. A
-   * repetition may name another one: the first stays.
+   * Your label, to list orders by. Printable characters, with spaces only between others. Several orders may share
+   * one. A repetition may send another; the first one stays.
    */
   readonly reference?: string | null | undefined;
   /**
-   * What you want to find beside the order wherever it is shown: texts by names of printable characters, without
-   * control characters. Taken under HMAC alone. A repetition may have other ones: the first stay.
+   * Your named texts, shown with the order. Names have printable characters; values have no control characters.
+   * Only in requests signed by HMAC. A repetition may send others; the first ones stay.
    */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /** Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /**
-   * Sized by the receiver’s own balance of the token when left out, as with quotes. Small amounts may not be worth
-   * renting, as with quotes.
+   * Energy to buy. If absent, sized by the receiver’s own token balance, as with quotes. Small amounts may not be
+   * worth renting, as with quotes.
    */
   readonly energy?: number | undefined;
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
-  /** A quote to redeem, exactly once, at its price. */
+  /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
 
 export interface PricedAutoDelegation {
-  /** Its purchases are the orders of this key, _ and their number. */
+  /** The ID. The keys of its orders are this ID, _ and a number. */
   readonly id: string;
   /** The address that is kept supplied. */
   readonly address: string;
   /**
-   * active: kept supplied. asleep: unused for so long that the service only waits for its next use. paused: what
-   * it needs cannot be bought just now, and is tried again. ended: `until` is past.
+   * active: kept supplied. asleep: unused for a long time; waits for its next use. paused: energy cannot be bought
+   * now; retried. ended: `until` has passed.
    */
   readonly status: 'active' | 'asleep' | 'paused' | 'ended';
   /** Energy that a refill restores. */
@@ -703,41 +704,41 @@ export interface PricedAutoDelegation {
   readonly refill_below: number;
   /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
-  /** Nothing dearer is bought. */
+  /** Buys nothing above this price. */
   readonly max_sun_per_energy?: number | undefined;
-  /** The most it may spend in a UTC day. */
+  /** Spending limit for a UTC day. */
   readonly daily_cap_credits: number;
-  /** Unused for so long it sleeps. */
+  /** Seconds without use after which it sleeps. */
   readonly idle_after_sec: number;
-  /** From then on, by the time of the chain, nothing is bought. */
+  /** Chain time after which nothing is bought. */
   readonly until?: string | undefined;
   readonly pause?: {
-    /** The code that a purchase is refused with, PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED. */
+    /** The error code of the refused purchase, or PRICE_ABOVE_MAX, DURATION_NOT_SOLD or API_KEY_REVOKED. */
     readonly reason: string;
-    /** Since when, by the clock of the service. */
+    /** Start of the pause, by the service's clock. */
     readonly since: string;
   } | undefined;
-  /** Spendable energy at the last check, including deliveries on their way. */
+  /** Usable energy at the last check, including deliveries in progress. */
   readonly usable_energy?: number | undefined;
-  /** When it was last checked. */
+  /** Time of the last check. */
   readonly checked_at?: string | undefined;
-  /** Since when it counts as unused, by the time of the chain. */
+  /** Start of the time without use, in chain time. */
   readonly used_at?: string | undefined;
-  /** How many there were: orders and extensions. */
+  /** Number of purchases: orders and extensions. */
   readonly purchases: number;
-  /** Of the cap, on this UTC day. */
+  /** Credits spent on this UTC day. */
   readonly spent_today_credits: number;
-  /** The key of a purchase that is not delivered yet. */
+  /** Key of a purchase that is not delivered yet. */
   readonly open_order?: string | undefined;
-  /** When it was made. */
+  /** Time of creation. */
   readonly created_at: string;
-  /** When it was last set. */
+  /** Time of the last change of settings. */
   readonly changed_at: string;
   /** Cost of a day without use at current prices. */
   readonly idle_cost_credits_per_day?: number | undefined;
   /** Cost of a refill from `refill_below` at current prices. */
   readonly cost_per_refill_credits?: number | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -761,8 +762,8 @@ export interface Quote {
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
   /**
-   * Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named
-   * an energy, or the balance was not read.
+   * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an
+   * energy, or the balance was not read.
    */
   readonly recipient_state: 'warm' | 'cold' | 'unknown';
   /** Present when the receiver was read and is not on chain yet. */
@@ -781,11 +782,11 @@ export interface Quote {
   readonly saving_usd?: string | undefined;
   /** The same in credits. */
   readonly saving_credits: number;
-  /** Until when the price is held. */
+  /** End of the price hold. */
   readonly expires_at: string;
-  /** Seconds of hold left when this was answered. */
+  /** Seconds for which the price is held, at the time of the answer. */
   readonly expires_in_sec: number;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -793,69 +794,69 @@ export interface QuoteRequest {
   /** Spender of the energy: the sender of the upcoming transfer, not the token recipient. */
   readonly receive_address: string;
   /**
-   * The exact need, as POST /v1/simulate says it. Left out, the order is sized by the receiver’s own balance of
-   * the token, not by the recipient of its transfer. Every rental has a least price, so that small amounts are not
-   * worth renting: the refusal names the smallest that is.
+   * Energy to buy, as POST /v1/simulate returns it. If absent, sized by the receiver’s own token balance, not by
+   * the recipient of its transfer. Every rental has a minimum price, so small amounts are not worth renting; the
+   * refusal names the smallest one that is.
    */
   readonly energy?: number | undefined;
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
 }
 
 export interface RefusedRequestPage {
   readonly items: readonly {
-    /** When it was refused. */
+    /** Time of the refusal. */
     readonly at: string;
-    /** Its X-Request-Id. */
+    /** The X-Request-Id of the request. */
     readonly request_id: string;
-    /** Its method. */
+    /** HTTP method. */
     readonly method: string;
-    /** Its path as it was sent, without the query. */
+    /** Path as sent, without the query. */
     readonly path: string;
     /** 400 or 401. */
     readonly status: number;
-    /** The code that it was answered. */
+    /** Error code of the answer. */
     readonly error: string;
-    /** The fault, for people; it may say more than the answer did. */
+    /** Explanation of the fault, possibly more detailed than the answer. */
     readonly reason: string;
-    /** Where it came from. */
+    /** IP address of the sender. */
     readonly source_address: string;
-    /** The name of the API key that signed it, where one did. */
+    /** Name of the API key that signed it, if one did. */
     readonly key?: string | undefined;
-    /** Requests that were refused since the one before and are not kept, in a flood of them. */
+    /** Number of requests refused since the previous entry and not kept, during a flood. */
     readonly omitted?: number | undefined;
   }[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export type SimulateRequest = {
-  /** The sender, which will spend the energy. It need not hold any. */
+  /** The sender, which will use the energy. It need not hold any. */
   readonly owner_address: string;
   /** The contract that is called. */
   readonly contract_address: string;
   /** The function as name(type,type). Required unless data is sent. */
   readonly function_selector?: string | null | undefined;
-  /** ABI-encoded arguments in hex. Goes with function_selector; may be left out when it takes none. */
+  /** ABI-encoded arguments in hex, with function_selector. Optional if the function takes none. */
   readonly parameter?: string | null | undefined;
   /** Raw calldata in hex, instead of function_selector and parameter. */
   readonly data?: string | null | undefined;
   /** Sun sent with the call; zero for a token transfer. */
   readonly call_value?: number | undefined;
-  /** Seconds of rental, at most the longest that is on sale. */
+  /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
-  /** True: the answer carries a redeemable quote for energy_needed. */
+  /** True: the answer includes a redeemable quote for energy_needed. */
   readonly quote?: boolean | null | undefined;
 } & ({ readonly data: string } | { readonly function_selector: string });
 
 export interface Simulation {
   /** The node's own figure for the call. */
   readonly energy_used: number;
-  /** Energy to rent: energy_used and 10 %, less the part of the deployer. 0 if the call would fail. */
+  /** Energy to rent: energy_used plus 10 %, less the deployer's share. 0 if the call would fail. */
   readonly energy_needed: number;
-  /** The part of energy_used that the deployer of the contract pays. */
+  /** Share of energy_used that the contract's deployer pays. */
   readonly deployer_energy?: number | undefined;
   /** Cost of the call in sun without energy on the wallet. 0 if it would fail. */
   readonly burn_price_sun: number;
@@ -866,17 +867,17 @@ export interface Simulation {
   /** The dynamic part of energy_used, when the call succeeds. */
   readonly energy_penalty?: number | undefined;
   /**
-   * The minimum fee_limit of your transaction, if the call succeeds. It caps rented energy too, so a lower one
-   * ends in OUT_OF_ENERGY although the energy is there. It pays no bandwidth.
+   * Minimum fee_limit of your transaction, if the call succeeds. fee_limit also caps the use of rented energy:
+   * with a lower one, the call ends in OUT_OF_ENERGY despite enough energy. Bandwidth is not part of it.
    */
   readonly fee_limit_sun?: number | undefined;
-  /** Present when no amount of energy makes the call work. */
+  /** Present if the call would fail with any amount of energy. */
   readonly would_fail?: true | undefined;
   /** Present when the sender is not on chain: activate it, then simulate again. */
   readonly needs_activation?: true | undefined;
-  /** Reason why the call would fail, in words; for the reference token with a remedy. */
+  /** Reason why the call would fail. For the reference token, also a remedy. */
   readonly reason?: string | undefined;
-  /** When it was asked for and the call succeeds: a redeemable quote. */
+  /** A redeemable quote, if requested and the call succeeds. */
   readonly quote?: {
     /** The quote reference; pass it to an order as quote_ref. */
     readonly ref: string;
@@ -897,7 +898,7 @@ export interface Simulation {
     /** Dollars per TRX. Absent when no fresh rate is known. */
     readonly trx_usd?: string | undefined;
     /**
-     * Judged by the receiver's own token balance, not by the recipient of its transfer. unknown: the request named
+     * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named
      * an energy, or the balance was not read.
      */
     readonly recipient_state: 'warm' | 'cold' | 'unknown';
@@ -917,12 +918,12 @@ export interface Simulation {
     readonly saving_usd?: string | undefined;
     /** The same in credits. */
     readonly saving_credits: number;
-    /** Until when the price is held. */
+    /** End of the price hold. */
     readonly expires_at: string;
-    /** Seconds of hold left when this was answered. */
+    /** Seconds for which the price is held, at the time of the answer. */
     readonly expires_in_sec: number;
   } | undefined;
-  /** When a quote was asked for and there is none: the code of why. */
+  /** Error code, if a quote was requested and could not be made. */
   readonly quote_error?:
     | 'ADDRESS_NOT_ALLOWED'
     | 'BAD_AUTH_HEADERS'
@@ -964,24 +965,24 @@ export interface Simulation {
     | 'CHAIN_UNAVAILABLE'
     | 'CAPACITY_UNAVAILABLE'
     | 'SERVICE_UNAVAILABLE' | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface Statement {
-  /** Which statement of the project it is: 1, 2, 3 and so on without gaps. */
+  /** Number of the statement in the project: 1, 2, 3 … without gaps. */
   readonly number: number;
-  /** Its calendar month in UTC. */
+  /** Calendar month in UTC. */
   readonly month: string;
-  /** When the month begins. */
+  /** Start of the month. */
   readonly from: string;
-  /** When the next one begins. */
+  /** Start of the next month. */
   readonly to: string;
-  /** The balance that the statement before closed with; 0 of the first. */
+  /** Closing balance of the previous statement; 0 for the first. */
   readonly opening_credits: number;
-  /** The opening balance and all its entries. */
+  /** Opening balance plus all entries. */
   readonly closing_credits: number;
-  /** How many entries it has. */
+  /** Number of entries. */
   readonly entries: number;
   readonly totals: {
     /** The sum of: An order or an extension of one was paid for. */
@@ -997,9 +998,9 @@ export interface Statement {
     /** The sum of: The operator corrected the balance, or gave a deposit back. */
     readonly adjustment: number;
   };
-  /** When it was closed. */
+  /** Time of closing. */
   readonly closed_at: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -1011,16 +1012,16 @@ export type StatementLines = string;
 
 export interface StatementPage {
   readonly items: readonly Statement[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface TopupInvoice {
   /** The number of the invoice. */
   readonly invoice_id: number;
-  /** Where to pay it. */
+  /** Payment link. */
   readonly payment_link: string;
   /** The amount. */
   readonly amount: string;
@@ -1028,7 +1029,7 @@ export interface TopupInvoice {
   readonly currency: string;
   /** Of a new invoice. */
   readonly status: string;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -1037,49 +1038,49 @@ export interface TopupRequest {
   readonly amount?: string | null | undefined;
   /** USDT or USDC. */
   readonly currency?: string | null | undefined;
-  /** Where the payer is sent after paying. */
+  /** Page to show after the payment. */
   readonly url_success?: string | null | undefined;
-  /** Where the payer is sent after a failure. */
+  /** Page to show after a failure. */
   readonly url_error?: string | null | undefined;
 }
 
 export interface Webhook {
   /** The webhook. */
   readonly id: string;
-  /** Where events are sent. */
+  /** URL that receives the events. */
   readonly url: string;
-  /** Only these types; absent = all. */
+  /** Only events of these types; absent: all. */
   readonly types?: readonly string[] | undefined;
   /** Purpose. */
   readonly description: string;
   /** True if events are sent. */
   readonly enabled: boolean;
-  /** owner: you said so. gone: it answered 410. failing: five days without success. */
+  /** owner: disabled by its owner. gone: the URL answered 410. failing: five days without success. */
   readonly disabled_reason?: 'owner' | 'gone' | 'failing' | undefined;
-  /** Since when nothing is sent. */
+  /** Time since when nothing is sent. */
   readonly disabled_at?: string | undefined;
-  /** Of the first attempt that failed after the last success. */
+  /** Time of the first failed attempt after the last success. */
   readonly failing_since?: string | undefined;
-  /** Deliveries that wait or are being repeated, counted up to 10 000. */
+  /** Deliveries that wait or are being retried, counted up to 10 000. */
   readonly pending: number;
-  /** Until when the secret before the last rotation signs too. */
+  /** End of the time in which the previous secret also signs. */
   readonly previous_secret_until?: string | undefined;
-  /** When it was made. */
+  /** Time of creation. */
   readonly created_at: string;
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly changed_at: string;
-  /** Once, in the answer that made it: verify deliveries with it. */
+  /** Secret to verify deliveries with. Only the answer that made it shows it. */
   readonly secret?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export type WebhookActRequest = Readonly<Record<string, never>>;
 
 export interface WebhookChangeRequest {
-  /** Where to send events from now on, also those that wait. */
+  /** URL for all further deliveries, including waiting ones. */
   readonly url?: string | null | undefined;
-  /** Only events of these types; absent or empty = all. */
+  /** Only events of these types; absent or empty: all. */
   readonly types?: readonly (
     | 'order.created'
     | 'order.delivered'
@@ -1110,7 +1111,7 @@ export interface WebhookChangeRequest {
     | 'webhook.failing'
     | 'webhook.disabled'
     | 'log.restarted')[] | null | undefined;
-  /** Purpose, in your words. */
+  /** Your description. */
   readonly description?: string | null | undefined;
   /** true: send again, beginning with waiting deliveries. false: send nothing. */
   readonly enabled?: boolean | null | undefined;
@@ -1119,9 +1120,9 @@ export interface WebhookChangeRequest {
 export interface WebhookDeleted {
   /** The webhook. */
   readonly id: string;
-  /** It is gone. */
+  /** The auto-delegation was deleted. */
   readonly deleted: true;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
@@ -1132,69 +1133,66 @@ export interface WebhookDelivery {
   readonly event_id: string;
   /** The type of the event. */
   readonly type: string;
-  /** Of the event in its log; a test has none. */
+  /** Position of the event in the log; a test has none. */
   readonly position?: number | undefined;
-  /** Why it is sent. */
+  /** Reason for the delivery. */
   readonly cause: 'event' | 'replay' | 'resend' | 'test';
-  /**
-   * pending: waits or is repeated. delivered: answered 2xx. failed: every attempt failed. dropped: not sent any
-   * more.
-   */
+  /** pending: waits or is retried. delivered: answered 2xx. failed: every attempt failed. dropped: no longer sent. */
   readonly status: 'pending' | 'delivered' | 'failed' | 'dropped';
   /** Attempts so far. */
   readonly attempts: number;
-  /** When it was to be sent. */
+  /** Time of creation. */
   readonly created_at: string;
-  /** Of one that is pending: not before this. */
+  /** Earliest time of the next attempt, while pending. */
   readonly next_attempt_at?: string | undefined;
-  /** When the last attempt ended. */
+  /** End of the last attempt. */
   readonly last_attempt_at?: string | undefined;
-  /** When it was delivered, failed or was dropped. */
+  /** Time when it was delivered, failed or dropped. */
   readonly ended_at?: string | undefined;
   /** The HTTP status of the last answer, if there was one. */
   readonly last_status?: number | undefined;
-  /** Why the last attempt failed. */
+  /** Reason why the last attempt failed. */
   readonly last_error?: string | undefined;
   /** The first 256 bytes of the last answer. */
   readonly last_answer?: string | undefined;
-  /** How long the last attempt took. */
+  /** Duration of the last attempt. */
   readonly last_duration_ms?: number | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface WebhookDeliveryPage {
   readonly items: readonly WebhookDelivery[];
-  /** Pass it as cursor for the next page; absent on the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly next_cursor?: string | undefined;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface WebhookList {
   readonly items: readonly Webhook[];
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface WebhookReplay {
-  /** How many. */
+  /** Number of events. */
   readonly events: number;
-  /** Up to where; go on after it while there are more. */
+  /** Position of the last event. Continue after it if there are more. */
   readonly last_position: number;
-  /** Present in every answer to a test project, and in no other. */
+  /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }
 
 export interface WebhookReplayRequest {
-  /** Events after this position are sent again. */
+  /** Position after which events are sent again. */
   readonly after: number;
 }
 
 export interface WebhookRequest {
-  /** Where to send events: https, a public host name. */
+  /** URL that receives events: https, with a public host name. */
   readonly url: string;
-  /** Only events of these types; absent or empty = all. */
+  /** Only events of these types; absent or empty: all. */
   readonly types?: readonly (
     | 'order.created'
     | 'order.delivered'
@@ -1225,11 +1223,11 @@ export interface WebhookRequest {
     | 'webhook.failing'
     | 'webhook.disabled'
     | 'log.restarted')[] | null | undefined;
-  /** Purpose, in your words. */
+  /** Your description. */
   readonly description?: string | null | undefined;
 }
 
 export interface WebhookRotateRequest {
-  /** How long the secret before signs too; 86 400 when absent. */
+  /** Seconds in which the previous secret also signs. Default 86 400. */
   readonly expire_old_after_sec?: number | undefined;
 }

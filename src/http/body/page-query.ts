@@ -29,7 +29,7 @@ export abstract class PageQuery extends ListQuery {
   @Parameter({
     name: 'isCursor',
     faultOf: () => undefined,
-    openApi: () => ({ type: 'string', description: 'Where the page begins: next_cursor of the page before.' }),
+    openApi: () => ({ type: 'string', description: 'Start of the page: next_cursor of the previous page.' }),
   })
   declare readonly cursor?: string;
 }

@@ -11,17 +11,19 @@ export const headerSchema = (description: string, isAlways: boolean, type = 'str
   schema: { type },
 });
 
-export const REQUEST_ID = { 'X-Request-Id': headerSchema('Your own, if you sent one, otherwise a new one.', true) };
+export const REQUEST_ID = {
+  'X-Request-Id': headerSchema('The ID of the request: yours if you sent one, otherwise a new one.', true),
+};
 
 const COUNTED: Readonly<Record<BudgetName, string>> = {
   quotes: 'Quotes and simulations per window of 60 s.',
-  general: 'Requests beside quotes, simulations and orders per window of 60 s.',
-  testOrders: 'Orders of a test project per window of 60 s; nothing of a live one is counted.',
+  general: 'Requests per window of 60 s, without quotes, simulations and orders.',
+  testOrders: 'Orders of a test project per window of 60 s. Orders of live projects are not counted.',
 };
 
 export const rateHeaders = (budget: BudgetName, isAlways: boolean) => ({
   'RateLimit-Limit': headerSchema(COUNTED[budget], isAlways, 'integer'),
-  'RateLimit-Remaining': headerSchema('How many of them are left.', isAlways, 'integer'),
+  'RateLimit-Remaining': headerSchema('Remaining requests in this window.', isAlways, 'integer'),
   'RateLimit-Reset': headerSchema('Seconds until the window ends.', isAlways, 'integer'),
 });
 

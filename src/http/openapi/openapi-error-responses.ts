@@ -33,12 +33,12 @@ export const ERROR_SCHEMA: JsonSchema = {
   required: ['ok', 'error', 'msg', 'request_id'],
   properties: {
     ok: { type: 'boolean', const: false },
-    error: { type: 'string', description: 'The code, for programs.', enum: Object.keys(HTTP_STATUS) },
+    error: { type: 'string', description: 'The error code.', enum: Object.keys(HTTP_STATUS) },
     msg: { type: 'string', description: 'One sentence the caller can act on.' },
     key: {
       type: 'string',
       description:
-        'On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, also if you sent none. A key that begins with nonce_ cannot be sent: read GET /v1/orders/{key} instead.',
+        'On a purchase with an unknown outcome (503, 500): repeat it with this Idempotency-Key, even if you sent none. You cannot send a key that begins with nonce_: read GET /v1/orders/{key} instead.',
     },
     server_time: {
       type: 'integer',
@@ -48,11 +48,11 @@ export const ERROR_SCHEMA: JsonSchema = {
       type: 'integer',
       description: 'With EVENTS_EXPIRED: the position of the oldest event that is kept.',
     },
-    request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
-    test: { type: 'boolean', const: true, description: 'Present when a test project is answered.' },
+    request_id: { type: 'string', description: 'ID of the request. Quote it when you ask for support.' },
+    test: { type: 'boolean', const: true, description: 'Present in answers to test projects only.' },
     details: {
       type: 'array',
-      description: 'With INVALID_REQUEST: every member at fault.',
+      description: 'With INVALID_REQUEST: every faulty member.',
       items: {
         type: 'object',
         required: ['field', 'msg'],
@@ -75,7 +75,7 @@ function errorHeaders(status: number, route: Route): JsonSchema {
     // Too large headers are refused unread.
     ...(route.isPurchase &&
       status !== HTTP_STATUS.HEADERS_TOO_LARGE && {
-        [KEY_HEADER]: headerSchema('The key of this purchase, as soon as it has one.', false),
+        [KEY_HEADER]: headerSchema('The key of this purchase, if it has one already.', false),
       }),
   };
 }

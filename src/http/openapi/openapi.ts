@@ -38,13 +38,13 @@ const TAGS = {
   Quotes: 'Prices of rentals, held for a while.',
   Simulation: 'The energy that a contract call needs.',
   Orders: 'Rentals: bought, read, listed.',
-  Events: 'Every event of the project, in order and without gaps.',
+  Events: 'Every event of the project, in order and complete.',
   Accounts: 'Activation of accounts, the balance and its ledger.',
   Deposits: 'Credits bought on chain: addresses and payments.',
   'Auto-delegation': 'Addresses that are kept supplied with energy.',
-  Webhooks: 'Where events are sent, and every delivery of one.',
+  Webhooks: 'URLs that receive events, and each delivery.',
   Requests: 'Refused requests of a project with their reasons.',
-  'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
+  'Client family': 'Quotes, orders and the balance in the form that published clients use.',
 };
 
 /** The request and answers of one handler. */
@@ -140,17 +140,20 @@ interface Components {
 
 const INTRODUCTION = `Rents TRON energy to a wallet address for a stated time, so that its transfers burn no TRX.
 
-Every request names its project in \`Merchant\`, a UUID, and is signed with an API key of it. \`X-CC-Signature\` is
-\`v1=\` and the HMAC-SHA256 over nine lines: \`CC-HMAC-SHA256-REQ-V1\`, \`X-CC-Timestamp\`, \`X-CC-Nonce\`, the method, the
-decoded path, the raw query, \`Merchant\`, \`Idempotency-Key\`, and the SHA-256 of the body in hex. Every operation takes it.
+Every request names its project, a UUID, in \`Merchant\`, and is signed with an API key of the project.
+\`X-CC-Signature\` is \`v1=\` and the HMAC-SHA256 over nine lines: \`CC-HMAC-SHA256-REQ-V1\`, \`X-CC-Timestamp\`,
+\`X-CC-Nonce\`, the method, the decoded path, the raw query, \`Merchant\`, \`Idempotency-Key\`, and the SHA-256 of the
+body in hex. Every operation accepts this signature.
 
-Where an operation says so, \`Signature\` is taken instead: \`hex(md5(base64(canonical) + api_key))\`, where \`canonical\` is
-the JSON body with its keys sorted and no insignificant whitespace, sent exactly as signed; without a body, the empty string.
+Some operations also accept \`Signature\`: \`hex(md5(base64(canonical) + api_key))\`. \`canonical\` is the JSON body with
+sorted keys and no insignificant whitespace, sent exactly as signed. Without a body, it is the empty string.
 
-\`GET /v1/requests\` says of every request that was refused with 400 or 401 why it was, and names usual mistakes in a signature.
+\`GET /v1/requests\` gives the reason for every request that was refused with 400 or 401, and names usual mistakes in a
+signature.
 
-Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
-sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`; none may be cached, framed or sniffed.`;
+Send integers as integers. For optional members, \`null\` means absent. Unknown members are refused. Amounts in sun,
+energy and credits are integers. 10 000 000 credits are one US dollar. Every answer has \`X-Request-Id\`; no answer may
+be cached, framed or sniffed.`;
 
 /**
  * Returns the whole document, deterministic for one configuration and price table. Throws InvariantError for a route
@@ -269,7 +272,7 @@ function queryParameters(type: Type<Query> | undefined, limits: RequestLimits): 
 }
 
 const TEST_MEMBER = {
-  test: { type: 'boolean', const: true, description: 'Present in every answer to a test project, and in no other.' },
+  test: { type: 'boolean', const: true, description: 'Present in answers to test projects only.' },
 };
 
 /** Returns the schema of an answer with the member that test projects receive. */
@@ -287,7 +290,7 @@ function answerObject(answer: Answer | EmptyAnswer, route: Route): JsonSchema {
       ...(route.budget !== undefined && rateHeaders(route.budget, true)),
       ...(route.isPurchase && {
         ...rateHeaders('testOrders', false),
-        [KEY_HEADER]: headerSchema('The key of this purchase: yours, or the one made for you.', true),
+        [KEY_HEADER]: headerSchema('The key of this purchase: yours, or the one that the service made.', true),
       }),
       ...(hasBody && answer.headers),
     },
