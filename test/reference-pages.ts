@@ -1,4 +1,6 @@
-// The generated pages of docs/interface/: members, types and bounds of every request and answer.
+// The generated parts of docs/: members of every request and answer, and the error codes.
+import { HTTP_STATUS, type ErrorCode } from '../src/domain/errors.js';
+import { ERROR_HELP, ERROR_TOPICS } from '../src/http/openapi/openapi-errors.js';
 
 interface Schema {
   readonly $ref?: string;
@@ -61,6 +63,19 @@ const FOLDER = 'docs/interface/';
 const EVENTS = /^(?:Event|Webhook|(?:Priced)?AutoDelegation)/;
 const pageOf = (name: string): string => `${FOLDER}reference-${EVENTS.test(name) ? 'events' : 'answers'}.md`;
 const isRequest = (name: string): boolean => name.endsWith('Request');
+
+/** Returns a heading and a table for each topic of error codes. */
+export function errorTables(): string {
+  return Object.entries(ERROR_TOPICS)
+    .map(([topic, codes]) => {
+      const rows = (Object.keys(codes) as ErrorCode[]).map((code) => {
+        const { cause, remedy } = ERROR_HELP[code];
+        return row([`\`${code}\``, HTTP_STATUS[code].toString(), `${cause}.`, remedy]);
+      });
+      return `## ${topic}\n\n${table(['code', 'status', 'cause', 'remedy'], rows)}`;
+    })
+    .join('\n\n');
+}
 
 function requestsPage({ paths, components }: Description): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/http/pipeline/routes.js';
-import { ERROR_MEANINGS } from '../../src/http/openapi/openapi-errors.js';
+import { ERROR_HELP } from '../../src/http/openapi/openapi-errors.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { HmacCustomer, send } from '../client.js';
@@ -227,7 +227,7 @@ describe('the document', () => {
     }
     // No operation can describe a method that its path lacks.
     named.add('METHOD_NOT_ALLOWED');
-    expect([...named].sort()).toEqual(Object.keys(ERROR_MEANINGS).sort());
+    expect([...named].sort()).toEqual(Object.keys(ERROR_HELP).sort());
   });
 
   test('gives valid examples for every body', () => {
@@ -381,7 +381,7 @@ describe('the page', () => {
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
     expect(text).not.toMatch(/<script|onclick|src=|@import/);
     for (const { operation } of operations()) expect(text).toContain(`id="${operation.operationId}"`);
-    for (const code of Object.keys(ERROR_MEANINGS)) {
+    for (const code of Object.keys(ERROR_HELP)) {
       if (code !== 'METHOD_NOT_ALLOWED') expect(text).toContain(code);
     }
     expect(text).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { referencePages, type Description } from '../reference-pages.js';
+import { errorTables, referencePages, type Description } from '../reference-pages.js';
 
 const description = JSON.parse(readFileSync('openapi.json', 'utf8')) as Description;
 
@@ -10,3 +10,12 @@ test.each(Object.entries(referencePages(description)))(
     expect(readFileSync(path, 'utf8')).toBe(text);
   },
 );
+
+test('the tables of docs/errors.md are generated from the error codes (UPDATE_REFERENCE=1 writes them)', () => {
+  const page = readFileSync('docs/errors.md', 'utf8');
+  const [written = '', note = ''] = /^[^]*?(<!-- Generated .*-->)/.exec(page) ?? [];
+  const text = `${written}\n\n${errorTables()}\n`;
+  expect(note).not.toBe('');
+  if (process.env['UPDATE_REFERENCE'] === '1') writeFileSync('docs/errors.md', text);
+  expect(readFileSync('docs/errors.md', 'utf8')).toBe(text);
+});

@@ -3,7 +3,7 @@ import { HTTP_STATUS, type ErrorCode } from '../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
 import type { Route } from '../pipeline/routes.js';
 import { content, headerSchema, KEY_HEADER, rateHeaders, REQUEST_ID } from './answer-headers.js';
-import { ERROR_MEANINGS } from './openapi-errors.js';
+import { describeError, ERROR_HELP } from './openapi-errors.js';
 import type { Operation } from './openapi.js';
 
 /** Errors that the pipeline itself may return for any signed request. */
@@ -105,7 +105,7 @@ export function errorResponses(operation: Pick<Operation, 'request' | 'errors'>,
       status: status.toString(),
       name: nameOf(status, group, headers, route),
       response: {
-        description: group.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join('\n\n'),
+        description: group.map(describeError).join('\n\n'),
         headers,
         content: { 'application/json': content('Error', errorExamples(group, route)) },
       },
@@ -138,7 +138,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
       {
         ok: false,
         error: code,
-        msg: `${ERROR_MEANINGS[code]}.`,
+        msg: `${ERROR_HELP[code].cause}.`,
         ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
         ...(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { server_time: 1_795_430_400 }),
         ...(code === 'EVENTS_EXPIRED' && { oldest_position: 118 }),
