@@ -91,7 +91,7 @@ export const ORDER_MEMBERS = {
       'The energy could not be delivered; the charge was given back.',
     ),
   ),
-  error_code: sometimes(textSchema('Code of error.', 'SUPPLIER_REFUSED')),
+  error_code: sometimes(textSchema('Code of error: SUPPLIER_REFUSED or SUPPLIER_UNKNOWN.', 'SUPPLIER_REFUSED')),
   reference: sometimes(textSchema('Your label, to list orders by.', 'invoice 2026-1107')),
   metadata: sometimes({
     type: 'object',
@@ -106,7 +106,7 @@ export const ORDER_MEMBERS = {
   ended_early_by: sometimes(txidSchema('Transaction by which another party ended a delegation of the order early.')),
   extensions: sometimes({
     type: 'array',
-    description: 'Extensions of the rental. Price and credits of the order are those of its first purchase.',
+    description: 'Extensions of the rental. Price, credits and duration_sec of the order are those of its first purchase.',
     items: EXTENSION,
   }),
   compensations: sometimes({

@@ -599,7 +599,7 @@ export interface Order {
   readonly needs_attention: boolean;
   /** Reason of a refunded or unresolved order. */
   readonly error?: string | undefined;
-  /** Code of error. */
+  /** Code of error: SUPPLIER_REFUSED or SUPPLIER_UNKNOWN. */
   readonly error_code?: string | undefined;
   /** Your label, to list orders by. */
   readonly reference?: string | undefined;
@@ -615,7 +615,7 @@ export interface Order {
   readonly reclaimed_at?: string | undefined;
   /** Transaction by which another party ended a delegation of the order early. */
   readonly ended_early_by?: string | undefined;
-  /** Extensions of the rental. Price and credits of the order are those of its first purchase. */
+  /** Extensions of the rental. Price, credits and duration_sec of the order are those of its first purchase. */
   readonly extensions?: readonly {
     /** The Idempotency-Key of the purchase. */
     readonly key: string;
@@ -856,7 +856,7 @@ export interface Simulation {
   readonly energy_used: number;
   /** Energy to rent: energy_used plus 10 %, less the deployer's share. 0 if the call would fail. */
   readonly energy_needed: number;
-  /** Share of energy_used that the contract's deployer pays. */
+  /** Share of energy_used that the contract's deployer pays, when above 0. */
   readonly deployer_energy?: number | undefined;
   /** Cost of the call in sun without energy on the wallet. 0 if it would fail. */
   readonly burn_price_sun: number;

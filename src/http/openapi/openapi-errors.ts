@@ -148,7 +148,7 @@ export const ERROR_TOPICS = {
       remedy: 'Wait for `Retry-After`. Orders are never refused for their rate.',
     },
     INTERNAL_ERROR: {
-      cause: 'The service failed',
+      cause: 'The service failed unexpectedly',
       remedy:
         'A purchase is **unknown**: send the same request with the `key` of the answer; read one that begins with `nonce_`. Give the operator the `request_id`.',
     },
