@@ -106,7 +106,8 @@ export const ORDER_MEMBERS = {
   ended_early_by: sometimes(txidSchema('Transaction by which another party ended a delegation of the order early.')),
   extensions: sometimes({
     type: 'array',
-    description: 'Extensions of the rental. Price, credits and duration_sec of the order are those of its first purchase.',
+    description:
+      'Extensions of the rental. Price, credits and duration_sec of the order are those of its first purchase.',
     items: EXTENSION,
   }),
   compensations: sometimes({

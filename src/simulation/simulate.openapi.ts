@@ -23,7 +23,9 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
       70_714,
     ),
   ),
-  deployer_energy: sometimes(integerSchema("Share of energy_used that the contract's deployer pays, when above 0.", 6_428)),
+  deployer_energy: sometimes(
+    integerSchema("Share of energy_used that the contract's deployer pays, when above 0.", 6_428),
+  ),
   burn_price_sun: always(
     integerSchema('Cost of the call in sun without energy on the wallet. 0 if it would fail.', 6_428_500),
   ),
