@@ -11,7 +11,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   const market = app.get(Market, { strict: false });
   new Gauge({
     name: 'rate_age_seconds',
-    help: 'Age of the TRX/USD rate; beyond RATE_MAX_AGE_SEC no dollars are shown.',
+    help: 'Age of the TRX/USD rate.',
     registers: [registry],
     collect() {
       this.set(rates.ageSec);
@@ -19,7 +19,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'rate_held',
-    help: '1 while a doubtful TRX/USD rate is held back; charges continue at the last one and no dollars are shown.',
+    help: '1 while a doubtful rate waits for confirmation or a stable hour.',
     registers: [registry],
     collect() {
       this.set(rates.isHeld ? 1 : 0);
@@ -27,7 +27,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'market_age_seconds',
-    help: 'Age of the chain’s fee and energy ratio; beyond MARKET_MAX_AGE_SEC nothing is sold.',
+    help: 'Age of the chain’s fees and energy ratio.',
     registers: [registry],
     collect() {
       this.set(market.ageSec);
@@ -35,7 +35,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'market_obstacle',
-    help: '1 for the current cause of failed reads of the chain’s fees; 0 for every other cause.',
+    help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node` (no node answers), `doubtful` (an answer outside its bounds), `disagreement` (nodes contradict each other), `other`. Sales stop once `market_age_seconds` exceeds `MARKET_MAX_AGE_SEC`.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {
@@ -44,7 +44,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_age_seconds',
-    help: 'Time since the last measurement of a reference token transfer; orders are sized by it until the next one.',
+    help: 'Time since a token transfer was last measured (`+Inf`: never).',
     registers: [registry],
     collect() {
       this.set(market.sizingAgeSec);
@@ -52,7 +52,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_refresh_seconds',
-    help: 'Interval between measurements of a reference token transfer.',
+    help: 'Interval of the measurements of token transfers (`SIZING_REFRESH_SEC`).',
     registers: [registry],
     collect() {
       this.set(market.sizingRefreshSec);
@@ -60,7 +60,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_obstacle',
-    help: '1 for the current cause of failed measurements of token transfers; 0 for every other cause.',
+    help: '1 for the `cause` that prevents measurements of token transfers: `no-token`, `no-holder`, `paused`, `blacklisted` (every known holder), `refused`, `no-event`, `no-constant-calls`, `no-node`.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {

@@ -1,4 +1,4 @@
-// The generated parts of docs/: members of every request and answer, and the error codes.
+// The generated parts of docs/: members of every request and answer, error codes, and meanings of metrics.
 import { HTTP_STATUS, type ErrorCode } from '../src/domain/errors.js';
 import { ERROR_HELP, ERROR_TOPICS } from '../src/http/openapi/openapi-errors.js';
 
@@ -75,6 +75,21 @@ export function errorTables(): string {
       return `## ${topic}\n\n${table(['code', 'status', 'cause', 'remedy'], rows)}`;
     })
     .join('\n\n');
+}
+
+const METRIC_ROW = /^\| `(\w+)` \| (?!backup)(.*) \| .* \|$/gm;
+
+/**
+ * Returns the page of metrics with the help text of each metric as its meaning. The backup's script has its own texts.
+ * Throws for a metric without exactly one help text.
+ */
+export function metricsPage(page: string, code: readonly string[]): string {
+  return page.replaceAll(METRIC_ROW, (_, name: string, columns: string) => {
+    const declared = new RegExp(`'${name}',\\s*(?:help:\\s*)?'([^'\n]*)'`, 'g');
+    const [help, ...others] = code.flatMap((text) => [...text.matchAll(declared)].map((match) => match[1]!));
+    if (help === undefined || others.length > 0) throw new Error(`${name} needs exactly one help text`);
+    return `| \`${name}\` | ${columns} | ${textOf(help)} |`;
+  });
 }
 
 function requestsPage({ paths, components }: Description): string {

@@ -97,12 +97,12 @@ export class RequestLog implements BeforeApplicationShutdown {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.logged = new Counter({
       name: 'request_log_rows_total',
-      help: 'Refused requests written to the request logs of their projects.',
+      help: 'Refused requests in the request logs of their projects.',
       registers: [metrics.registry],
     });
     this.dropped = new Counter({
       name: 'request_log_dropped_total',
-      help: 'Refused requests missing in the request logs: sampled in a flood of one project or without a project, full, or failed to write.',
+      help: 'Refused requests missing in the request logs, by `cause`: `sampled` (flood of one project), `nobody` (flood without a project), `full` (over 500 of all projects in a second), `failed` (not written).',
       labelNames: ['cause'],
       registers: [metrics.registry],
     });

@@ -54,7 +54,7 @@ export class RefillPurchases {
   ) {
     this.bought = new Counter({
       name: 'auto_delegation_purchases_total',
-      help: 'Purchases for auto-delegations by this worker, by kind and outcome.',
+      help: 'Purchases for auto-delegations, by `kind` and `outcome`: created, or the refusal.',
       labelNames: ['kind', 'outcome'] as const,
       registers: [metrics.registry],
     });

@@ -69,7 +69,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   ) {
     this.checks = new Counter({
       name: 'auto_delegation_checks_total',
-      help: 'Checks of auto-delegations by this worker: immediate, or in the slow round over all of them.',
+      help: 'Checks of auto-delegations, by `kind`: `due`, or in the slow `round` over all.',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
     });

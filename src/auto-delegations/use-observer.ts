@@ -61,7 +61,7 @@ export class UseObserver implements BlockConsumer {
   ) {
     this.uses = new Counter({
       name: 'auto_delegation_uses_total',
-      help: 'Contract uses of auto-delegated addresses, one per block and address, that this worker recorded first.',
+      help: 'Contract calls of auto-delegated addresses, one for each address and block, recorded first by this worker.',
       registers: [metrics.registry],
     });
   }

@@ -55,7 +55,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     const behind = (): number => this.behind;
     new Gauge({
       name: 'deposit_blocks_behind',
-      help: 'Solid blocks still to read, as last seen by the worker that reads them; 0 in the others.',
+      help: 'Solid blocks still to read, in the worker that reads them; 0 in the others.',
       registers: [metrics.registry],
       collect() {
         this.set(behind());
@@ -63,7 +63,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     });
     this.read = new Counter({
       name: 'deposit_blocks_read_total',
-      help: 'Solid blocks that this worker read, for deposits and chain costs.',
+      help: 'Solid blocks read for deposits and chain costs.',
       registers: [metrics.registry],
     });
     const failed = (task: string) => (error: unknown) => {

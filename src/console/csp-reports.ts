@@ -26,7 +26,7 @@ export class CspReports {
   ) {
     this.reports = new Counter({
       name: 'console_csp_reports_total',
-      help: 'Content security policy violations that browsers reported.',
+      help: 'Reports of browsers that a page broke its content security policy: must not rise.',
       registers: [metrics.registry],
     });
   }

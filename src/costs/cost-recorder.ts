@@ -74,13 +74,13 @@ export class CostRecorder implements BlockConsumer {
   ) {
     this.burnt = new Counter({
       name: 'chain_cost_sun_total',
-      help: 'TRX in sun burnt by our transactions, as recorded by this worker from solid receipts.',
+      help: 'TRX burnt by our transactions, by `purpose` (delegate, reclaim, activate) and `wallet`, from solid receipts.',
       labelNames: ['purpose', 'wallet'] as const,
       registers: [metrics.registry],
     });
     this.missing = new Gauge({
       name: 'chain_costs_missing',
-      help: 'Final transactions in blocks already read without a recorded cost, at most 1000; 0 in workers that read no blocks.',
+      help: 'Final transactions in read blocks without a cost, at most 1000; 0 in workers that read no blocks.',
       registers: [metrics.registry],
     });
   }

@@ -78,35 +78,35 @@ export class DepositGauges implements BeforeApplicationShutdown {
     const registers = [metrics.registry];
     this.age = new Gauge({
       name: 'deposit_reader_age_seconds',
-      help: 'Time since any worker last read a solid block for deposits; 0 if deposits are not in use.',
+      help: 'Time since any worker last read a block for deposits; 0 without deposits.',
       registers,
     });
     this.waiting = new Gauge({
       name: 'deposits_waiting',
-      help: 'Deposits that wait for the operator, for a rate, or for a lock on their project or row to end.',
+      help: 'Waiting deposits, by `why`: held (for the operator), rate (none yet, or USDT below 0.99 dollars), lock (project, balance or row locked).',
       labelNames: ['why'] as const,
       registers,
     });
     this.acts = new Gauge({
       name: 'token_owner_act',
-      help: '1 while the owner of the token has deprecated or paused it, as last read; 0 otherwise.',
+      help: '1 while an `act` of the token’s owner is in force: deprecated, paused.',
       labelNames: ['act'] as const,
       registers,
     });
     this.fee = new Gauge({
       name: 'token_fee_basis_points',
-      help: 'Fee of the token per transfer, in hundredths of a percent, as last read.',
+      help: 'The token’s share of each transfer.',
       registers,
     });
     this.blacklisted = new Gauge({
       name: 'token_blacklisted_addresses',
-      help: 'Addresses that the token blocks from sending, as last read.',
+      help: 'Addresses that the token does not let send, by `use`: deposit, sweep, receiver (newest orders); some a minute are read in turn.',
       labelNames: ['use'] as const,
       registers,
     });
     this.successorIgnored = new Gauge({
       name: 'deposits_successor_ignored',
-      help: 'Transfers of the deprecated token’s successor to deposit addresses; they are not deposits.',
+      help: 'Transfers to deposit addresses in a successor token that is not accepted yet: `cli deposits ignored`.',
       registers,
     });
     this.repeater = new Repeater({

@@ -120,7 +120,7 @@ export class Numberer {
     const ageSec = (): number => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000;
     new Gauge({
       name: 'event_numbering_age_seconds',
-      help: 'Wait of the oldest event for its position, as last read, plus the time since that read.',
+      help: 'Longest wait of an event for its position (use the `min`).',
       registers: [metrics.registry],
       collect() {
         this.set(ageSec());
@@ -128,7 +128,7 @@ export class Numberer {
     });
     this.numbered = new Counter({
       name: 'events_numbered_total',
-      help: 'Events numbered by this worker.',
+      help: 'Events that this worker numbered.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

@@ -98,62 +98,62 @@ class ProgressMetrics {
     const registers = [registry];
     this.orders = new Counter({
       name: 'order_changes_total',
-      help: 'Orders that changed state, by new state: placed, delivered, settled, reclaimed, unresolved, refunded.',
+      help: 'Changes of orders, by `to`: placed, delivered, settled, reclaimed, unresolved, refunded.',
       labelNames: ['to'] as const,
       registers,
     });
     this.transactions = new Counter({
       name: 'chain_transactions_total',
-      help: 'Our transactions that changed state, by purpose and new state; dead means proven dead.',
+      help: 'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead (with proof).',
       labelNames: ['purpose', 'to'] as const,
       registers,
     });
     this.seconds = new Histogram({
       name: 'order_seconds',
-      help: 'Time from an order’s acceptance to delivered, settled or refunded, by the database’s clock.',
+      help: 'Time from acceptance to `to` = delivered, settled or refunded, by the database’s clock.',
       labelNames: ['to'] as const,
       buckets: ORDER_SECONDS,
       registers,
     });
     this.attempts = new Histogram({
       name: 'chain_transaction_attempts',
-      help: 'Attempt number, per leg and purpose, of a transaction that entered a block.',
+      help: 'Number of the attempt that a block included, by `purpose`.',
       labelNames: ['purpose'] as const,
       buckets: [1, 2, 3, 5, 10],
       registers,
     });
     this.answers = new Counter({
       name: 'broadcast_answers_total',
-      help: 'Answers of nodes to broadcasts; anything but SUCCESS is ambiguous, and no answer is a decision.',
+      help: 'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NO_ANSWER:…`: no answer; `NOT_SENT:…`: no node reached.',
       labelNames: ['node', 'code'] as const,
       registers,
     });
     this.lateness = new Histogram({
       name: 'reclaim_lateness_seconds',
-      help: 'Time from a rental’s end to its undelegation’s block, by the chain’s clock.',
+      help: 'Time from a rental’s end to the block of its undelegation, by the chain’s clock.',
       buckets: LATE_SECONDS,
       registers,
     });
     this.early = new Counter({
       name: 'early_reclaims_total',
-      help: 'Rentals reclaimed before their end; must stay 0.',
+      help: 'Rentals reclaimed before their end: must stay 0.',
       registers,
     });
     this.fenceLost = new Counter({
       name: 'fence_lost_total',
-      help: 'Writes that had no effect: another worker had claimed the order, or another session held its rows.',
+      help: 'Writes omitted because another worker had the lease or a session locked the rows, by `step`.',
       labelNames: ['step'] as const,
       registers,
     });
     this.stuck = new Counter({
       name: 'stuck_transactions_total',
-      help: 'Passes that failed to record an order’s state on chain, because the database refused its rows.',
+      help: 'Passes in which the database refused an order’s rows, by `to`.',
       labelNames: ['to'] as const,
       registers,
     });
     this.signFailures = new Counter({
       name: 'sign_failures_total',
-      help: 'Signatures that failed, or were made with another key than the chain expects.',
+      help: 'Signatures that failed or were wrong.',
       registers,
     });
   }
@@ -168,12 +168,12 @@ class FurtherLegMetrics {
     const registers = [registry];
     this.moved = new Counter({
       name: 'legs_moved_total',
-      help: 'Delegations moved to another wallet, because their own wallet could not deliver.',
+      help: 'Delegations moved to another wallet because theirs could not deliver.',
       registers,
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Further delegations for running rentals with less energy than sold, by cause.',
+      help: 'Free delegations for running rentals that fell short, by `cause`: `stake` (the network’s stake grew), `usage` (an ended rental left used energy behind).',
       labelNames: ['cause'] as const,
       registers,
     });

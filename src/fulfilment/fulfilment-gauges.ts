@@ -87,31 +87,36 @@ class VitalGauges {
     const state = ['state'] as const;
     this.orders = new Gauge({
       name: 'orders_by_state',
-      help: 'Orders that are not final, by state.',
+      help: 'Orders that are not final, by `state`: reserved, placed, unresolved, delivered, running (rented out), returning (past the end).',
       labelNames: state,
       registers,
     });
     this.oldest = new Gauge({
       name: 'oldest_order_seconds',
-      help: 'Time since acceptance of the oldest order of each state.',
+      help: 'Age of the oldest order by `state`, all but running.',
       labelNames: state,
       registers,
     });
     this.attention = new Gauge({
       name: 'orders_needing_attention',
-      help: 'Open orders that the operator should look at.',
+      help: 'Open orders that need the operator.',
       registers,
     });
     this.sending = new Gauge({
       name: 'oldest_sending_seconds',
-      help: 'Age of the oldest transaction that is neither in a block nor proven dead.',
+      help: 'Age of the oldest transaction neither in a block nor proven dead.',
       registers,
     });
-    this.queue = new Gauge({ name: 'queue_jobs', help: 'Wake-ups in the queue.', labelNames: state, registers });
-    this.redisUp = new Gauge({ name: 'redis_up', help: 'Whether Redis answered the last look.', registers });
+    this.queue = new Gauge({
+      name: 'queue_jobs',
+      help: 'Wake-ups in Redis by `state`: wait, active.',
+      labelNames: state,
+      registers,
+    });
+    this.redisUp = new Gauge({ name: 'redis_up', help: '1 if Redis answered the last check.', registers });
     this.redisFacts = new Gauge({
       name: 'redis_info',
-      help: 'Facts that Redis reports about itself.',
+      help: 'Figures of Redis, by `fact`: used_memory_bytes, evicted_keys.',
       labelNames: ['fact'] as const,
       registers,
     });
@@ -145,32 +150,28 @@ export class FulfilmentGauges {
           this.set(read());
         },
       });
-    reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head, as last seen.', () => gapOf(view));
+    reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head.', () => gapOf(view));
     const behind = (name: string, help: string, key: keyof Behind): Gauge =>
       reading(name, help, () => follower.behind[key]);
     behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
     behind('settle_age_seconds', 'Time since settlement last processed all waiting transactions.', 'settleAgeSec');
     behind(
       'held_transactions',
-      'Transactions in blocks that could not be recorded: another session holds their rows, or they fail.',
+      'Transactions in blocks that cannot be recorded: rows locked, or writes fail.',
       'heldTransactions',
     );
     behind(
       'unsettled_blocks',
-      'Blocks from the oldest one that still needs settlement up to the solid head.',
+      'Blocks from the oldest one with something to settle up to the solid head.',
       'unsettledBlocks',
     );
     reading(
       'running_rental_worst_ratio',
-      'Delegated energy divided by sold energy, of the running rental with the lowest ratio; pending top-ups count.',
+      'Energy delegated per energy sold of the worst running rental, pending top-ups included; 1 without rentals.',
       () => ratioOf(this.worstRentalE6, view),
     );
-    reading(
-      'vitals_age_seconds',
-      'Age of the figures on open orders.',
-      () => (monotonicMs() - this.sampledAtMs) / 1000,
-    );
-    reading('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
+    reading('vitals_age_seconds', 'Age of the gauges on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);
+    reading('sweep_age_seconds', 'Time since the sweep last searched for due work.', () => runner.sweepAgeSec);
     this.repeater = new Repeater({
       run: async () => {
         const isRedisUp = await this.sample();

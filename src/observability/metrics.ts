@@ -11,14 +11,14 @@ export class Metrics {
 
   private readonly requests = new Counter({
     name: 'http_requests_total',
-    help: 'Answered requests, by route, status and error code.',
+    help: 'Answered requests, by `method`, `route`, `status`, `error`.',
     labelNames: ['method', 'route', 'status', 'error'] as const,
     registers: [this.registry],
   });
 
   private readonly duration = new Histogram({
     name: 'http_request_seconds',
-    help: 'Time from a request to the end of its answer.',
+    help: 'Time from a request to the end of its answer, by `route`.',
     labelNames: ['route'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30],
     registers: [this.registry],
@@ -27,26 +27,26 @@ export class Metrics {
   /** Number of requests whose budget was charged without Redis. */
   readonly rateLimitFallbacks = new Counter({
     name: 'rate_limit_fallback_total',
-    help: 'Rate limit decisions made without Redis.',
+    help: 'Rate limits decided without Redis.',
     registers: [this.registry],
   });
 
   /** Number of nonces checked without Redis. */
   readonly nonceFallbacks = new Counter({
     name: 'nonce_fallback_total',
-    help: 'Nonces of signed requests kept in Postgres because Redis was away.',
+    help: 'Nonces kept in Postgres because Redis was away.',
     registers: [this.registry],
   });
 
   readonly suppressedLines = new Counter({
     name: 'log_lines_suppressed_total',
-    help: 'Refused requests that the log only counts.',
+    help: 'Refused or unreadable requests that the log only counts.',
     registers: [this.registry],
   });
 
   readonly droppedConnections = new Counter({
     name: 'http_connections_dropped_total',
-    help: 'Connections refused at a limit: of the process, or of one address.',
+    help: 'Refused connections, by `limit`: `all` of the process, or those of one `address`.',
     labelNames: ['limit'] as const,
     registers: [this.registry],
   });

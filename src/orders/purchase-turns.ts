@@ -60,7 +60,7 @@ export class PurchaseTurns {
     });
     this.requests = new Counter({
       name: 'order_requests_total',
-      help: 'Purchases by outcome: created, replayed (idempotent replay), a conflict, or another refusal.',
+      help: 'Purchases by `kind` (`rental`, `activation`, `extension`) and `outcome`: `created`, `replayed` (idempotent replay), `IDEMPOTENCY_KEY_REUSED` and `QUOTE_ALREADY_USED` (conflicts), or another refusal.',
       labelNames: ['kind', 'outcome'],
       registers: [metrics.registry],
     });

@@ -32,19 +32,19 @@ export class NodeGauges {
         },
       });
     const highest = (): number => Math.max(0, ...nodes.map((node) => node.head?.number ?? 0));
-    each('chain_node_lag_blocks', 'Blocks that a node’s head is behind the highest one.', (node) =>
+    each('chain_node_lag_blocks', 'Blocks behind the highest head, by `node`.', (node) =>
       node.head === undefined ? highest() : highest() - node.head.number,
     );
-    each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
+    each('chain_node_stalled_seconds', 'Time since a `node`’s head last moved.', (node) => node.stalledMs / 1000);
     each(
       'chain_node_solid_stalled_seconds',
-      'Time that a node’s solid head has been stalled far below another node’s; 0 while it moves.',
+      'Time since a `node`’s solid head last moved, while it is far below another’s that its own full port has too; else 0. Above `WITNESS_AWAY_SEC` it is not waited for.',
       (node) => agreement.solidStalledMs(node) / 1000,
     );
-    each('chain_node_healthy', '1 while requests go to a node.', (node) => (node.isHealthy ? 1 : 0));
+    each('chain_node_healthy', '1 while the service uses a `node`.', (node) => (node.isHealthy ? 1 : 0));
     new Gauge({
       name: 'chain_node_port_up',
-      help: '0 while the last request to a port of a node got no answer. Without solid ports only settlement waits.',
+      help: '0 while the last request to a `port` (`full`, `solid`) of a `node` got no answer. Without full ports nothing is sold or delivered; without solid ports only settlement waits.',
       labelNames: ['node', 'port'],
       registers: [registry],
       collect() {
@@ -54,15 +54,15 @@ export class NodeGauges {
     });
     each(
       'chain_node_without_history',
-      '1 while a node keeps no transaction history; a transaction missing there proves nothing.',
+      '1 while a `node` keeps no transaction history, so its absences prove nothing.',
       (node) => (this.lacking.has(node) ? 1 : 0),
     );
-    each('chain_node_outvoted', '1 while two other nodes agree against a node; no requests go to it.', (node) =>
+    each('chain_node_outvoted', '1 while two nodes agree against a `node`, which is not used.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
     );
     new Gauge({
       name: 'chain_nodes_disputed',
-      help: '1 while nodes contradict each other without a majority.',
+      help: '1 while nodes contradict each other without a majority; nothing is sold, built, settled or ended.',
       registers: [registry],
       collect() {
         this.set(agreement.dispute === undefined ? 0 : 1);

@@ -64,23 +64,36 @@ export class ReconcilerGauges {
   ) {
     const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Gauge({ name, help, labelNames, registers: [registry] });
-    this.pool = gauge('pool_sun', 'Sun of each wallet by current use.', 'wallet', 'part');
-    this.paused = gauge('pool_wallet_paused', '1 while a wallet sells nothing, for any reason.', 'wallet');
-    this.due = gauge('oldest_due_seconds', 'Time since the oldest unfinished work became due.', 'purpose');
-    this.stopped = gauge('sales_stopped', '1 while nothing is sold until the operator has explained the findings.');
-    this.drift = gauge('ledger_drift_credits', 'Difference in credits between balances and their entries; must be 0.');
-    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of pool wallets without a record; must be 0.');
+    this.pool = gauge(
+      'pool_sun',
+      'Sun of the pool, by `wallet` and `part`: staked, delegated, reserved, recovering, free, balance.',
+      'wallet',
+      'part',
+    );
+    this.paused = gauge('pool_wallet_paused', '1 while a `wallet` sells nothing.', 'wallet');
+    this.due = gauge(
+      'oldest_due_seconds',
+      'Longest wait of due work, by `purpose`: deliver, settle, reclaim.',
+      'purpose',
+    );
+    this.stopped = gauge('sales_stopped', '1 while nothing is sold until a disagreement is explained.');
+    this.drift = gauge('ledger_drift_credits', 'Balances minus their entries: must be 0.');
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets on chain: must be 0.');
     this.mismatches = gauge(
       'delegation_mismatch',
-      'Receivers whose delegations on chain differ from the records; must be 0.',
+      'Receivers whose delegations on chain differ from the records: must be 0.',
     );
-    this.violations = gauge('book_violations', 'Rows that break a rule of the records; must be 0.', 'check');
-    this.unmade = gauge('checks_not_made', '1 while a check failed to run at the last pass; must be 0.', 'check');
+    this.violations = gauge(
+      'book_violations',
+      'Rows that break a rule of the records, by `check`: must be 0.',
+      'check',
+    );
+    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass could not make: must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
     const passedAt = (): number => this.passedAtMs;
     new Gauge({
       name: 'reconcile_age_seconds',
-      help: 'Time since this process last completed every check of a pass; another worker may have a newer pass.',
+      help: 'Time since this worker last made every check (use the `min`).',
       registers: [registry],
       collect() {
         this.set((monotonicMs() - passedAt()) / 1000);

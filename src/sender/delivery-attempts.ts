@@ -40,19 +40,19 @@ export class DeliveryAttempts {
     const registers = [metrics.registry];
     this.counted = new Counter({
       name: 'webhook_attempts_total',
-      help: 'Attempts to deliver an event, by outcome.',
+      help: 'Attempts to deliver webhooks, by `outcome`: DELIVERED, or the failure (docs/interface.md §27).',
       labelNames: ['outcome'],
       registers,
     });
     this.lateness = new Histogram({
       name: 'webhook_first_attempt_seconds',
-      help: 'Time from an event’s due time to its first delivery attempt.',
+      help: 'Time from due to the first attempt.',
       buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300],
       registers,
     });
     this.postponed = new Counter({
       name: 'webhook_postponed_total',
-      help: 'Attempts postponed because their host or address is at its request limit.',
+      help: 'Attempts postponed: their host or address gets 20 a second.',
       registers,
     });
   }

@@ -61,7 +61,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
   ) {
     this.failing = new Gauge({
       name: 'webhook_endpoints_failing',
-      help: 'Enabled endpoints that accept no events.',
+      help: 'Enabled webhooks that accept no event.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

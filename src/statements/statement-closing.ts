@@ -69,17 +69,17 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     const registers = [metrics.registry];
     this.closed = new Counter({
       name: 'statements_closed_total',
-      help: 'Monthly statements that this worker closed.',
+      help: 'Monthly statements closed.',
       registers,
     });
     this.unproven = new Gauge({
       name: 'statements_unproven',
-      help: 'Projects whose month this worker failed to close in its newest pass, because the ledger does not add up.',
+      help: 'Projects with a month that cannot be closed because their ledger does not add up: must be 0.',
       registers,
     });
     this.overdue = new Gauge({
       name: 'statement_closing_overdue_seconds',
-      help: 'Time since the oldest open month became closable; 0 if there is none.',
+      help: 'How long the oldest open month has been due; 0 without one.',
       registers,
     });
     this.repeater = new Repeater({

@@ -32,7 +32,7 @@ const HOST_STATES = ['writable', 'standby', 'read_only', 'old', 'foreign', 'away
 function watchHosts(registers: Registry[], { hosts }: Database): void {
   new Gauge({
     name: 'pg_host_serving',
-    help: '1 for the host of the database that new connections of this process go to.',
+    help: '1 for the `host` that gets new connections.',
     labelNames: ['host'] as const,
     registers,
     collect() {
@@ -41,7 +41,7 @@ function watchHosts(registers: Registry[], { hosts }: Database): void {
   });
   new Gauge({
     name: 'pg_host_state',
-    help: '1 for what each host of the database was when this process asked it last.',
+    help: '1 for the last known `state` of a `host`: writable, standby, read_only, old (writes on an abandoned timeline), foreign (other cluster), away, unknown (the only host, not asked).',
     labelNames: ['host', 'state'] as const,
     registers,
     collect() {
@@ -51,7 +51,7 @@ function watchHosts(registers: Registry[], { hosts }: Database): void {
   });
   new Gauge({
     name: 'pg_timeline',
-    help: 'The highest timeline of the database that this process knows of; it rises with each failover.',
+    help: 'Highest known timeline; rises with each failover; 0 with a single host.',
     registers,
     collect() {
       this.set(hosts.timeline);
@@ -63,7 +63,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
   const registers = [registry];
   new Gauge({
     name: 'pg_pool_connections',
-    help: 'Connections of this process to Postgres: in_use, idle.',
+    help: 'Connections to Postgres by `state`: in_use, idle.',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -74,7 +74,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
   });
   new Gauge({
     name: 'pg_pool_waiting',
-    help: 'Requests of this process that wait for a connection.',
+    help: 'Requests that wait for a connection.',
     registers,
     collect() {
       this.set(database.pool.waitingCount);
@@ -83,7 +83,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
   watchHosts(registers, database);
   const faults = new Counter({
     name: 'pg_faults_total',
-    help: 'Statements that failed by locks or time limits, a lost connection, or a server out of means or read-only.',
+    help: 'Failed statements by `fault`: deadlock, serialization, lock_timeout, statement_timeout, too_many_connections, disk_full, out_of_memory, no_resources, io_error, read_only, no_descriptors, connection.',
     labelNames: ['fault'] as const,
     registers,
   });

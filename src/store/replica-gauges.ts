@@ -6,7 +6,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   const registers = [registry];
   new Gauge({
     name: 'pg_replica_serving',
-    help: '1 for the host of DATABASE_READ_URL at which this process reads.',
+    help: '1 for the `host` of `DATABASE_READ_URL` that this process reads; consoles show it too.',
     labelNames: ['host'] as const,
     registers,
     collect() {
@@ -16,7 +16,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   });
   new Gauge({
     name: 'pg_replica_lag_seconds',
-    help: 'How long ago the primary was seen at a position that the replica has not replayed; 0 when it has all that was seen.',
+    help: 'Age of the oldest primary position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
     registers,
     collect() {
       this.set(replica.state.lagMs / 1000);
@@ -24,7 +24,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   });
   const reads = new Counter({
     name: 'pg_replica_reads_total',
-    help: 'Reads that the replica could answer: by the replica, or by the primary since it was away, lags, was behind what was shown, or failed.',
+    help: 'Reads for the replica, by `answered_by` and, for the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
     labelNames: ['answered_by', 'reason'] as const,
     registers,
   });

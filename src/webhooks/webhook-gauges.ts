@@ -37,7 +37,7 @@ export class WebhookGauges implements BeforeApplicationShutdown {
   ) {
     this.late = new Gauge({
       name: 'webhook_late_seconds',
-      help: 'Longest overdue wait for a sender among endpoints that answer.',
+      help: 'Longest overdue wait of an endpoint that answers (use the `max`).',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errorTables, referencePages, type Description } from '../reference-pages.js';
+import { sources } from '../documents.js';
+import { errorTables, metricsPage, referencePages, type Description } from '../reference-pages.js';
 
 const description = JSON.parse(readFileSync('openapi.json', 'utf8')) as Description;
 
@@ -18,4 +19,14 @@ test('the tables of docs/errors.md are generated from the error codes (UPDATE_RE
   expect(note).not.toBe('');
   if (process.env['UPDATE_REFERENCE'] === '1') writeFileSync('docs/errors.md', text);
   expect(readFileSync('docs/errors.md', 'utf8')).toBe(text);
+});
+
+test('docs/metrics.md shows the help text of each metric (UPDATE_REFERENCE=1 writes it)', () => {
+  const page = readFileSync('docs/metrics.md', 'utf8');
+  const text = metricsPage(
+    page,
+    sources.filter(({ path }) => path.startsWith('src/')).map((source) => source.text),
+  );
+  if (process.env['UPDATE_REFERENCE'] === '1') writeFileSync('docs/metrics.md', text);
+  expect(readFileSync('docs/metrics.md', 'utf8')).toBe(text);
 });

@@ -39,7 +39,7 @@ export class BlockReader {
   ) {
     this.unreadable = new Counter({
       name: 'unreadable_blocks_total',
-      help: 'Blocks that no node returned in a readable form, by fallback: listed, ours, unsearched.',
+      help: 'Blocks without a readable form, by how they were `read`: listed (by their list of transactions), ours (our transactions one by one), unsearched (some acts of our wallets unknown).',
       labelNames: ['read'] as const,
       registers: [registry],
     });

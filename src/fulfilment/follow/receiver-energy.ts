@@ -58,7 +58,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   ) {
     this.readings = new Counter({
       name: 'receiver_energy_readings_total',
-      help: 'Readings of receiver energy, before the first send and after the delivery, by outcome.',
+      help: 'Readings of a receiver’s energy for its order’s page, by `when` (`before`, `after`) and `outcome`: `read`, `late` (after the first send), `unanswered`, `left_out` (too many).',
       labelNames: ['when', 'outcome'],
       registers: [metrics.registry],
     });

@@ -56,7 +56,7 @@ export class Pruning {
   ) {
     this.pruned = new Counter({
       name: 'pruned_rows_total',
-      help: 'Rows that were older than their retention: deleted, or, of events, no longer read.',
+      help: 'Rows past their retention, by `table`: deleted, or, of events, unreadable.',
       labelNames: ['table'],
       registers: [metrics.registry],
     });

@@ -59,7 +59,7 @@ export class ReclaimReadings {
   ) {
     this.readings = new Counter({
       name: 'reclaim_usage_readings_total',
-      help: 'Readings of receivers’ energy before a reclaim beside other rentals, by outcome.',
+      help: 'Readings of a receiver’s energy before a reclaim beside other rentals, by `outcome`: `read`, `unanswered` (the reclaim waits up to a minute).',
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });
