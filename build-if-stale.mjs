@@ -27,7 +27,7 @@ const inputs = [
   'tsconfig.build.json',
   'nest-cli.json',
 ];
-/** How long a build that was told to end may take before it is ended. */
+/** A build that ignores its signal is killed after this time. */
 const END_LIMIT_MS = 5000;
 
 function build() {

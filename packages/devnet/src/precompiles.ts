@@ -8,7 +8,7 @@ import { sha256 } from './address.js';
 import type { Reader } from './state.js';
 import type { VmRule, VmRules } from './vm-rules.js';
 
-/** What a precompiled contract reads besides its input. */
+/** The inputs of a precompiled contract besides its call data. */
 export interface PrecompileContext extends Halting {
   readonly rules: VmRules;
   readonly state: Reader;
