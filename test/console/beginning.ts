@@ -37,7 +37,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     await field(view, /^Receiver/).fill(address);
     await field(view, 'Energy').fill('70,000');
     await button(view, 'Show the price').click();
-    await view.page.getByText('Cheaper than burning by').waitFor();
+    await view.page.getByText('Saved compared with burning').waitFor();
     const quote = await send(view);
     expect(quote).toMatchObject({ receive_address: address, energy: 70_000, duration_sec: 3600 });
     const digits = (trx: unknown): string => String(trx).replace(/(\.\d\d\d*?)0+$/, '$1');
@@ -59,13 +59,13 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
   it('prints a simulation command that the API answers', async () => {
     const view = await open();
     const { accounts, token } = at().world;
-    await view.page.getByRole('radio', { name: /^A simulation/ }).check();
-    await field(view, 'Who calls').fill(accounts[2]?.address ?? '');
+    await view.page.getByRole('radio', { name: /^Simulation/ }).check();
+    await field(view, 'Caller address').fill(accounts[2]?.address ?? '');
     await field(view, 'Contract').fill(token);
     await field(view, 'Function').fill('balanceOf(address)');
     await field(view, 'Arguments, ABI-encoded in hex').fill('0'.repeat(64));
-    await button(view, 'Write the request').click();
-    await view.page.getByText('For your own server').waitFor();
+    await button(view, 'Show the request').click();
+    await view.page.getByText('Request for your server').waitFor();
     expect(await send(view)).toMatchObject({ energy_used: expect.any(Number), energy_needed: expect.any(Number) });
     expect(await view.axe()).toEqual([]);
   });
@@ -79,7 +79,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
     await setNode(world.controlUrl, 19);
     try {
       const view = see(await View.open(at(), `${merchant}/p/${id}`, { account }));
-      await view.page.getByText('See a first order delivered').waitFor();
+      await view.page.getByText('Receive your first delivery').waitFor();
       expect(await view.page.getByText('Your first delivery').count()).toBe(0);
       const client = new EnergyClient({ baseUrl: at().api, merchant: id, apiKey: String(made['api_key']) });
       const receiver = world.accounts[2]?.address ?? '';
@@ -91,18 +91,18 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
       );
       await view.heading('Home').waitFor();
       await view.page.getByText('Your first delivery').waitFor();
-      await view.page.getByText(/more blocks until it cannot be undone/).waitFor();
+      await view.page.getByText(/more blocks until it is final/).waitFor();
       expect(await view.page.locator('.block').count()).toBe(19);
       await view.page.getByText('3.575 TRX not burnt').waitFor();
       expect(await view.axe()).toEqual([]);
-      await view.page.getByRole('link', { name: /^A receipt to share/ }).click();
+      await view.page.getByRole('link', { name: /^Receipt to share/ }).click();
       await view.heading('Order the-first').waitFor();
       await view.page.locator('[data-print]').waitFor();
 
       await view.page.getByRole('link', { name: 'Home' }).first().click();
       await view.page.getByRole('link', { name: 'Extend the-first' }).click();
       await button(view, 'Show the price').click();
-      await view.page.getByText(/^1 h more costs now/).waitFor();
+      await view.page.getByText(/^Price of 1 h more now/).waitFor();
       expect(await view.axe()).toEqual([]);
       const before = (await client.orders.get('the-first')).ends_at ?? '';
       const command = await view.page.locator('#extend pre').first().innerText();

@@ -20,9 +20,9 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
       see(await View.open(at(), `${origin}${path}`, { account: who }));
 
     const keys = await open(merchant, `/p/${id}/integration/keys`);
-    await button(keys, 'Make a key').click();
+    await button(keys, 'Create key').click();
     await field(keys, 'Name').fill(MARKUP.slice(0, 60));
-    await keys.page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
+    await keys.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await keys.page.locator('[data-secret]').waitFor();
     const client = new EnergyClient({ baseUrl: api, merchant: id, apiKey: String(made['api_key']) });
     await write(client, world.accounts[2]?.address ?? '');

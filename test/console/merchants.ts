@@ -27,27 +27,27 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       const hand = new Hand(view.page, by);
       const { page } = view;
       await view.heading('Keys').waitFor();
-      await hand.press(button(view, 'Make a key'));
+      await hand.press(button(view, 'Create key'));
       await hand.type(field(view, 'Name'), name);
-      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Make the key' }));
+      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Create key' }));
       const first = await secretOf(view, hand);
       expect(await works(first)).toBe(true);
 
       await hand.press(page.getByRole('button', { name: `Rotate ${name}` }));
       const dialog = page.getByRole('dialog', { name: `Rotate “${name}”` });
-      await dialog.getByText('It made no webhooks').waitFor();
+      await dialog.getByText('This key created no webhooks').waitFor();
       expect(await view.axe()).toEqual([]);
       expect(await dialog.getByRole('radio', { name: /^24 hours/ }).isChecked()).toBe(true);
       await hand.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
-      await hand.press(dialog.getByRole('button', { name: 'Make the new secret' }));
-      await page.getByText('The old secret works until').last().waitFor();
+      await hand.press(dialog.getByRole('button', { name: 'Create new secret' }));
+      await page.getByText('The old secret stays valid until').last().waitFor();
       expect(await view.axe()).toEqual([]);
       const second = await secretOf(view, hand);
       expect([second === first, await works(first), await works(second)]).toEqual([false, true, true]);
 
       await hand.press(page.getByRole('button', { name: `Revoke ${name}` }));
       await hand.type(field(view, /^Type/), name);
-      await hand.press(page.getByRole('button', { name: 'Revoke for ever' }));
+      await hand.press(page.getByRole('button', { name: 'Revoke permanently' }));
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await until(async () => ((await works(second)) ? undefined : true), ARRIVAL_LIMIT_MS, 'the key being refused');
       expect(await works(first)).toBe(false);
@@ -56,13 +56,13 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
 
   it('a key is not rotated while offline: the dialog tells so, and rotates it once connected', async () => {
     const view = await open('/integration/keys');
-    await button(view, 'Make a key').click();
+    await button(view, 'Create key').click();
     await field(view, 'Name').fill('offline');
     await view.offline(true);
-    const make = view.page.getByRole('dialog').getByRole('button', { name: 'Make the key' });
+    const make = view.page.getByRole('dialog').getByRole('button', { name: 'Create key' });
     await make.click();
-    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
-    await view.page.getByText('What you see is from before').waitFor();
+    expect(await view.page.getByRole('alert').innerText()).toContain('You are offline, so nothing was sent.');
+    await view.page.getByText('This page may be out of date').waitFor();
     await view.offline(false);
     await make.click();
     await view.page.getByRole('dialog', { name: 'Secret of “offline”' }).waitFor();
@@ -74,16 +74,16 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     const view = see(await View.open(at(), url, { account }));
     const { page } = view;
     await at().freshen(account, 660);
-    await button(view, 'Make a key').click();
+    await button(view, 'Create key').click();
     await field(view, 'Name').fill('a second one');
-    await page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
-    const again = page.getByRole('dialog', { name: 'Confirm it is you' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const again = page.getByRole('dialog', { name: 'Confirm your identity' });
     await again.waitFor();
     expect(await view.axe()).toEqual([]);
     await at().database.query(`UPDATE person SET totp_step = 0 WHERE email = $1`, [account.email]);
     await again.locator('input[type=password]').fill(PASSWORD);
-    await again.getByLabel(/^Code of six digits/).fill(codesOf(account.secret)());
-    await again.getByRole('button', { name: 'Confirm and go on' }).click();
+    await again.getByLabel(/^Six-digit code/).fill(codesOf(account.secret)());
+    await again.getByRole('button', { name: 'Confirm and continue' }).click();
     await page.getByRole('dialog', { name: 'Secret of “a second one”' }).waitFor();
   });
 
@@ -107,7 +107,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
   it('a top-up shows as it comes and when it is credited, without a reload', async () => {
     const view = await open('/billing/top-up');
     const { page } = view;
-    await page.getByText('Nothing has come yet.').waitFor();
+    await page.getByText('No deposits yet.').waitFor();
     const balance = page.locator('.big-figure .amount-usd');
     const before = await balance.innerText();
     const address = (await page.locator('.deposit-address-text').innerText()).replaceAll(/\s/g, '');
@@ -125,7 +125,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     );
     expect(await view.axe()).toEqual([]);
     await view.offline(true);
-    await page.getByText('What you see is from before').waitFor();
+    await page.getByText('This page may be out of date').waitFor();
     expect(await page.getByText('+$150.00').count()).toBe(1);
   });
 
@@ -145,7 +145,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       const txid = delegations?.[0]?.txid ?? 'none';
       expect((await proof.innerText()).replaceAll(/\s/g, '')).toContain(txid);
       expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
-      expect(await page.getByText('chosen by the service').count()).toBe(0);
+      expect(await page.getByText('generated by the service').count()).toBe(0);
       const receipt = page.locator('[data-print]');
       expect(await receipt.innerText()).toMatch(/\d TRX not burnt/);
       // Runs the receipt's check command as its recipient would: it must be true of the chain.
@@ -201,9 +201,9 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     const today = new Date().toISOString().slice(0, 10);
     await page.getByLabel('To day (UTC)').fill('2020-01-31');
     await button(view, 'Apply').click();
-    await page.getByText('Nothing moved on these days.').waitFor();
+    await page.getByText('No entries on these days.').waitFor();
     expect(await view.axe()).toEqual([]);
-    expect(await page.getByRole('link', { name: 'CSV of these' }).getAttribute('href')).toMatch(
+    expect(await page.getByRole('link', { name: 'CSV of these entries' }).getAttribute('href')).toMatch(
       /ledger\.csv\?to=2020-02-01$/,
     );
     await page.getByLabel('To day (UTC)').fill(today);
@@ -212,7 +212,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await rows.first().waitFor();
     expect(page.url()).toContain(`from=${today}&to=${today}`);
     await button(view, 'Clear filters').click();
-    await page.getByRole('link', { name: 'CSV of all' }).waitFor();
+    await page.getByRole('link', { name: 'CSV of all entries' }).waitFor();
   });
 
   describe.each<By>(['mouse', 'keyboard'])('an auto-delegation, by %s', (by) => {
@@ -222,36 +222,36 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       const hand = new Hand(view.page, by);
       const { page } = view;
       const dialog = page.getByRole('dialog');
-      await page.getByText('No address is kept supplied yet').waitFor();
-      await hand.press(button(view, 'Keep an address supplied'));
+      await page.getByText('No auto-delegations yet').waitFor();
+      await hand.press(button(view, 'Add an auto-delegation'));
       await hand.type(field(view, /^Address/), address);
-      await hand.type(field(view, /^Keep this much energy/), '65,000');
-      await hand.type(field(view, /^Spend at most/), '5');
-      await hand.press(button(view, 'Show what it costs'));
-      await page.getByRole('dialog', { name: 'What it costs' }).waitFor();
-      expect(await dialog.innerText()).toMatch(/Never more than\s*\$5\.00 a day/);
+      await hand.type(field(view, /^Energy to keep/), '65,000');
+      await hand.type(field(view, /^Daily cap/), '5');
+      await hand.press(button(view, 'Show the cost'));
+      await page.getByRole('dialog', { name: 'Cost' }).waitFor();
+      expect(await dialog.innerText()).toMatch(/At most\s*\$5\.00 a day/);
       expect(await view.axe()).toEqual([]);
-      await hand.press(button(view, 'Keep it supplied'));
-      await view.heading('Address kept supplied').waitFor();
-      await page.getByText('Supplied', { exact: true }).waitFor();
+      await hand.press(button(view, 'Start auto-delegation'));
+      await view.heading(/^Auto-delegation$/).waitFor();
+      await page.getByText('Active', { exact: true }).waitFor();
       await page.getByText(/^[6-9]\d,\d{3} of 65,000$/).waitFor({ timeout: ARRIVAL_LIMIT_MS });
       expect(await view.axe()).toEqual([]);
 
       await hand.press(button(view, 'Pause'));
       await page.getByText('Paused by an owner').first().waitFor();
       await hand.press(button(view, 'Resume'));
-      await hand.type(field(view, /^Spend at most/), '2.50');
-      await hand.press(button(view, 'Show what it costs'));
+      await hand.type(field(view, /^Daily cap/), '2.50');
+      await hand.press(button(view, 'Show the cost'));
       await dialog.getByText('$2.50 a day').waitFor();
       await hand.press(dialog.getByRole('button', { name: 'Resume' }));
       await dialog.waitFor({ state: 'detached' });
-      await page.getByText('Supplied', { exact: true }).waitFor();
+      await page.getByText('Active', { exact: true }).waitFor();
 
       await hand.press(button(view, 'Remove'));
       await hand.type(field(view, /^Type/), address.slice(-4));
       await hand.press(dialog.getByRole('button', { name: 'Remove' }));
-      await view.heading('Auto-delegation').waitFor();
-      await page.getByText('No address is kept supplied yet').waitFor();
+      await view.heading('Auto-delegations').waitFor();
+      await page.getByText('No auto-delegations yet').waitFor();
     });
   });
 
@@ -272,7 +272,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await seek(delegations?.[0]?.txid ?? 'none');
     await view.heading('Order sought').waitFor();
     await seek('nothing is called so');
-    await page.getByText('Nothing is called exactly this.').waitFor();
+    await page.getByText('Nothing matches exactly.').waitFor();
     expect(await view.axe()).toEqual([]);
     await seek(row?.request_id ?? 'none');
     await view.heading('Order sought').waitFor();
@@ -289,21 +289,21 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     const view = await open('/settings/sources');
     const { page } = view;
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'Change The whole project' }).click();
+    await page.getByRole('button', { name: 'Change Whole project' }).click();
     await field(view, /^Allowed addresses and ranges/).fill('127.0.0.1\n::1\n198.51.100.0/24');
-    await button(view, 'See whom it locks out').click();
-    await dialog.getByText('This locks out 1 address that was used lately').waitFor();
+    await button(view, 'Check recent callers').click();
+    await dialog.getByText('This list locks out 1 address that was used recently').waitFor();
     expect(await view.axe()).toEqual([]);
-    await dialog.getByRole('checkbox', { name: 'Lock them out all the same' }).check();
-    await button(view, 'Save the list').click();
-    await page.getByText('The list is saved. It holds at once.').waitFor();
+    await dialog.getByRole('checkbox', { name: 'Lock these addresses out' }).check();
+    await button(view, 'Save list').click();
+    await page.getByText('List saved. It applies immediately.').waitFor();
     await page.getByText('Refused', { exact: true }).waitFor();
     expect(await view.axe()).toEqual([]);
-    await page.getByRole('button', { name: 'Change The whole project' }).click();
+    await page.getByRole('button', { name: 'Change Whole project' }).click();
     await field(view, /^Allowed addresses and ranges/).fill('');
-    await button(view, 'See whom it locks out').click();
+    await button(view, 'Check recent callers').click();
     await dialog.getByText('The list is empty: any address is allowed.').waitFor();
-    await button(view, 'Save the list').click();
+    await button(view, 'Save list').click();
     await page.getByText('Refused', { exact: true }).waitFor({ state: 'detached' });
   });
 
@@ -332,10 +332,10 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.locator('.chart canvas').waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
     const fact = (name: string) => page.locator('.fact', { hasText: name }).locator('.amount-usd').first().innerText();
-    const [spent, saved] = [await fact('Spent'), await fact('Saved against burning')];
+    const [spent, saved] = [await fact('Spent'), await fact('Saved compared with burning')];
     expect(await page.locator('.chart figcaption').innerText()).toContain(`${spent} spent, ${saved} saved.`);
-    await page.locator('summary', { hasText: 'These days as a table' }).click();
-    const today = page.getByRole('table', { name: 'These days as a table' }).getByRole('row').last();
+    await page.locator('summary', { hasText: 'Show as a table' }).click();
+    const today = page.getByRole('table', { name: 'Show as a table' }).getByRole('row').last();
     // Midnight may fall in between.
     expect([before, utcDay()]).toContain((await today.getByRole('cell').first().innerText()).trim());
     expect(await view.axe()).toEqual([]);
@@ -346,7 +346,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
 async function secretOf(view: View, hand: Hand): Promise<string> {
   const shown = view.page.locator('[data-secret]');
   const secret = (await shown.innerText()).trim();
-  await hand.tick(view.page.getByRole('checkbox', { name: /^I have kept it/ }));
+  await hand.tick(view.page.getByRole('checkbox', { name: /^I have stored it/ }));
   await hand.press(button(view, 'Done'));
   await shown.waitFor({ state: 'detached' });
   return secret;

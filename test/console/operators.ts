@@ -18,14 +18,14 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       await hand.press(row.getByRole('button', { name: /^Change/ }));
       await hand.type(field(view, 'Sun per energy'), price);
       await hand.press(button(view, 'Show the effect'));
-      const dialog = page.getByRole('dialog', { name: 'Effect, before anything is saved' });
+      const dialog = page.getByRole('dialog', { name: 'Effect of this change' });
       await dialog.waitFor();
       expect(await row.innerText()).not.toContain(price);
       expect(await view.axe()).toEqual([]);
       const doubts = dialog.getByRole('checkbox');
       if ((await doubts.count()) > 0) await hand.tick(doubts);
       await hand.type(field(view, 'Reason'), `a test by ${by}`);
-      await hand.press(button(view, 'Save this price'));
+      await hand.press(button(view, 'Save price'));
       await page.getByText('Saved. New quotes have the new price').waitFor();
       expect(await row.innerText()).toContain(price);
       const acts = await at().database.query<{ reason: string }>(
@@ -43,12 +43,12 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       await view.heading('New project').waitFor();
       await hand.type(field(view, 'Name'), `Borealis ${by}`);
       await hand.type(field(view, 'Reason'), 'a new merchant');
-      await hand.press(button(view, 'Make the project'));
-      await view.heading(`Borealis ${by} is made`).waitFor();
+      await hand.press(button(view, 'Create project'));
+      await view.heading(`Borealis ${by} is created`).waitFor();
       expect(await view.axe()).toEqual([]);
-      await hand.tick(page.getByRole('checkbox', { name: /^I have kept it/ }));
+      await hand.tick(page.getByRole('checkbox', { name: /^I have stored it/ }));
       await hand.type(field(view, /^Owner/), `owner-${by}@borealis.example`);
-      await hand.press(button(view, 'Make the link'));
+      await hand.press(button(view, 'Create invitation'));
       await view.heading(`Invitation for owner-${by}@borealis.example`).waitFor();
       expect(await view.axe()).toEqual([]);
       const link = await page.locator('[data-secret]').innerText();
@@ -57,7 +57,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       const theirs = see(await View.open(at(), link));
       await theirs.page.getByText(`To the project Borealis ${by}, as owner.`).waitFor();
       await password(theirs).fill(PASSWORD);
-      await button(theirs, 'Accept').click();
+      await button(theirs, 'Accept invitation').click();
       await theirs.heading('Set up your second factor').waitFor();
     });
   });
@@ -71,23 +71,23 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       .getByText('This can be read in two ways: write 2500 for the larger amount, or 2.5000 for the smaller.')
       .waitFor();
     await field(view, 'Amount in dollars').fill('2,500.00');
-    await field(view, 'Reference of the payment').fill('WIRE 77');
+    await field(view, 'Payment reference').fill('WIRE 77');
     await field(view, 'Reason').fill('a bank transfer came');
-    await view.page.getByText('More than $1,000.00 at once').waitFor();
+    await view.page.getByText('Bookings above $1,000.00').waitFor();
     expect(await view.axe()).toEqual([]);
-    await button(view, 'Ask another admin').click();
-    await view.page.getByText('It waits in the inbox for another admin.').waitFor();
+    await button(view, 'Request approval').click();
+    await view.page.getByText('Sent to the inbox for approval by another admin.').waitFor();
     await view.page.goto(`${at().operator}/inbox/approvals`);
-    await view.page.getByText('You asked for it: another admin decides.').waitFor();
+    await view.page.getByText('You requested this booking, so another admin must decide.').waitFor();
     expect(await view.page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
 
     const theirs = await open('/inbox', second);
     await theirs.page.getByText('Top-up of 2500.00 USD for Acme payouts').waitFor();
-    await theirs.page.getByRole('link', { name: 'Look at it, then approve or reject it' }).click();
+    await theirs.page.getByRole('link', { name: 'Review it, then approve or reject it' }).click();
     await button(theirs, 'Approve WIRE 77').click();
     await field(theirs, 'Reason').fill('seen at the bank');
     expect(await theirs.axe()).toEqual([]);
-    await button(theirs, 'Approve and book it').click();
+    await button(theirs, 'Approve and book').click();
     await theirs.page.getByText('Approved and booked.').waitFor();
     const entries = await at().database.query<{ credits: bigint }>(
       `SELECT credits FROM credit_entry WHERE entry_key = 'topup:WIRE 77'`,
@@ -105,9 +105,9 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       .click();
     await field(view, 'Sun per energy').fill('1');
     await button(view, 'Show the effect').click();
-    await view.page.getByText('This may be a slip').waitFor();
+    await view.page.getByText('Check this change').waitFor();
     await field(view, 'Reason').fill('a slip');
-    expect(await button(view, 'Save this price').getAttribute('aria-disabled')).toBe('true');
+    expect(await button(view, 'Save price').getAttribute('aria-disabled')).toBe('true');
     expect(await view.axe()).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await rows.first().waitFor();
     await field(view, 'Name begins with').fill('no such project');
     await button(view, 'Apply').click();
-    await page.getByText('No project fits these filters.').waitFor();
+    await page.getByText('No project matches these filters.').waitFor();
     expect(await view.axe()).toEqual([]);
     await field(view, 'Name begins with').fill(at().project.name.slice(0, 4).toLowerCase());
     await page.getByRole('combobox', { name: 'State' }).selectOption('live');
@@ -153,11 +153,11 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await field(view, 'Sun per energy').fill('73');
     await view.offline(true);
     await button(view, 'Show the effect').click();
-    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    expect(await view.page.getByRole('alert').innerText()).toContain('You are offline, so nothing was sent.');
     expect(await field(view, 'Sun per energy').inputValue()).toBe('73');
     await view.offline(false);
     await button(view, 'Show the effect').click();
-    await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
+    await view.page.getByRole('dialog', { name: 'Effect of this change' }).waitFor();
   });
 
   it('the chart of a report shows its days, which add up to its last line', async () => {
@@ -174,7 +174,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(free).toMatch(/^[\d,]+, [\d.]+ TRX$/);
     expect(recovering).toMatch(/^[\d,]+$/);
     const [money, energy] = await page.locator('.chart figcaption').allInnerTexts();
-    expect(money).toContain(`${revenue ?? ''} of revenue, ${margin ?? ''} of margin.`);
+    expect(money).toContain(`${revenue ?? ''} revenue, ${margin ?? ''} margin.`);
     expect(energy).toContain(`${sold ?? ''} energy-hours sold, ${idle ?? ''} idle.`);
     const all = async (of: string): Promise<string[]> =>
       (await page.getByRole('table').locator(`td[data-label="${of}"]`).allInnerTexts()).slice(0, -1);
@@ -190,10 +190,10 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(Math.abs(rest - sum([margin ?? '']))).toBeLessThanOrEqual(parts.length);
     expect(await view.axe()).toEqual([]);
     await page.goto(`${at().operator}/reports?from=2020-01-01&to=2020-01-02`);
-    await page.getByText('Nothing happened in these days.').waitFor();
+    await page.getByText('Nothing was recorded on these days.').waitFor();
     await page.getByText('Credits owed to merchants').waitFor();
     await page.goto(`${at().operator}/pool`);
-    await page.getByText('could be sold now').waitFor();
+    await page.getByText('can be sold now').waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
     expect(await view.axe()).toEqual([]);
   });
@@ -216,7 +216,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(await view.axe()).toEqual([]);
       await page.getByRole('link', { name: 'Audit log' }).click();
       await view.heading('Audit log').waitFor();
-      await field(view, 'Act begins with').fill('project.create');
+      await field(view, 'Action begins with').fill('project.create');
       await button(view, 'Apply').click();
       await page.getByRole('table').getByText('project.create').first().waitFor();
       expect(page.url()).toContain('action=project.create');

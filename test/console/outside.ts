@@ -91,21 +91,21 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
 
   it('an amount field of merchants refuses what is ambiguous or too large, and no page is lost', async () => {
     const auto = await asOwner('/auto-delegation');
-    await button(auto, 'Keep an address supplied').click();
-    await typeInto(auto, /^Keep this much energy/, NO_WHOLE);
-    await typeInto(auto, /^Spend at most/, NO_DOLLARS);
+    await button(auto, 'Add an auto-delegation').click();
+    await typeInto(auto, /^Energy to keep/, NO_WHOLE);
+    await typeInto(auto, /^Daily cap/, NO_DOLLARS);
     await auto.page.locator('summary').first().click();
-    await typeInto(auto, /^Refill when less/, NO_WHOLE);
-    await typeInto(auto, /^Pay at most/, NO_WHOLE);
+    await typeInto(auto, /^Refill below/, NO_WHOLE);
+    await typeInto(auto, /^Maximum price/, NO_WHOLE);
     const keys = await asOwner('/integration/keys');
-    await button(keys, 'Make a key').click();
-    await typeInto(keys, /^Most it may spend/, NO_DOLLARS);
+    await button(keys, 'Create key').click();
+    await typeInto(keys, /^Daily cap/, NO_DOLLARS);
     const options = await asOwner('/settings/project');
-    await typeInto(options, /^Spend at most/, NO_DOLLARS);
-    await typeInto(options, /^Report a balance below/, NO_DOLLARS);
+    await typeInto(options, /^Daily cap/, NO_DOLLARS);
+    await typeInto(options, /^Low balance warning/, NO_DOLLARS);
     const playground = await asOwner('/integration/playground');
     await typeInto(playground, 'Energy', NO_WHOLE);
-    await typeInto(playground, 'For how many hours', [...NO_WHOLE, '0', '8761']);
+    await typeInto(playground, 'Duration in hours', [...NO_WHOLE, '0', '8761']);
   });
 
   it('an amount field of operators refuses what is ambiguous or too large, and no page is lost', async () => {
@@ -120,7 +120,7 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
     await typeInto(fresh, 'Debt limit in dollars', NO_DOLLARS);
     const pricing = await asAdmin('/pricing');
     await button(pricing, 'Add a row').click();
-    await typeInto(pricing, 'Rented up to, in hours', [...NO_WHOLE, '0']);
+    await typeInto(pricing, 'Duration up to, in hours', [...NO_WHOLE, '0']);
     await typeInto(pricing, 'Sun per energy', [...NO_WHOLE, '0']);
   });
 }

@@ -104,7 +104,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     await view.heading('Orders').waitFor();
     await page.getByRole('link', { name: 'Integration' }).first().click();
     await view.heading('Something went wrong').waitFor();
-    await page.getByRole('link', { name: 'To the first page' }).click();
+    await page.getByRole('link', { name: 'Go to the home page' }).click();
     await view.heading('Home').waitFor();
     gate.isShut = false;
     await page.getByRole('link', { name: 'Integration' }).first().click();
@@ -124,9 +124,9 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     const seen = see(await View.open(at(), `${at().operator}/p/${id}/orders`, { account: at().admin }));
     await seen.page.locator('.test-ribbon').waitFor();
     await page.goto(`${at().merchant}/p/${id}/billing/top-up`);
-    await page.getByText('A test project has no address').waitFor();
+    await page.getByText('A test project has no deposit address').waitFor();
     await page.goto(`${at().merchant}/p/${id}/auto-delegation`);
-    await page.getByText('A test project keeps no address supplied').waitFor();
+    await page.getByText('Test projects have no auto-delegations').waitFor();
     expect(await page.locator('.test-ribbon').innerText()).toContain('TEST PROJECT');
   });
 }

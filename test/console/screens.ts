@@ -30,7 +30,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: 'invitation-gone',
     url: ({ merchant }) => `${merchant}/invitation#gone`,
-    ready: heading('This invitation cannot be used'),
+    ready: heading('This invitation is no longer valid'),
   },
   { name: 'home', url: within(''), as: owner, ready: table },
   { name: 'orders', url: within('/orders'), as: owner, ready: table },
@@ -38,7 +38,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'orders-empty',
     url: within('/orders?status=unresolved'),
     as: owner,
-    ready: text('No order fits'),
+    ready: text('No order matches'),
   },
   { name: 'order', url: within(`/orders/${DELIVERED}`), as: owner, ready: table },
   { name: 'order-refunded', url: within(`/orders/${REFUNDED}`), as: owner, ready: table },
@@ -47,7 +47,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'auto-delegations-empty',
     url: within('/auto-delegation?state=ended'),
     as: owner,
-    ready: text('No address is in this state'),
+    ready: text('No auto-delegation is in this state'),
   },
   {
     name: 'auto-delegation-cost',
@@ -55,12 +55,12 @@ export const SCREENS: readonly Screen[] = [
     as: owner,
     ready: table,
     act: async (view) => {
-      await button(view, 'Keep an address supplied').click();
+      await button(view, 'Add an auto-delegation').click();
       await field(view, 'Address').fill('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
-      await field(view, /^Keep this much/).fill('131,000');
-      await field(view, /^Spend at most/).fill('5');
-      await button(view, 'Show what it costs').click();
-      await view.page.getByRole('dialog', { name: 'What it costs' }).waitFor();
+      await field(view, /^Energy to keep/).fill('131,000');
+      await field(view, /^Daily cap/).fill('5');
+      await button(view, 'Show the cost').click();
+      await view.page.getByRole('dialog', { name: 'Cost' }).waitFor();
     },
   },
   {
@@ -77,7 +77,7 @@ export const SCREENS: readonly Screen[] = [
     ready: (view) => view.page.getByRole('img').first().waitFor(),
   },
   { name: 'ledger', url: within('/billing/ledger'), as: owner, ready: table },
-  { name: 'statements', url: within('/billing/statements'), as: owner, ready: text('No month is closed yet') },
+  { name: 'statements', url: within('/billing/statements'), as: owner, ready: text('No statements yet') },
   { name: 'keys', url: within('/integration/keys'), as: owner, ready: table },
   {
     name: 'key-rotation',
@@ -89,7 +89,7 @@ export const SCREENS: readonly Screen[] = [
         .getByRole('button', { name: /^Rotate/ })
         .first()
         .click();
-      await page.getByText('3 addresses kept supplied').waitFor();
+      await page.getByText('3 auto-delegations').waitFor();
     },
   },
   {
@@ -97,9 +97,9 @@ export const SCREENS: readonly Screen[] = [
     url: within('/integration/keys'),
     as: owner,
     ready: table,
-    act: async (view) => button(view, 'Make a key').click(),
+    act: async (view) => button(view, 'Create key').click(),
   },
-  { name: 'notifications', url: within('/settings/notifications'), as: owner, ready: text('Mail me about') },
+  { name: 'notifications', url: within('/settings/notifications'), as: owner, ready: text('E-mail me about') },
   {
     name: 'project-rename',
     url: within('/settings/project'),
@@ -111,7 +111,7 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'notifications-off', url: operator('/notifications'), as: admin, ready: text('E-mail is not set up here') },
-  { name: 'webhooks', url: within('/integration/webhooks'), as: owner, ready: text('No webhook yet') },
+  { name: 'webhooks', url: within('/integration/webhooks'), as: owner, ready: text('No webhooks yet') },
   { name: 'events', url: within('/integration/events'), as: owner, ready: table },
   { name: 'requests', url: within('/integration/requests'), as: owner, ready: table },
   {
@@ -122,14 +122,14 @@ export const SCREENS: readonly Screen[] = [
     act: async (view) => {
       await field(view, /^Receiver/).fill('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
       await button(view, 'Show the price').click();
-      await view.page.getByText('Cheaper than burning by').waitFor();
+      await view.page.getByText('Saved compared with burning').waitFor();
     },
   },
   {
     name: 'search-nothing',
     url: within('/search?q=nothing'),
     as: owner,
-    ready: text('Nothing is called exactly this'),
+    ready: text('Nothing matches exactly'),
   },
   {
     name: 'search',
@@ -145,19 +145,19 @@ export const SCREENS: readonly Screen[] = [
     as: owner,
     ready: table,
     act: async (view) => {
-      await view.page.getByRole('button', { name: 'Change The whole project' }).click();
+      await view.page.getByRole('button', { name: 'Change Whole project' }).click();
       await field(view, /^Allowed addresses and ranges/).fill('203.0.113.0/24');
-      await button(view, 'See whom it locks out').click();
-      await view.page.getByText('Lock them out all the same').waitFor();
+      await button(view, 'Check recent callers').click();
+      await view.page.getByText('Lock these addresses out').waitFor();
     },
   },
   { name: 'team', url: within('/team'), as: owner, ready: table },
   { name: 'security', url: ({ merchant }) => `${merchant}/security`, as: owner, ready: table },
-  { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('There is no such page') },
+  { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('Page not found') },
   { name: 'operator-home', url: operator('/'), as: admin, ready: text('Margin') },
   { name: 'operator-orders', url: operator('/orders'), as: admin, ready: table },
   { name: 'pool', url: operator('/pool'), as: admin, ready: table },
-  { name: 'deposits', url: operator('/deposits'), as: admin, ready: text('Nothing has come yet') },
+  { name: 'deposits', url: operator('/deposits'), as: admin, ready: text('No deposits yet') },
   { name: 'reports', url: operator('/reports'), as: admin, ready: table },
   { name: 'projects', url: operator('/projects'), as: admin, ready: table },
   { name: 'new-project', url: operator('/projects/new'), as: admin, ready: heading('New project') },
@@ -174,11 +174,11 @@ export const SCREENS: readonly Screen[] = [
         .click();
       await field(view, 'Sun per energy').fill('55');
       await button(view, 'Show the effect').click();
-      await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
+      await view.page.getByRole('dialog', { name: 'Effect of this change' }).waitFor();
     },
   },
   { name: 'operator-order', url: operator(`/p/:project/orders/${DELIVERED}`), as: admin, ready: table },
-  { name: 'inbox', url: operator('/inbox'), as: admin, ready: text('waits') },
+  { name: 'inbox', url: operator('/inbox'), as: admin, ready: text('need a person') },
   { name: 'approvals', url: operator('/inbox/approvals'), as: admin, ready: heading('Approvals') },
   {
     name: 'book-credits',
@@ -188,7 +188,7 @@ export const SCREENS: readonly Screen[] = [
     act: async (view) => {
       await view.page.getByRole('button', { name: /^Book credits/ }).click();
       await field(view, 'Amount in dollars').fill('2500');
-      await view.page.getByText('at once is booked only when').waitFor();
+      await view.page.getByText('need the approval of another admin').waitFor();
     },
   },
   { name: 'system', url: operator('/system'), as: admin, ready: table },
@@ -197,7 +197,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'operator-search',
     url: operator('/search?q=nothing'),
     as: admin,
-    ready: text('Nothing is called exactly this'),
+    ready: text('Nothing matches exactly'),
   },
   { name: 'operator-auto-delegations', url: operator('/p/:project/auto-delegation'), as: admin, ready: table },
   { name: 'people', url: operator('/people'), as: admin, ready: table },

@@ -19,12 +19,12 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     const [before, wanted] = by === 'mouse' ? ['Acme payouts', 'Acme & Söhne'] : ['Acme & Söhne', 'Acme payouts'];
     await page.locator('dd', { hasText: before }).first().waitFor();
     await hand.press(page.getByRole('button', { name: 'Rename' }));
-    const dialog = page.getByRole('dialog', { name: 'Rename the project' });
+    const dialog = page.getByRole('dialog', { name: 'Rename project' });
     await dialog.waitFor();
     expect(await view.axe()).toEqual([]);
     await field(view, 'Name').fill('');
     await hand.type(field(view, 'Name'), wanted);
-    await hand.press(button(view, 'Save the name'));
+    await hand.press(button(view, 'Save name'));
     await dialog.waitFor({ state: 'detached' });
     await page.locator('dd', { hasText: wanted }).first().waitFor();
     const shell = page.getByText(wanted);
@@ -38,37 +38,37 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await page.getByRole('button', { name: 'Rename primary' }).click();
     await field(view, 'Name').fill('main');
     await view.offline(true);
-    await button(view, 'Save the name').click();
-    expect(await page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await button(view, 'Save name').click();
+    expect(await page.getByRole('alert').innerText()).toContain('You are offline, so nothing was sent.');
     await view.offline(false);
-    await button(view, 'Save the name').click();
+    await button(view, 'Save name').click();
     await page.getByRole('button', { name: 'Rename main' }).waitFor();
   });
 
   it('a webhook’s address, events and purpose are changed on its page, and it is switched off and on', async () => {
     const view = await open('/integration/webhooks');
     const { page } = view;
-    await button(view, 'Make a webhook').click();
-    await field(view, 'Address').fill('https://hooks.acme.example/energy');
-    await button(view, 'Make the webhook').click();
-    await view.page.getByRole('checkbox', { name: /^I have kept it/ }).check();
+    await button(view, 'Create webhook').click();
+    await field(view, 'URL').fill('https://hooks.acme.example/energy');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click();
+    await view.page.getByRole('checkbox', { name: /^I have stored it/ }).check();
     await button(view, 'Done').click();
     await page.getByRole('link', { name: 'https://hooks.acme.example/energy' }).click();
     await view.heading('https://hooks.acme.example/energy').waitFor();
     await button(view, 'Change').click();
-    await page.getByRole('dialog', { name: 'Change the webhook' }).waitFor();
+    await page.getByRole('dialog', { name: 'Change webhook' }).waitFor();
     expect(await view.axe()).toEqual([]);
-    await field(view, 'What it is for').fill('the shop’s back office');
-    await field(view, /^Only these events/).fill('order.delivered, order.refunded');
-    await page.getByRole('checkbox', { name: /^Send events to it/ }).uncheck();
-    await button(view, 'Save these').click();
+    await field(view, 'Description').fill('the shop’s back office');
+    await field(view, /^Events/).fill('order.delivered, order.refunded');
+    await page.getByRole('checkbox', { name: /^Enabled/ }).uncheck();
+    await button(view, 'Save changes').click();
     await page.getByText('the shop’s back office').waitFor();
     await page.getByText('order.delivered, order.refunded').waitFor();
-    await page.getByText('Off', { exact: true }).waitFor();
+    await page.getByText('Disabled', { exact: true }).waitFor();
     expect(await view.axe()).toEqual([]);
     await button(view, 'Change').click();
-    await field(view, 'Address').fill('https://192.168.0.1/energy');
-    await button(view, 'Save these').click();
+    await field(view, 'URL').fill('https://192.168.0.1/energy');
+    await button(view, 'Save changes').click();
     await page.getByRole('alert').getByText('A webhook goes to an https URL').waitFor();
     await button(view, 'Cancel').click();
   });
@@ -81,12 +81,12 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await page.getByText(`To ${owner.email}`).waitFor();
     expect(await view.axe()).toEqual([]);
     await page.getByRole('checkbox', { name: /^API keys/ }).check();
-    await button(view, 'Save my choice').click();
-    await page.getByText('Saved. It holds from now on.').waitFor();
+    await button(view, 'Save').click();
+    await page.getByText('Saved.').waitFor();
     const keys = await open('/integration/keys');
-    await button(keys, 'Make a key').click();
+    await button(keys, 'Create key').click();
     await field(keys, 'Name').fill('courier');
-    await keys.page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
+    await keys.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await keys.page.getByRole('dialog', { name: 'Secret of “courier”' }).waitFor();
     const noted = await until(
       () => mail.mails.find(({ text }) => text.includes('“courier”')),
@@ -103,13 +103,13 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await page.goto(links[1] ?? '');
     await page.getByRole('checkbox', { name: /^API keys/ }).waitFor();
     expect(await page.getByRole('checkbox', { name: /^API keys/ }).isChecked()).toBe(true);
-    await button(view, 'None').click();
+    await button(view, 'Select none').click();
     await view.offline(true);
-    await button(view, 'Save my choice').click();
-    expect(await page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await button(view, 'Save').click();
+    expect(await page.getByRole('alert').innerText()).toContain('You are offline, so nothing was sent.');
     await view.offline(false);
-    await button(view, 'Save my choice').click();
-    await page.getByText('You are notified of nothing by e-mail.').waitFor();
+    await button(view, 'Save').click();
+    await page.getByText('Saved. You get no e-mails.').waitFor();
   });
 
   it('without a mail server, the page tells so and shows what to do instead', async () => {
@@ -127,14 +127,12 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await client.orders.create(body, { idempotencyKey: key });
     const view = await open(`/orders/${key}`);
     const { page } = view;
-    await page.getByText('What the receiver could use').waitFor();
+    await page.getByText('Usable energy of the receiver').waitFor();
     await until(
       async () => {
         await page.reload();
-        await page.getByText('Replays', { exact: true }).waitFor();
-        const isShown = [/came .*more time|came once more/, /as a node answered at block/].map((words) =>
-          page.getByText(words),
-        );
+        await page.getByText('Repeated requests', { exact: true }).waitFor();
+        const isShown = [/The request was repeated/, /read from a node at block/].map((words) => page.getByText(words));
         for (const shown of isShown) if ((await shown.count()) === 0) return undefined;
         return true;
       },

@@ -13,16 +13,16 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
       await view.page.getByText('To the project Acme payouts, as owner.').waitFor();
       expect(await view.axe()).toEqual([]);
       await hand.type(password(view), PASSWORD);
-      await hand.press(button(view, 'Accept'));
+      await hand.press(button(view, 'Accept invitation'));
       await view.heading('Set up your second factor').waitFor();
       const secret = (await view.page.locator('.boxed .groups-text').innerText()).replaceAll(/\s/g, '');
-      await hand.type(field(view, 'Then enter the code it shows'), codesOf(secret)());
-      await hand.press(button(view, 'Confirm the code'));
+      await hand.type(field(view, 'Then enter the code that the app shows'), codesOf(secret)());
+      await hand.press(button(view, 'Confirm code'));
       await view.page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
       expect(await view.page.locator('.recovery-codes li').count()).toBe(10);
       expect(await view.axe()).toEqual([]);
-      await hand.tick(view.page.getByRole('checkbox', { name: 'I have kept them in a safe place' }));
-      await hand.press(button(view, 'To the console'));
+      await hand.tick(view.page.getByRole('checkbox', { name: 'I have stored them in a safe place' }));
+      await hand.press(button(view, 'Go to the console'));
       await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
       expect(view.page.url()).not.toContain('#');
     });
@@ -35,7 +35,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
       await hand.type(password(view), 'something else altogether');
       await hand.press(button(view, 'Sign in'));
       const alert = view.page.getByRole('alert');
-      expect(await alert.innerText()).toContain('E-mail address or password is wrong.');
+      expect(await alert.innerText()).toContain('The e-mail address or password is wrong.');
       expect(await field(view, 'E-mail address').inputValue()).toBe(at().owner.email);
       expect(await view.axe()).toEqual([]);
       await password(view).fill('');
@@ -43,8 +43,8 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
       await hand.press(button(view, 'Sign in'));
       await view.heading('Second factor').waitFor();
       await at().database.query(`UPDATE person SET totp_step = 0 WHERE email = $1`, [at().owner.email]);
-      await hand.type(field(view, 'Code of six digits'), codesOf(at().owner.secret)());
-      await hand.press(button(view, 'Go on'));
+      await hand.type(field(view, 'Six-digit code'), codesOf(at().owner.secret)());
+      await hand.press(button(view, 'Continue'));
       await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
     });
   });
@@ -68,9 +68,9 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
       await field(view, 'E-mail address').fill(email);
       await password(view).fill(PASSWORD);
       await button(view, 'Sign in').click();
-      await button(view, 'I have no authenticator at hand').click();
+      await button(view, 'I cannot use my authenticator').click();
       await field(view, 'One of your ten recovery codes').fill(recoveryCodes[0] ?? '');
-      await button(view, 'Go on').click();
+      await button(view, 'Continue').click();
       return view;
     };
     const first = await recover();
@@ -83,9 +83,9 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
 
   it('a used invitation is explained, with a link to the sign-in', async () => {
     const view = see(await View.open(at(), `${at().merchant}/invitation#${'x'.repeat(43)}`));
-    await view.heading('This invitation cannot be used').waitFor();
+    await view.heading('This invitation is no longer valid').waitFor();
     expect(await view.axe()).toEqual([]);
-    await button(view, 'To the sign-in').click();
+    await button(view, 'Go to sign-in').click();
     await view.heading('Sign in').waitFor();
   });
 
@@ -95,7 +95,7 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     await password(view).fill(PASSWORD);
     await view.offline(true);
     await button(view, 'Sign in').click();
-    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    expect(await view.page.getByRole('alert').innerText()).toContain('You are offline, so nothing was sent.');
     await view.offline(false);
     await button(view, 'Sign in').click();
     await view.heading('Second factor').waitFor();

@@ -2,7 +2,7 @@
 export const LEDGER = {
   lead: 'Every movement of your credits, newest first. Their sum is your balance.',
   caption: 'Ledger, newest first',
-  columns: { when: 'When', what: 'What', amount: 'Amount', proof: 'Proof' },
+  columns: { when: 'When', what: 'Entry', amount: 'Amount', proof: 'Proof' },
   kinds: {
     charge: 'Charge',
     refund: 'Refund',
@@ -11,17 +11,17 @@ export const LEDGER = {
     topup: 'Top-up',
     adjustment: 'Adjustment',
   },
-  csv: 'CSV of all',
-  csvFiltered: 'CSV of these',
+  csv: 'CSV of all entries',
+  csvFiltered: 'CSV of these entries',
   filter: 'Filter the ledger',
-  emptyFiltered: 'Nothing moved on these days.',
-  empty: 'Nothing has moved yet. Top up, and the first line is here.',
+  emptyFiltered: 'No entries on these days.',
+  empty: 'No entries yet. Your first top-up is the first entry.',
   atRate: (amount: string, rate: string) => `${amount} at ${rate} USD`,
   order: 'Order',
 } as const;
 
 export const STATEMENTS = {
-  lead: 'A month of the ledger, closed for ever: opening and entries make the closing balance. Months are UTC months.',
+  lead: 'Each statement is one UTC month of the ledger: the opening balance and the entries add up to the closing balance. A closed month never changes.',
   caption: 'Statements, newest first',
   columns: {
     number: 'Number',
@@ -32,5 +32,5 @@ export const STATEMENTS = {
     file: 'File',
   },
   csv: 'CSV',
-  empty: 'No month is closed yet. The first statement comes with the first day of next month.',
+  empty: 'No statements yet. The first appears on the first day of next month.',
 } as const;

@@ -1,12 +1,12 @@
 /** Texts shared by all dialogs that show a secret. */
 export const SECRET = {
   name: 'Secret',
-  once: 'Shown this once. It is sealed from here on: nobody can read it again, the operator included.',
+  once: 'Shown only once. It is stored encrypted, and nobody can display it again, not even the operator.',
   copy: 'Copy the secret',
-  kept: 'I have kept it where my program reads its secrets',
+  kept: 'I have stored it where my program reads its secrets',
   linkName: 'Link',
-  linkOnce: 'Shown this once; it works once, for 24 hours.',
+  linkOnce: 'Shown only once. The link works once, within 24 hours.',
   linkCopy: 'Copy the link',
-  linkKept: 'I have sent it, or kept it to send',
+  linkKept: 'I have sent it, or stored it to send later',
   done: 'Done',
 } as const;

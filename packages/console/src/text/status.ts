@@ -2,7 +2,7 @@
 export const STATUS = {
   order: {
     reserved: 'Charged',
-    placed: 'On its way',
+    placed: 'In progress',
     unresolved: 'Outcome open',
     delivered: 'Delivered',
     ended: 'Ended',

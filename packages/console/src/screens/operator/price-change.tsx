@@ -33,7 +33,7 @@ const LARGEST = 1_000_000_000n;
 
 function positiveTyped(text: string): TypedAmount {
   const read = wholeTyped(text, LARGEST);
-  return read.value === 0n ? { fault: 'More than 0.' } : read;
+  return read.value === 0n ? { fault: 'Enter a price above 0.' } : read;
 }
 
 export function PriceDialog({ row, onClose, onSaved }: PriceDialogProps) {
