@@ -99,7 +99,7 @@ export class CreditRequests {
           asker.personId,
         ]);
         if (before?.same === true) return;
-        throw new ConsoleError('CONFLICT', `“${reference}” was asked for already; nothing was asked for again.`);
+        throw new ConsoleError('CONFLICT', `“${reference}” has already been requested. Nothing was requested again.`);
       }
       // An early check while the admin can still correct it. The entry's unique key decides at booking time.
       const booked = await tx.query(FIND_ENTRY, [entryKey]);
@@ -121,7 +121,7 @@ export class CreditRequests {
     return this.database.transaction(async (tx) => {
       const row = await this.decide(tx, id, admin, { status: 'approved', reason });
       const { project_id: projectId, kind, credits, reference } = row;
-      const author = { actor: admin.email, reason: `${row.reason} (asked for by ${row.asked_by_email})` };
+      const author = { actor: admin.email, reason: `${row.reason} (requested by ${row.asked_by_email})` };
       const entry = { kind, projectId, credits: credits as Credits, reference };
       const booking = await this.ledger.bookIn(tx, entry, author);
       if (!booking.isNew) throw new ConsoleError('CONFLICT', `${bookedAlready(reference)} Reject the request.`);
@@ -145,10 +145,13 @@ export class CreditRequests {
     const [row] = await tx.query<RequestRow>(LOCK, [id]);
     if (row === undefined) throw unknownRequest();
     if (row.asked_by === admin.personId) {
-      throw new ConsoleError('FORBIDDEN', 'You asked for it: another admin decides.');
+      throw new ConsoleError('FORBIDDEN', 'You requested this booking, so another admin must decide.');
     }
     if (row.status !== 'pending') {
-      throw new ConsoleError('CONFLICT', `It was ${row.status} by ${row.decided_by_email ?? 'another admin'} already.`);
+      throw new ConsoleError(
+        'CONFLICT',
+        `The request was already ${row.status} by ${row.decided_by_email ?? 'another admin'}.`,
+      );
     }
     const decided = await tx.query(DECIDE, [id, status, admin.personId, admin.email, reason]);
     invariant(decided.length === 1, 'a locked request that waits is decided');
@@ -166,6 +169,6 @@ export class CreditRequests {
 }
 
 const bookedAlready = (reference: string): string =>
-  `“${reference}” is booked in the ledger already; nothing was booked.`;
+  `“${reference}” is already booked in the ledger. Nothing was booked.`;
 
-const unknownRequest = (): ApiError => new ApiError('NOT_FOUND', 'No request of credits has this id.');
+const unknownRequest = (): ApiError => new ApiError('NOT_FOUND', 'There is no credit request with this ID.');

@@ -24,22 +24,25 @@ export class AddressProofs {
   /** Mails the link. Throws 409 if the mail cannot be sent, 422 without a mail server, and 429. */
   async send({ person_id: personId, email, now }: SessionRow): Promise<void> {
     if (this.config.mail === undefined) {
-      throw new ConsoleError('NOT_ALLOWED_HERE', 'E-mail is not set up here, so no address can be confirmed by it.');
+      throw new ConsoleError(
+        'NOT_ALLOWED_HERE',
+        'E-mail is not set up here, so an address cannot be confirmed. Ask the operator to set up a mail server.',
+      );
     }
     if (await this.refusals.isRefused(email)) {
-      throw new ConsoleError('CONFLICT', 'This address takes no mails of this service any more.');
+      throw new ConsoleError('CONFLICT', 'The owner of this address has unsubscribed from our e-mails.');
     }
     await this.guesses.atAddressMail(email, personId);
     const outcome = await this.mails.prove(email, this.tokens.proof(personId, email, now.getTime()));
     if (outcome.kind === 'failed' && !outcome.isHeard) {
-      throw new ConsoleError('CONFLICT', `Nothing was mailed: ${outcome.fault}. Try again later.`);
+      throw new ConsoleError('CONFLICT', `The e-mail was not sent: ${outcome.fault}. Try again later.`);
     }
   }
 
   /** Records the proof. Throws 404 for a link that is too old or was mailed to another person. */
   async prove(session: SessionRow, token: string): Promise<void> {
     if (!this.tokens.isProof(token, session.person_id, session.email, session.now.getTime())) {
-      throw new ApiError('NOT_FOUND', 'This link is too old, or was sent to another person. Ask for another one.');
+      throw new ApiError('NOT_FOUND', 'This link has expired or belongs to another person. Request a new one.');
     }
     await this.security.proveAddress(session);
   }

@@ -84,7 +84,7 @@ export class AuthorityGuard implements CanActivate {
     requireStage(session, terms);
     const caller = 'scope' in terms ? this.callerOf(session, terms, request, requestId) : undefined;
     if (terms.again === true && session.now > session.fresh_until) {
-      throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
+      throw new ConsoleError('SIGN_IN_AGAIN', 'This action needs your password again.');
     }
     return { session, caller };
   }
@@ -159,7 +159,7 @@ function projectSeen(terms: AuthorityTerms, { params, query }: Request): string 
 function requireStage({ stage }: SessionRow, terms: AuthorityTerms): void {
   const open = 'open' in terms ? terms.open : 'whole';
   if (open === 'any_stage' || stage === open || (stage === 'signed_in' && open !== 'second_factor')) return;
-  if (stage === 'signed_in') throw new ConsoleError('FORBIDDEN', 'This session waits for no code.');
+  if (stage === 'signed_in') throw new ConsoleError('FORBIDDEN', 'This session does not wait for a code.');
   const words = stage === 'enrol' ? 'Set up a second factor first.' : 'Enter the code of your second factor first.';
   throw new ConsoleError('SECOND_FACTOR', words);
 }

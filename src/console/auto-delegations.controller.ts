@@ -139,7 +139,10 @@ export class AutoDelegationPagesController {
     const present = await this.present(projectId, address);
     const key = keys.find(({ id }) => id === present?.row.api_key_id) ?? keys.find((each) => each.is_primary);
     if (key !== undefined) return key.id;
-    throw new ApiError('LIMIT_REACHED', 'The primary key is revoked, and could buy nothing: rotate it first.');
+    throw new ApiError(
+      'LIMIT_REACHED',
+      'The primary key is revoked, so nothing could be bought. Rotate the primary key first.',
+    );
   }
 
   private async present(projectId: string, address: string): Promise<ShownAutoDelegation | undefined> {

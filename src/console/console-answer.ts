@@ -41,7 +41,10 @@ function refusalOf(thrown: unknown): Refusal {
   const error: ApiError = toApiError(thrown);
   const { status, code, message, details } = error;
   const cause = code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
-  const msg = code === 'INTERNAL_ERROR' ? 'Something went wrong on our side.' : message;
+  const msg =
+    code === 'INTERNAL_ERROR'
+      ? 'An error in the service. Try again; if it persists, give the request ID to your operator.'
+      : message;
   return { status, code, msg, details, headers: errorHeaders(error), cause };
 }
 

@@ -80,7 +80,7 @@ export class CreditsController {
     await this.projects.get(projectId);
     const { id, kind, reference = id } = request;
     const takesOff = request.takes_off === true;
-    if (takesOff && kind === 'topup') throw invalidField('takes_off', 'is of adjustments alone');
+    if (takesOff && kind === 'topup') throw invalidField('takes_off', 'applies to adjustments only');
     const amount = BigInt(request.credits);
     const entry: Booked = {
       kind,
@@ -159,6 +159,6 @@ const adminOf = ({ personId, email }: ConsoleCaller): Admin => ({ personId, emai
 
 function reasonOf({ reason }: { readonly reason: string }): string {
   const text = reason.trim();
-  if (text === '') throw invalidField('reason', 'must say why');
+  if (text === '') throw invalidField('reason', 'must state the reason');
   return text;
 }

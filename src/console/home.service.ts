@@ -133,10 +133,10 @@ const STEPS = {
 };
 
 const SAYS = {
-  webhook_failing: 'has taken nothing for more than an hour',
-  webhook_disabled: 'is disabled: enable it once its host answers',
-  auto_delegation_paused: 'is not kept supplied just now',
-  deposit_held: 'is held until a person has looked at it',
+  webhook_failing: 'has failed for more than an hour',
+  webhook_disabled: 'is disabled: enable it when its server works again',
+  auto_delegation_paused: 'is not supplied with energy at present',
+  deposit_held: 'is held until your operator has checked it',
 } as const;
 
 @Injectable()
@@ -265,10 +265,10 @@ function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome
   const { balance: has, available, low_balance: low, frozen } = balance;
   return [
     ...(frozen
-      ? [{ kind: 'frozen' as const, says: 'The project is frozen: every request is refused. Ask the operator.' }]
+      ? [{ kind: 'frozen' as const, says: 'The project is frozen: every request is refused. Contact the operator.' }]
       : []),
     ...(available?.credits === 0
-      ? [{ kind: 'balance_out' as const, says: 'No credits are left: orders are refused until you top up.' }]
+      ? [{ kind: 'balance_out' as const, says: 'Your balance is used up: orders are refused until you top up.' }]
       : low !== undefined && has.credits < low.credits
         ? [{ kind: 'balance_low' as const, says: `The balance of $${has.usd} is below your threshold of $${low.usd}.` }]
         : []),

@@ -48,7 +48,7 @@ export class KeysController {
     @Param('project_id') project: string,
     @Body() request: MakeKeyRequest,
   ): Promise<KeySecret> {
-    if (request.scopes.length === 0) throw invalidField('scopes', 'must name at least one');
+    if (request.scopes.length === 0) throw invalidField('scopes', 'must name at least one scope');
     const options = { ...keyOptionsOf(request), name: nameOf(request.name), scopes: [...new Set(request.scopes)] };
     const made = await this.keys.create(project, options, authorOf(caller));
     return this.secret(project, made.id, made.apiKey);
@@ -71,11 +71,12 @@ export class KeysController {
     @Body() request: ChangeKeyRequest,
   ): Promise<ApiKeyShape> {
     if (caller.audience === 'operator' && request.allowed_sources !== undefined) {
-      throw new ConsoleError('FORBIDDEN', 'Allowed addresses are changed by owners of the project alone.');
+      throw new ConsoleError('FORBIDDEN', 'Only owners of the project can change allowed addresses.');
     }
     const { is_primary: isPrimary } = await this.find(project, id);
-    if (isPrimary && request.scopes !== undefined) throw invalidField('scopes', 'of the primary key are all of them');
-    if (request.scopes?.length === 0) throw invalidField('scopes', 'must name at least one');
+    if (isPrimary && request.scopes !== undefined)
+      throw invalidField('scopes', 'cannot be changed: the primary key has all scopes');
+    if (request.scopes?.length === 0) throw invalidField('scopes', 'must name at least one scope');
     if (request.name !== undefined) nameOf(request.name);
     await this.keys.setOptions(id, keyOptionsOf(request), authorOf(caller));
     return keyShape(await this.keys.get(id));

@@ -24,7 +24,7 @@ export const IsSources = () =>
     name: 'isSources',
     faultOf: (value) => {
       if (!Array.isArray(value) || value.length > SOURCES_MAX)
-        return `must be a list of at most ${SOURCES_MAX.toString()}`;
+        return `must be a list of at most ${SOURCES_MAX.toString()} entries`;
       const wrong = value.findIndex((each) => typeof each !== 'string' || parseIpRange(each) === undefined);
       return wrong < 0 ? undefined : `item ${(wrong + 1).toString()} must be an IP address or a CIDR range`;
     },

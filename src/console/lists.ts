@@ -114,7 +114,7 @@ export async function* csvPages<Row extends Numbered>(
     if (written > CSV_ROWS_MAX) {
       throw new ApiError(
         'INVALID_REQUEST',
-        `The filter has more than ${CSV_ROWS_MAX.toString()} rows; narrow it by time.`,
+        `The filter matches more than ${CSV_ROWS_MAX.toString()} rows. Choose a shorter time.`,
       );
     }
     yield text + page.map((row) => csvLine(cells(row))).join('');
@@ -135,7 +135,7 @@ const ofTime = () =>
   Parameter({
     name: 'isMoment',
     faultOf: (value) =>
-      momentOf(String(value)) === undefined ? 'must be a UTC day or time, as 2026-11-01' : undefined,
+      momentOf(String(value)) === undefined ? 'must be a UTC day or time, such as 2026-11-01' : undefined,
     openApi: () => ({ type: 'string' }),
   });
 

@@ -23,7 +23,7 @@ export class Looks {
     const notedMs = this.noted.get(key);
     if (notedMs !== undefined && monotonicMs() - notedMs < AGAIN_MS) return;
     const detail = { what, role: caller.role ?? '' };
-    const author = { actor: caller.email, reason: 'looked at it in the operators’ console' };
+    const author = { actor: caller.email, reason: 'read in the operator console' };
     await this.database.transaction((tx) =>
       recordAct(tx, author, { action: 'console.look', subject: projectId, detail }),
     );

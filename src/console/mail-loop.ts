@@ -176,7 +176,7 @@ export function digestOf(inbox: readonly InboxItem[], { kinds, noted }: Pick<Mai
     about: 'The service',
     isTest: false,
     lines: news.slice(0, LINES_MAX).map(({ says, severity, since }) => ({
-      title: `A new ${severity}`,
+      title: `New ${severity}`,
       at: since,
       says: named(says, 300),
       path: '/inbox',

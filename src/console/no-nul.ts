@@ -9,6 +9,6 @@ export function refuseNulInTarget(target: string): void {
   const [path = ''] = target.split('?', 1);
   if (path.includes('%00')) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
   for (const [name, value] of new URLSearchParams(target.slice(path.length + 1))) {
-    if (value.includes('\0')) throw invalidField(name, 'must not hold the character U+0000');
+    if (value.includes('\0')) throw invalidField(name, 'must not contain the character U+0000');
   }
 }

@@ -56,19 +56,19 @@ export class NotificationsController {
     const { project_id: projectId, kinds } = request;
     const { audience } = caller;
     if ((projectId === undefined) !== (audience === 'operator')) {
-      throw invalidField('project_id', audience === 'operator' ? 'is not for operators' : 'is required');
+      throw invalidField('project_id', audience === 'operator' ? 'is not accepted for operators' : 'is required');
     }
     const known: readonly string[] = audience === 'operator' ? OPERATOR_NOTIFICATIONS : PROJECT_NOTIFICATIONS;
     const unknown = kinds.find((kind) => !known.includes(kind));
-    if (unknown !== undefined) throw invalidField('kinds', `${unknown} is not for ${audience}s`);
+    if (unknown !== undefined) throw invalidField('kinds', `${unknown} is not available to ${audience}s`);
     if (kinds.length > 0 && this.config.mail === undefined) {
       throw new ConsoleError(
         'NOT_ALLOWED_HERE',
-        'E-mail is not set up here, so nobody can be notified of anything by it.',
+        'E-mail is not set up here. Ask the operator to set up a mail server.',
       );
     }
     if (kinds.length > 0 && !(await this.choices.isAddressProven(caller.personId))) {
-      throw new ConsoleError('NOT_ALLOWED_HERE', 'Confirm your e-mail address first: nothing is mailed to it before.');
+      throw new ConsoleError('NOT_ALLOWED_HERE', 'Your e-mail address is not confirmed. Confirm it first.');
     }
     await this.choices.choose(caller, projectId, kinds, authorOf(caller));
     return this.read(caller);

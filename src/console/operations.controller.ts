@@ -181,7 +181,7 @@ function termsOf({ from: first, to: last, by = 'day' }: ReportQuery): { from: Da
 
 function dayOf(field: string, text: string | undefined): Date {
   if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text) || momentOf(text) === undefined) {
-    throw invalidField(field, 'must be a day of UTC, as 2026-11-20');
+    throw invalidField(field, 'must be a UTC day, such as 2026-11-20');
   }
   return new Date(text);
 }

@@ -34,13 +34,13 @@ const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 /** `$1`: lines per kind. Columns: severity, text, command, since, and kind and id of the subject. */
 const INBOX = {
   name: 'console_inbox',
-  text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
+  text: `SELECT 'fault' AS severity, 'Sales are stopped: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
     UNION ALL
-    (SELECT 'fault', 'Nothing is sold: ' || coalesce(f.value ->> 'reason', 'no process has read the chain’s fees'), 'npm run -s cli -- doctor', nullif(m.measured_at, 'epoch'), 'finding', ''
+    (SELECT 'fault', 'Sales are stopped: ' || coalesce(f.value ->> 'reason', 'no process has read the chain’s fees'), 'npm run -s cli -- doctor', nullif(m.measured_at, 'epoch'), 'finding', ''
        FROM market_state m LEFT JOIN market_state f ON f.name = 'chain-failure' AND f.measured_at > m.measured_at
       WHERE m.name = 'chain' AND m.measured_at < clock_timestamp() - make_interval(secs => $2))
     UNION ALL
-    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
+    (SELECT 'fault', 'Wallet ' || address || ' is not selling: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
        FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
@@ -50,41 +50,41 @@ const INBOX = {
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
       WHERE needs_attention AND NOT test ORDER BY (status = 'unresolved') DESC, id DESC LIMIT $1)
     UNION ALL
-    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason') || '; --ignore instead of --credit refuses it',
+    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason') || '. Credit it with this command, or refuse it with --ignore',
             'npm run -s cli -- deposits resolve ' || id || ' --credit --reason ''looked at''', changed_at, 'deposit', id::text
        FROM deposit WHERE status = 'held' ORDER BY id DESC LIMIT $1)
     UNION ALL
     (SELECT CASE WHEN s.contract IS NULL THEN 'notice' ELSE 'fault' END,
             sum(i.transfers) || CASE WHEN s.contract IS NULL THEN ' transfers of another token (' || i.contract || ') to deposit addresses were ignored this week'
-              ELSE ' transfers of ' || i.contract || ', the successor of the deprecated token, were ignored: deposits accept-successor takes it' END,
+              ELSE ' transfers of ' || i.contract || ', the successor of the deprecated token, were ignored. Accept it with deposits accept-successor' END,
             'npm run -s cli -- deposits ignored', max(i.day)::timestamptz, 'finding', ''
        FROM ignored_transfer i LEFT JOIN token_state s ON s.successor = i.contract
       WHERE i.day >= current_date - 7 AND i.contract NOT IN (SELECT contract FROM deposit_token)
       GROUP BY i.contract, s.contract ORDER BY (s.contract IS NULL), sum(i.transfers) DESC LIMIT $1)
     UNION ALL
-    (SELECT 'warning', 'The token lets ' || address || ' (' || use || ') send nothing', 'npm run -s cli -- doctor', since, 'finding', ''
+    (SELECT 'warning', 'Address ' || address || ' (' || use || ') is blacklisted by the token and cannot send', 'npm run -s cli -- doctor', since, 'finding', ''
        FROM blacklisted_address ORDER BY since DESC LIMIT $1)
     UNION ALL
-    SELECT 'warning', 'The rules were not judged for ' || round(extract(epoch FROM clock_timestamp() - passed_at) / 60) || ' min', 'npm run -s cli -- doctor', passed_at, 'finding', ''
+    SELECT 'warning', 'The rules have not been checked for ' || round(extract(epoch FROM clock_timestamp() - passed_at) / 60) || ' min', 'npm run -s cli -- doctor', passed_at, 'finding', ''
       FROM reconcile_state WHERE passed_at < clock_timestamp() - interval '10 minutes'
     UNION ALL
-    SELECT 'fault', 'A rate of ' || (value ->> 'rate') || ' USD per TRX is held back; charges go on at the last one', 'npm run -s cli -- price rate', measured_at, 'finding', ''
+    SELECT 'fault', 'A rate of ' || (value ->> 'rate') || ' USD per TRX is held. Charges continue at the last rate', 'npm run -s cli -- price rate', measured_at, 'finding', ''
       FROM market_state WHERE name = 'trx-usd-held'
     UNION ALL
-    SELECT 'fault', 'Events are not numbered for ' || round(extract(epoch FROM clock_timestamp() - at)) || ' s: nothing reaches merchants', 'npm run -s cli -- doctor', at, 'finding', ''
+    SELECT 'fault', 'Events have had no position for ' || round(extract(epoch FROM clock_timestamp() - at)) || ' s: merchants receive nothing', 'npm run -s cli -- doctor', at, 'finding', ''
       FROM (SELECT at FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) e WHERE at < clock_timestamp() - interval '1 minute'
     UNION ALL
-    SELECT 'warning', 'No node has shown ' || count(*) || ' blocks that are to be searched', 'npm run -s cli -- doctor', NULL::timestamptz, 'finding', ''
+    SELECT 'warning', count(*) || ' blocks could not be searched: no node has them', 'npm run -s cli -- doctor', NULL::timestamptz, 'finding', ''
       FROM (SELECT FROM unsearched_block LIMIT 1000) u HAVING count(*) > 0
     UNION ALL
     (SELECT 'notice', 'Project ' || p.name || ' is frozen: its requests are refused', 'npm run -s cli -- project show ' || p.id, NULL::timestamptz, 'project', p.id::text
        FROM credit_account a JOIN project p ON p.id = a.project_id WHERE a.frozen ORDER BY p.id LIMIT $1)
     UNION ALL
-    (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ' waits for another admin than ' || r.asked_by_email,
+    (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ', requested by ' || r.asked_by_email || ', needs the approval of another admin',
             NULL, r.asked_at, 'approval', r.id::text FROM credit_request r JOIN project p ON p.id = r.project_id
       WHERE r.status = 'pending' ORDER BY r.asked_at LIMIT $1)
     UNION ALL
-    (SELECT 'fault', 'Orders are due for ' || round(extract(epoch FROM clock_timestamp() - next_run_at)) || ' s and no worker takes them', 'npm run -s cli -- doctor', next_run_at, 'order', id::text
+    (SELECT 'fault', 'Orders have been due for ' || round(extract(epoch FROM clock_timestamp() - next_run_at)) || ' s and no worker claims them', 'npm run -s cli -- doctor', next_run_at, 'order', id::text
        FROM orders WHERE next_run_at < clock_timestamp() - interval '1 minute' AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY next_run_at LIMIT 1)`,
 };
 

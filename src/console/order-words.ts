@@ -6,13 +6,13 @@ import type { EventRecord, OrderRecord, OrderRecords, TransactionRecord } from '
 const HAPPENED: Readonly<Record<string, string>> = {
   'order.created': 'Accepted and charged',
   'order.delivered': 'Delivered',
-  'order.settled': 'Final: its block cannot leave the chain any more',
-  'order.unresolved': 'Outcome open: no node could say what became of it',
+  'order.settled': 'Final: its block can no longer be reverted',
+  'order.unresolved': 'Outcome open: no proof of delivery or failure yet',
   'order.refunded': 'Refunded',
-  'order.reverted': 'Its block left the chain; the same transaction is sent again',
+  'order.reverted': 'Block reverted: the same transaction is sent again',
   'order.extended': 'Extended',
-  'order.ended': 'Rental over; the energy was reclaimed',
-  'order.ended_early': 'Ended early by an act that was not ours',
+  'order.ended': 'Rental ended: energy reclaimed',
+  'order.ended_early': 'Ended early by a transaction that was not ours',
   'order.compensated': 'Compensated',
 };
 
@@ -33,26 +33,27 @@ export function sentenceOf(order: OrderRecord): string {
   const inTime = order.delivered_in_ms === null ? '' : ` in ${spanText(order.delivered_in_ms)}`;
   switch (order.status) {
     case 'reserved':
-      return 'Paid, capacity held; its transaction is about to be sent.';
+      return 'Charged, capacity reserved; the transaction is about to be sent.';
     case 'placed':
-      return 'Sent; waiting for its block.';
+      return 'Sent; waiting for a block.';
     case 'unresolved':
-      return 'The outcome is open: no proof either way yet. It resolves itself; nothing more is charged.';
+      return 'The outcome is open: there is no proof of delivery or failure yet. The order resolves itself, and nothing more is charged.';
     case 'refunded':
-      return 'Refunded in full: it was not delivered.';
+      return 'Not delivered; the charge was returned in full.';
     case 'delivered':
       if (order.kind === 'activation')
-        return `Activated${inTime}${order.settled ? ', for good' : '; waiting for its block to be final'}.`;
-      if (order.reclaimed_at !== null) return `Delivered${inTime}; the rental is over.`;
+        return `Activated${inTime}${order.settled ? '; final' : '; waiting for its block to be final'}.`;
+      if (order.reclaimed_at !== null) return `Delivered${inTime}; the rental has ended.`;
       return `Delivered${inTime}; ${endOf(order)}.`;
   }
 }
 
 function endOf({ ends_at: endsAt, chain_at: chainAt }: OrderRecord): string {
-  if (endsAt === null) return 'it runs';
-  if (chainAt === null) return `ends at ${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC of the chain`;
+  if (endsAt === null) return 'the rental is running';
+  if (chainAt === null)
+    return `ends at ${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC by the chain’s clock`;
   const leftMs = endsAt.getTime() - chainAt.getTime();
-  return leftMs > 0 ? `ends in ${spanText(leftMs)}` : 'its time is over, the energy is being reclaimed';
+  return leftMs > 0 ? `ends in ${spanText(leftMs)}` : 'the rental is over, and the energy is being reclaimed';
 }
 
 /**
@@ -89,7 +90,7 @@ export function timelineOf({ order, events, transactions }: OrderRecords): Order
 /** Recommended action by the order's error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   SUPPLIER_REFUSED:
-    'Nothing is left to pay. Order again with a new Idempotency-Key; the old one goes on showing this order.',
+    'You owe nothing for this order. Order again with a new Idempotency-Key: the old one keeps returning this order.',
 };
 
 /** Returns the reason for a refund; undefined if the order was not refunded. */
@@ -100,7 +101,7 @@ export function refundOf(records: OrderRecords): RefundReason | undefined {
   const refunded = events.findLast(({ type }) => type === 'order.refunded');
   const code = order.error_code ?? 'SUPPLIER_REFUSED';
   return given<RefundReason>({
-    summary: order.error ?? 'The order could not be delivered; its charge is back.',
+    summary: order.error ?? 'The order could not be delivered. Its charge was returned.',
     error_code: code,
     refunded: refund === undefined ? undefined : money(refund.credits),
     refunded_at: refunded?.at.toISOString() ?? refund?.at,
@@ -120,19 +121,19 @@ function evidenceOf({ order, transactions, entries }: OrderRecords, refunded: Ev
       says: `Accepted; ${charge === undefined ? 'charged' : `$${money(-charge.credits).usd} charged`}.`,
     },
     ...(transactions.length === 0
-      ? [{ says: 'No transaction was ever signed for it, so nothing of it can be on chain.' }]
+      ? [{ says: 'No transaction was signed, so nothing of this order can be on chain.' }]
       : transactions.flatMap(saidOf)),
     ...(refund === undefined
       ? []
       : [
           {
             at: new Date(refund.at).toISOString(),
-            says: `$${money(refund.credits).usd} given back: all that was charged.`,
+            says: `$${money(refund.credits).usd} returned: the full charge.`,
           },
         ]),
     ...(refunded === undefined
       ? []
-      : [{ at: refunded.at.toISOString(), says: 'The order ended as refunded, for good.' }]),
+      : [{ at: refunded.at.toISOString(), says: 'The order is refunded; this is final.' }]),
   ];
 }
 
@@ -148,13 +149,13 @@ function saidOf({
   const name = `${PURPOSES[purpose]} ${txid}`;
   const sent: Evidence[] =
     sentAt === null
-      ? [{ says: `${name} was signed and never sent.` }]
+      ? [{ says: `${name} was signed but never sent.` }]
       : [{ at: sentAt.toISOString(), says: `${name} was sent.` }];
   if (status === 'dead') {
-    const says = `${name} can never happen: the chain passed its expiration, and no final block up to then has it.`;
+    const says = `${name} can no longer be included: it has expired, and no final block up to its expiration contains it.`;
     return [...sent, { chain_at: expiresAt.toISOString(), says }];
   }
-  if (status === 'dropped') return [...sent, { says: `${name} was given up before it was sent.` }];
+  if (status === 'dropped') return [...sent, { says: `${name} was dropped before it was sent.` }];
   if (block !== null && blockAt !== null) {
     return [...sent, { chain_at: blockAt.toISOString(), says: `${name} is in block ${block.toString()}.` }];
   }

@@ -67,7 +67,8 @@ export class Pages {
       const path = join(entry.parentPath, entry.name);
       const content = readFileSync(path);
       bytes += content.length;
-      if (bytes > BYTES_MAX) throw new StartError('CONFIGURATION', `${folder} holds more than pages: build it anew.`);
+      if (bytes > BYTES_MAX)
+        throw new StartError('CONFIGURATION', `${folder} contains files other than pages. Build it again.`);
       const url = `/${relative(folder, path).split(sep).join('/')}`;
       this.files.set(url, fileOf(url, content));
     }
@@ -103,7 +104,7 @@ function entriesOf(folder: string) {
   } catch {
     // Falls through to the error below: the remedy is the same for every problem with the directory.
   }
-  throw new StartError('CONFIGURATION', `The pages of the console are not in ${folder}: run npm run build.`);
+  throw new StartError('CONFIGURATION', `The pages of the console are missing from ${folder}. Run npm run build.`);
 }
 
 function fileOf(url: string, bytes: Buffer): PageFile {

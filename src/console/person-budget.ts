@@ -25,7 +25,7 @@ export class PersonBudget {
       // The library rejects with a result object if the budget is spent.
       if (!(thrown instanceof RateLimiterRes)) throw thrown;
       const retryAfterSec = Math.max(1, Math.ceil(thrown.msBeforeNext / 1000));
-      throw new ApiError('RATE_LIMITED', 'Too many requests within a minute; wait a little.', { retryAfterSec });
+      throw new ApiError('RATE_LIMITED', 'Too many requests within a minute. Wait a moment.', { retryAfterSec });
     }
   }
 }

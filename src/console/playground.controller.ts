@@ -105,7 +105,7 @@ export class PlaygroundController {
     const order = await this.orders.find(project, key);
     if (order === undefined) throw notFound('order');
     if (!isRunning(order) || order.energy === null) {
-      throw new ConsoleError('CONFLICT', 'Only a rental that is final and still runs can be extended.');
+      throw new ConsoleError('CONFLICT', 'This rental cannot be extended: it must be final and still running.');
     }
     const { priceSun, credits } = priceTime(await this.sales.figures(), energy(order.energy), seconds);
     const body = { duration_sec: seconds };

@@ -61,7 +61,7 @@ export class PricesController {
   @Authority(WRITES)
   async save(@Person() caller: ConsoleCaller, @Body() request: SavePriceRequest): Promise<PriceTable> {
     const { duration_max_sec: duration, sun_per_energy: perEnergy, before_sun_per_energy: seen, reason } = request;
-    if (reason.trim() === '') throw invalidField('reason', 'must say why');
+    if (reason.trim() === '') throw invalidField('reason', 'must state the reason');
     const doubts = await this.previews.doubts(request);
     if (doubts.length > 0 && request.force !== true) throw invalidField('sun_per_energy', doubts.join(' '));
     const act = authorOf(caller, reason.trim());
@@ -70,7 +70,8 @@ export class PricesController {
       perEnergy === undefined
         ? await this.prices.removeIf(duration, expected, act)
         : await this.prices.setIf(duration, BigInt(perEnergy), expected, act);
-    if (!isSaved) throw new ConsoleError('CONFLICT', 'Another person changed this price meanwhile: look at it again.');
+    if (!isSaved)
+      throw new ConsoleError('CONFLICT', 'Another person has changed this price meanwhile. Review it again.');
     return this.previews.table();
   }
 }

@@ -50,7 +50,7 @@ class ChangeProjectRequest implements ChangeProject {
   declare readonly low_balance_credits?: number;
 
   @Optional()
-  @IsFlag('No such event.')
+  @IsFlag('Disables the event.')
   declare readonly no_low_balance?: boolean;
 }
 

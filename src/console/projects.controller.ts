@@ -94,7 +94,7 @@ export class ProjectsController {
     const limit = this.config.approvalCredits;
     if (BigInt(request.debt_limit_credits ?? 0) > limit) {
       const most = `$${money(limit).usd}`;
-      throw invalidField('debt_limit_credits', `is at most ${most} here; a higher one is set by command`);
+      throw invalidField('debt_limit_credits', `must be at most ${most} here; set a higher limit with the CLI`);
     }
     const { id, apiKey } = await this.projects.create(name, termsOf(request), act);
     return given<MadeProject>({
@@ -145,15 +145,16 @@ function placeOf(cursor: string | undefined): string | undefined {
 
 function reasonOf({ reason }: ReasonRequest): string {
   const text = reason.trim();
-  if (text === '') throw invalidField('reason', 'must say why');
+  if (text === '') throw invalidField('reason', 'must state the reason');
   return text;
 }
 
 /** Requires a debt limit for postpaid projects; a project without one is made by command. */
 function termsOf({ terms, debt_limit_credits: limit }: MakeProjectRequest): BillingTerms {
-  if (terms === 'prepaid' && limit !== undefined) throw invalidField('debt_limit_credits', 'is of postpaid projects');
+  if (terms === 'prepaid' && limit !== undefined)
+    throw invalidField('debt_limit_credits', 'applies to postpaid projects only');
   if (terms === 'prepaid') return { kind: 'prepaid' };
-  if (limit === undefined) throw invalidField('debt_limit_credits', 'is required of a postpaid project');
+  if (limit === undefined) throw invalidField('debt_limit_credits', 'is required for a postpaid project');
   return { kind: 'postpaid', debtLimitCredits: credits(limit) };
 }
 

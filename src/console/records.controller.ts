@@ -143,7 +143,7 @@ export class RecordsController {
       const page = await this.ledger.page(project, spanOf(query), CSV_PAGE, cursor);
       written += page.items.length;
       if (written > CSV_ROWS_MAX)
-        throw new ApiError('INVALID_REQUEST', 'The time has too many entries; choose a shorter one.');
+        throw new ApiError('INVALID_REQUEST', 'There are too many entries in this period. Choose a shorter one.');
       yield text + page.items.map((row) => csvLine(cellsOf(row))).join('');
       text = '';
       cursor = page.nextCursor;

@@ -36,7 +36,8 @@ export class SaleRecords {
     const { sales, market, rates } = this.config;
     const [chain] = await this.database.query<ChainRow>(CHAIN);
     const priceRows = await this.prices.list();
-    if (priceRows.length === 0) throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are not known just now.');
+    if (priceRows.length === 0)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are unknown at present. Try again shortly.');
     const [energyFeeSun, perByte] = [integerOf(chain?.energy_fee), integerOf(chain?.byte_fee)];
     if (
       chain === undefined ||
@@ -44,7 +45,7 @@ export class SaleRecords {
       energyFeeSun === undefined ||
       perByte === undefined
     ) {
-      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is not known just now; try again shortly.');
+      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is unknown at present. Try again shortly.');
     }
     const isStatic = rates.sources.every((source) => source === 'static');
     const stored = isStatic ? undefined : await this.rates.stored();

@@ -8,7 +8,7 @@ import { ConsoleError } from '../domain/console-error.js';
 import { headerValues } from '../http/pipeline/headers.js';
 
 const refusal = (): ConsoleError =>
-  new ConsoleError('WRONG_ORIGIN', 'This console answers its own pages alone, under the address it was set up with.');
+  new ConsoleError('WRONG_ORIGIN', 'The request comes from another site. Open the console at its configured URL.');
 
 /** Throws 403 WRONG_ORIGIN. `origin` is the console's, in the browsers' form. */
 export function requireOwnHost(request: IncomingMessage, origin: string): void {

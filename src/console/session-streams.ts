@@ -83,7 +83,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
   hold(sessionId: string, end: () => void): () => void {
     const own = [...this.held].filter((held) => held.sessionId === sessionId).length;
     if (own >= OF_ONE_SESSION_MAX || this.held.size >= OF_ALL_MAX) {
-      throw new ApiError('RATE_LIMITED', 'Too many streams are open; close some pages.', { retryAfterSec: 5 });
+      throw new ApiError('RATE_LIMITED', 'Too many streams are open. Close some pages.', { retryAfterSec: 5 });
     }
     const held: Held = { sessionId, end };
     this.held.add(held);

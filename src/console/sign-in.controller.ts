@@ -60,7 +60,7 @@ export class SignInController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionAnswer> {
     if ((body.code === undefined) === (body.recovery_code === undefined)) {
-      throw invalidField('code', 'give it, or a recovery_code, and not both');
+      throw invalidField('code', 'send either a code or a recovery_code, not both');
     }
     return this.answers.give(response, await this.signIn.withCode(session, body, visitor));
   }

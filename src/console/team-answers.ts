@@ -56,7 +56,10 @@ export class TeamAnswers {
   ): Promise<InvitedAnswer> {
     const consoleUrl = place.audience === 'merchant' ? this.config.merchantUrl : this.config.url;
     if (consoleUrl === undefined) {
-      throw new ConsoleError('CONFLICT', 'Set CONSOLE_MERCHANT_URL first: the link leads to the merchants’ console.');
+      throw new ConsoleError(
+        'CONFLICT',
+        'The link needs the URL of the merchant console. Set CONSOLE_MERCHANT_URL first.',
+      );
     }
     if (this.config.mail !== undefined) return this.inviteByMail(place, who, caller, consoleUrl);
     // A link that an owner passes on proves nothing about the address; an operator vouches for the people they invite.
@@ -75,15 +78,18 @@ export class TeamAnswers {
     if (await this.refusals.isRefused(who.email)) {
       throw new ConsoleError(
         'CONFLICT',
-        'This address takes no mails of this service any more. The operator can hand an invitation over otherwise.',
+        'The owner of this address has unsubscribed from our e-mails. Ask the operator for an invitation link.',
       );
     }
     await this.guesses.atAddressMail(who.email, subjectOf(place));
     const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), 'mail');
     const outcome = await this.mails.invite(who.email, who.role, linkOf(consoleUrl, token));
     if (outcome.kind === 'failed' && !outcome.isHeard) {
-      await this.invitations.revoke(place, invitation.id, authorOf(caller, 'the mail was not taken'));
-      throw new ConsoleError('CONFLICT', `Nobody was invited: ${outcome.fault}. Check the address and try again.`);
+      await this.invitations.revoke(place, invitation.id, authorOf(caller, 'the e-mail was not accepted'));
+      throw new ConsoleError(
+        'CONFLICT',
+        `No invitation was created: ${outcome.fault}. Check the address and try again.`,
+      );
     }
     return { invitation: itemOf(invitation), mailed: true };
   }

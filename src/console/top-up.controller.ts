@@ -83,7 +83,8 @@ export class TopUpController {
   @Get('arrivals')
   @Authority(READS)
   async arrivals(@Param('project_id') project: string, @Query() { after }: ArrivalQuery): Promise<Arrivals> {
-    if (after !== undefined && !/^\d{1,15}$/.test(after)) throw invalidField('after', 'must be a position');
+    if (after !== undefined && !/^\d{1,15}$/.test(after))
+      throw invalidField('after', 'must be a position of the event log');
     return this.topUp.arrivals(project, after === undefined ? undefined : BigInt(after));
   }
 

@@ -63,32 +63,32 @@ const DAY_SEC = 86_400n;
 
 /** Meaning of each status, with the next step. */
 const MEANS: Readonly<Record<DepositStatus, string>> = {
-  pending: 'Seen on chain; it is credited once its block is final and a rate is known, usually within two minutes.',
-  credited: 'Its credits are in the balance.',
-  held: 'Held: a person looks at it before it is credited.',
-  ignored: 'Not credited: this kind of payment is not taken here.',
-  dropped: 'Its block left the chain: the payment did not happen.',
+  pending: 'Seen on chain. It is credited when its block is final and a rate is available, usually within two minutes.',
+  credited: 'Added to your balance.',
+  held: 'Held: your operator checks it before it is credited.',
+  ignored: 'Not credited: this kind of payment is not accepted here.',
+  dropped: 'Its block was reverted: the payment did not happen.',
 };
 
 /** Replaces the status text of a credited deposit that is returned. */
-const TAKEN_OFF = 'Its credits were taken off the balance again.';
+const TAKEN_OFF = 'Its credits were deducted from your balance again.';
 const RETURNS: Readonly<Record<ReturnState, string>> = {
-  'being given back': 'It is being given back: the transaction that pays it is still to come.',
-  'given back': 'It was given back: the transaction that paid it is on chain.',
+  'being given back': 'It is being returned to the sender; the transaction is not on chain yet.',
+  'given back': 'It was returned to the sender; the transaction is on chain.',
 };
 
 /** Texts of recorded reasons; a reason that an operator wrote is shown unchanged. */
 const BECAUSE: Readonly<Record<string, string>> = {
   not_solid: 'Its block is not final yet.',
-  no_rate: 'No fresh rate of the asset is known; it is credited as soon as there is one.',
-  below_peg: 'USDT is below 0.99 dollars just now; it is credited once it is not.',
-  below_minimum: 'It is below the minimum and waits for more of the same asset.',
-  rate_jump: 'The rate is more than a tenth away from the median of the day.',
-  one_node: 'Only one node has seen it so far.',
-  amount: 'It is larger than what is credited without a look.',
-  blacklisted: 'The token lets its address send nothing just now; it is credited once it does.',
-  destroyed: 'The owner of the token destroyed what was at its address.',
-  auto_max: 'It is larger than what is credited on one node’s word.',
+  no_rate: 'No current rate of the asset is available. It is credited when there is one.',
+  below_peg: 'USDT is below 0.99 dollars. It is credited when the price recovers.',
+  below_minimum: 'It is below the minimum. It is credited together with later deposits of the same asset.',
+  rate_jump: 'The rate differs by more than a tenth from the median of the day.',
+  one_node: 'Only one node has reported it so far.',
+  amount: 'It is above the limit for automatic crediting.',
+  blacklisted: 'The token has blacklisted its deposit address. It is credited when the address can send again.',
+  destroyed: 'The issuer of the token destroyed the balance of its deposit address.',
+  auto_max: 'It is above the limit for crediting on the report of one node.',
 };
 
 @Injectable()
@@ -128,7 +128,7 @@ export class TopUp {
   /** Returns the address, derived again from the account's key. Throws 404 if deposits are not in use. */
   async address(projectId: string): Promise<DepositAddressShape> {
     const address = await this.addresses.addressOf(projectId);
-    if (address === undefined) throw new ApiError('NOT_FOUND', 'Deposits are not in use here: ask the operator.');
+    if (address === undefined) throw new ApiError('NOT_FOUND', 'Deposits are not available here. Ask the operator.');
     const accepts = await this.terms.accepted();
     return { address, network: 'TRON (TRC20)', accepts, checked_at: new Date(nowMs()).toISOString() };
   }

@@ -37,10 +37,14 @@ export class Unsubscriptions {
     receiveBytes(request, { limitBytes: BYTES_MAX, timeoutMs: TIMEOUT_MS })
       .then(() => this.end(token))
       .then(
-        (isDone) => answer(isDone ? 200 : 404, isDone ? 'These mails have ended.' : 'This link is not whole.'),
+        (isDone) =>
+          answer(
+            isDone ? 200 : 404,
+            isDone ? 'You are unsubscribed.' : 'This link is incomplete. Open the complete link from the e-mail.',
+          ),
         (error: unknown) => {
           this.log.warn({ fault: messageOf(error) }, 'failed to unsubscribe a mail reader');
-          answer(503, 'This failed for the moment; try again later.');
+          answer(503, 'Unsubscribing failed. Try again later.');
         },
       );
   }

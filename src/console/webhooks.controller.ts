@@ -222,7 +222,7 @@ export class WebhookPagesController {
     @Param() { project_id: project, webhook_id: id, delivery_id: delivery }: DeliveryPath,
     @Body() _: EmptyRequest,
   ): Promise<DeliveryShape> {
-    if (!/^[1-9]\d{0,15}$/.test(delivery)) throw invalidField('delivery_id', 'is no delivery of this webhook');
+    if (!/^[1-9]\d{0,15}$/.test(delivery)) throw invalidField('delivery_id', 'is not a delivery of this webhook');
     const view = await this.deliveries.resend(project, id, BigInt(delivery), audited(authorOf(caller)));
     return deliveryFor(caller, deliveryBody(view));
   }

@@ -24,10 +24,10 @@ export class AddressMails {
     const text = [
       `You are invited to the energy console at ${new URL(link).host}, as ${role}.`,
       '',
-      'This link shows what you are invited to. It works for 24 hours, for you alone:',
+      'Open this link to see and accept the invitation. It works once, within 24 hours:',
       link,
       '',
-      'If you do not expect this, ignore it: without the link nobody gets an account under your address.',
+      'If you do not expect this e-mail, ignore it. No account is created for your address without the link.',
     ];
     return this.send(email, 'You are invited to the energy console', text, link);
   }
@@ -36,12 +36,12 @@ export class AddressMails {
   async prove(email: string, token: string): Promise<MailOutcome> {
     const link = `${this.config.url}/address#${token}`;
     const text = [
-      `A person signed in to the energy console at ${new URL(link).host} with this address.`,
+      `Someone signed in to the energy console at ${new URL(link).host} with this address.`,
       '',
-      'If it was you, open this link in the browser you are signed in with. It works for 24 hours:',
+      'If it was you, open this link within 24 hours, in the browser where you are signed in:',
       link,
       '',
-      'If it was not you, ignore this: the address stays unconfirmed.',
+      'If it was not you, ignore this e-mail: the address stays unconfirmed.',
     ];
     return this.send(email, 'Confirm your address for the energy console', text, token);
   }
@@ -50,7 +50,7 @@ export class AddressMails {
     const { url } = this.config;
     const endUrl = endUrlOf(url, this.tokens.refuseMails(email));
     const id = createHash('sha256').update(unique).digest('hex').slice(0, 32);
-    const text = [...lines, '', 'To get no more of these mails:', endUrl, ''].join('\n');
+    const text = [...lines, '', 'To unsubscribe from these e-mails:', endUrl, ''].join('\n');
     return this.mailer.send({ to: email, subject, text, id: `${id}@${new URL(url).hostname}`, endUrl });
   }
 }

@@ -12,14 +12,14 @@ const WORDS_MAX = 120;
 const TITLES: Readonly<Record<NotifiedEvent, string>> = {
   'balance.low': 'The balance is low',
   'deposit.credited': 'A deposit was credited',
-  'deposit.held': 'A deposit waits for your operator',
+  'deposit.held': 'A deposit is held for your operator',
   'order.unresolved': 'An order needs attention',
   'order.refunded': 'An order was refunded',
   'auto_delegation.paused': 'An auto-delegation is paused',
   'webhook.failing': 'A webhook is failing',
-  'webhook.disabled': 'A webhook is switched off',
-  'key.created': 'An API key was made',
-  'key.rotated': 'An API key has a new secret',
+  'webhook.disabled': 'A webhook was disabled',
+  'key.created': 'An API key was created',
+  'key.rotated': 'An API key was rotated',
   'key.revoked': 'An API key was revoked',
   'project.frozen': 'The project is frozen',
   'project.unfrozen': 'The project is no longer frozen',
@@ -58,11 +58,14 @@ const SENTENCES: Readonly<Record<NotifiedEvent, Sentence>> = {
     '/billing/top-up',
   ],
   'deposit.credited': (data) => [`A deposit of ${amountOf(data)} was credited`, '/billing/top-up'],
-  'deposit.held': (data) => [`A deposit of ${amountOf(data)} waits for your operator`, '/billing/top-up'],
-  'order.unresolved': (data) => [`Order ${order(data)} needs attention: its outcome is not known yet`, orderPath(data)],
+  'deposit.held': (data) => [
+    `A deposit of ${amountOf(data)} is held until your operator has checked it`,
+    '/billing/top-up',
+  ],
+  'order.unresolved': (data) => [`Order ${order(data)} needs attention: its outcome is open`, orderPath(data)],
   'order.refunded': (data) => [`Order ${order(data)} was not delivered; its charge was returned`, orderPath(data)],
   'auto_delegation.paused': ({ auto_delegation: auto }) => [
-    `${auto?.address ?? 'An address'} is not kept supplied: ${named((auto?.pause?.reason ?? 'paused').replaceAll('_', ' ').toLowerCase())}`,
+    `${auto?.address ?? 'An address'} is no longer supplied with energy: ${named((auto?.pause?.reason ?? 'paused').replaceAll('_', ' ').toLowerCase())}`,
     '/auto-delegation',
   ],
   'webhook.failing': ({ webhook }) => [
@@ -70,11 +73,11 @@ const SENTENCES: Readonly<Record<NotifiedEvent, Sentence>> = {
     `/integration/webhooks/${webhook?.id ?? ''}`,
   ],
   'webhook.disabled': ({ webhook }) => [
-    `The webhook to ${hostOf(webhook?.url)} is switched off`,
+    `The webhook to ${hostOf(webhook?.url)} was disabled`,
     `/integration/webhooks/${webhook?.id ?? ''}`,
   ],
-  'key.created': (data) => [`The API key ${key(data)} was made`, '/integration/keys'],
-  'key.rotated': (data) => [`The API key ${key(data)} has a new secret`, '/integration/keys'],
+  'key.created': (data) => [`The API key ${key(data)} was created`, '/integration/keys'],
+  'key.rotated': (data) => [`The API key ${key(data)} was rotated`, '/integration/keys'],
   'key.revoked': (data) => [`The API key ${key(data)} was revoked`, '/integration/keys'],
   'project.frozen': () => ['The project is frozen: its requests are refused', ''],
   'project.unfrozen': () => ['The project is no longer frozen', ''],
@@ -116,7 +119,7 @@ export function mailText(terms: MailTerms): { readonly subject: string; readonly
   const { url, lines, more, allPath, allWord, endPath, isTest } = terms;
   const about = `${isTest ? '[TEST] ' : ''}${named(terms.about, 60)}`;
   const count = lines.length + more;
-  const what = count === 1 ? (lines[0]?.title ?? '') : `${count.toString()} things happened`;
+  const what = count === 1 ? (lines[0]?.title ?? '') : `${count.toString()} events`;
   const shown = lines.flatMap(({ at, says, path }) => [
     `- ${says}.`,
     ...(at === undefined ? [] : [`  ${at.slice(0, 16).replace('T', ' ')} UTC`]),
@@ -127,8 +130,8 @@ export function mailText(terms: MailTerms): { readonly subject: string; readonly
     `${about}:`,
     '',
     ...shown,
-    ...(more > 0 ? [`And ${more.toString()} more: see ${allWord}, ${url}${allPath}`, ''] : []),
-    'You are notified of this because you chose so. To change or end these mails:',
+    ...(more > 0 ? [`${more.toString()} more are listed under ${allWord}: ${url}${allPath}`, ''] : []),
+    'You chose to get these e-mails. To change your choice or unsubscribe:',
     `${url}${endPath}`,
     '',
   ].join('\n');

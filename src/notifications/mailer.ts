@@ -116,7 +116,7 @@ export class Mailer {
 function failureOf(error: unknown, isSaid: boolean): MailOutcome {
   const { responseCode: code } = error as NodemailerError;
   if (code === undefined) {
-    const fault = 'the mail server did not take it in time, or not at all';
+    const fault = 'the mail server did not accept it in time';
     return { kind: 'failed', isHeard: isSaid, isFinal: false, fault };
   }
   const fault = `${REFUSED} (${code.toString()})`;

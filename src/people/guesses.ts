@@ -188,7 +188,7 @@ export class Guesses {
       if (row !== undefined && row.guesses <= max) continue;
       const retryAfterSec = Math.max(1, row?.left_sec ?? 1);
       const minutes = Math.ceil(retryAfterSec / 60).toString();
-      throw new ConsoleError('TOO_MANY_GUESSES', `Too many attempts; try again in ${minutes} min.`, { retryAfterSec });
+      throw new ConsoleError('TOO_MANY_GUESSES', `Too many attempts. Try again in ${minutes} min.`, { retryAfterSec });
     }
     return { keys: counted.map(({ key }) => key) };
   }

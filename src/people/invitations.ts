@@ -97,13 +97,16 @@ const holdPlace = async (tx: Queryable, place: Place): Promise<unknown> =>
 async function requireFewToday(tx: Queryable, projectId: string): Promise<void> {
   const [today] = await tx.query<{ made: number }>(COUNT_DAY, [projectId]);
   if ((today?.made ?? 0) < PER_DAY_MAX) return;
-  throw new ConsoleError('CONFLICT', 'This project has made too many invitations today; make the next one tomorrow.');
+  throw new ConsoleError(
+    'CONFLICT',
+    'This project has created too many invitations today. Create the next one tomorrow.',
+  );
 }
 
 const unknownInvitation = (): ConsoleError =>
   new ConsoleError(
     'INVITATION_NOT_FOUND',
-    'This invitation was used, withdrawn, or is older than a day; ask for another.',
+    'This invitation was used, cancelled, or is older than a day. Ask for a new one.',
   );
 
 @Injectable()
@@ -124,17 +127,17 @@ export class Invitations {
     if (!ROLES_OF[audience].includes(role)) {
       throw new ConsoleError('NOT_ALLOWED_HERE', `The role must be ${ROLES_OF[audience].join(' or ')}.`);
     }
-    if (!EMAIL_ADDRESS.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is no e-mail address.');
+    if (!EMAIL_ADDRESS.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is not an e-mail address.');
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const invitation = await this.database.transaction(async (tx) => {
       await holdPlace(tx, place);
       if ((await tx.query(IS_MEMBER, [audience, email, projectId])).length > 0) {
-        throw new ConsoleError('ALREADY_A_MEMBER', 'This person is a member already; change the role instead.');
+        throw new ConsoleError('ALREADY_A_MEMBER', 'This person is already a member. Change the role instead.');
       }
       await tx.query(REVOKE_OLDER, [audience, email, projectId]);
       const [count] = await tx.query<{ open: number }>(COUNT_OPEN, [audience, projectId]);
       if ((count?.open ?? 0) >= OPEN_MAX) {
-        throw new ConsoleError('CONFLICT', 'Too many invitations are open; take some back first.');
+        throw new ConsoleError('CONFLICT', 'Too many invitations are open. Cancel some first.');
       }
       if (projectId !== null && proof !== 'operator') await requireFewToday(tx, projectId);
       const values = [hashOf(token), audience, email, projectId, role, author.actor, proof !== 'none'];

@@ -45,7 +45,7 @@ export class PasswordTurns {
   }
 
   private async begin({ queue, key, signal }: PasswordTurn): Promise<void> {
-    if (signal?.aborted === true) throw new ClientGoneError('The caller hung up before the password was worked out.');
+    if (signal?.aborted === true) throw new ClientGoneError('The caller disconnected before the password was checked.');
     if (this.working < AT_ONCE_MAX) {
       this.working += 1;
       return;
@@ -59,7 +59,7 @@ export class PasswordTurns {
       const leave = (): void => {
         const place = waiting.indexOf(entry);
         if (place >= 0) waiting.splice(place, 1);
-        reject(new ClientGoneError('The caller hung up while the password waited for its turn.'));
+        reject(new ClientGoneError('The caller disconnected while the password check was waiting.'));
       };
       const entry: Waiting = {
         key,

@@ -29,11 +29,11 @@ export function requireFit(password: string, email: string, field: string): void
   if (text.length < PASSWORD_LENGTH_MIN) {
     throw notFit('PASSWORD_NOT_FIT', field, `must have at least ${PASSWORD_LENGTH_MIN.toString()} characters`);
   }
-  if (new Set(text).size < DIFFERENT_MIN) throw notFit('PASSWORD_NOT_FIT', field, 'repeats too few characters');
+  if (new Set(text).size < DIFFERENT_MIN) throw notFit('PASSWORD_NOT_FIT', field, 'has too few different characters');
   const [name = ''] = email.split('@');
   const lower = text.toLowerCase();
   if (lower.includes(email) || lower === name.repeat(Math.ceil(lower.length / name.length)).slice(0, lower.length)) {
-    throw notFit('PASSWORD_NOT_FIT', field, 'must not be made of the e-mail address');
+    throw notFit('PASSWORD_NOT_FIT', field, 'must not consist of the e-mail address');
   }
 }
 

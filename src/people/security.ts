@@ -106,7 +106,7 @@ export class Security {
       // The roles have changed, so the person's other sessions must sign in again.
       await this.sessions.endAll(personId, undefined, tx);
       const place = { audience, projectId: invitation.project_id ?? undefined };
-      const author = { actor: email, reason: 'took an invitation' };
+      const author = { actor: email, reason: 'accepted an invitation' };
       const detail = {
         email,
         role: invitation.role,
@@ -157,11 +157,13 @@ export class Security {
     code: string,
   ): Promise<{ readonly token: string; readonly codes: readonly string[] }> {
     const { pending_totp_sealed: sealed } = session;
-    if (sealed === null) throw new ConsoleError('CONFLICT', 'Begin to set up the second factor first.');
+    if (sealed === null)
+      throw new ConsoleError('CONFLICT', 'The set-up of a second factor has not begun. Begin it first.');
     const step = this.factors.stepOf(session.person_id, sealed, code);
     if (step === undefined) {
-      if (await this.sessions.wrongCode(session)) throw new ConsoleError('SIGN_IN', 'Five wrong codes; sign in again.');
-      throw new ConsoleError('WRONG_CODE', 'This code is not right; check the clock of the device that shows it.');
+      if (await this.sessions.wrongCode(session))
+        throw new ConsoleError('SIGN_IN', 'Five codes were wrong. Sign in again.');
+      throw new ConsoleError('WRONG_CODE', 'This code is wrong. Check the clock of the device that shows it.');
     }
     let codes: readonly string[] = [];
     const token = await this.renewing(session, 'security.second-factor', async (tx) => {
@@ -174,7 +176,10 @@ export class Security {
   /** Removes the second factor. Throws 409 SECOND_FACTOR_REQUIRED if a role needs it. */
   async removeFactor(session: SessionRow): Promise<string> {
     if (session.memberships.some(({ role }) => needsSecondFactor(role))) {
-      throw new ConsoleError('SECOND_FACTOR_REQUIRED', 'Your role needs a second factor; set up another instead.');
+      throw new ConsoleError(
+        'SECOND_FACTOR_REQUIRED',
+        'Your role requires a second factor. Set up another one instead.',
+      );
     }
     return this.renewing(session, 'security.no-second-factor', async (tx) => {
       await tx.query(NO_FACTOR, [session.person_id]);
@@ -184,7 +189,8 @@ export class Security {
 
   /** Returns new recovery codes. Throws 409 without a second factor. */
   async newRecoveryCodes(session: SessionRow): Promise<readonly string[]> {
-    if (session.totp_sealed === null) throw new ConsoleError('CONFLICT', 'Set up a second factor first.');
+    if (session.totp_sealed === null)
+      throw new ConsoleError('CONFLICT', 'There is no second factor. Set one up first.');
     return this.database.transaction(async (tx) => {
       await note(tx, session, 'security.recovery-codes');
       return this.factors.newRecoveryCodes(tx, session.person_id);
@@ -215,7 +221,7 @@ export class Security {
     if ((await this.passwords.judge(password, account.password_hash, turn)).isRight) return;
     throw new ConsoleError(
       'WRONG_CREDENTIALS',
-      'This is not the password of the account with this address. If you have none, ask the operator for an invitation.',
+      'The account with this address has another password. If you have no account, ask the operator for an invitation.',
     );
   }
 
@@ -255,14 +261,14 @@ export class Security {
       await this.sessions.endAll(session.person_id, session.id, tx);
       await note(tx, session, action);
       const token = await this.sessions.renew(session.id, 'signed_in', true, tx);
-      if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended; sign in again.');
+      if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended. Sign in again.');
       return token;
     });
   }
 }
 
 const changedMeanwhile = (): ConsoleError =>
-  new ConsoleError('CONFLICT', 'The account changed a moment ago; open the link again.');
+  new ConsoleError('CONFLICT', 'The account changed a moment ago. Open the link again.');
 
 async function note(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
   await recordAct(tx, { actor: email, reason: 'their own' }, { action, subject: person_id, detail: { email } });

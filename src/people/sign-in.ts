@@ -46,9 +46,9 @@ const KEEP_HASH = `UPDATE person SET password_hash = $3 WHERE id = $1 AND passwo
 const HASH_OF = { name: 'password_of', text: `SELECT password_hash FROM person WHERE id = $1` };
 
 const wrongCredentials = (): ConsoleError =>
-  new ConsoleError('WRONG_CREDENTIALS', 'E-mail and password do not belong together.');
+  new ConsoleError('WRONG_CREDENTIALS', 'The e-mail address or password is wrong.');
 const wrongCode = (): ConsoleError =>
-  new ConsoleError('WRONG_CODE', 'This code is not right, or was used before; wait for the next one.');
+  new ConsoleError('WRONG_CODE', 'This code is wrong or was already used. Wait for the next one.');
 
 export const emailOf = (text: string): string => text.trim().toLowerCase();
 
@@ -125,18 +125,19 @@ export class SignIn {
     given: { readonly code?: string; readonly recovery_code?: string },
     visitor: Visitor,
   ): Promise<SignedIn> {
-    if (session.stage !== 'second_factor') throw new ConsoleError('FORBIDDEN', 'This session waits for no code.');
+    if (session.stage !== 'second_factor')
+      throw new ConsoleError('FORBIDDEN', 'This session does not wait for a code.');
     const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
     const who = guesser(visitor, session.email, device);
     const counted = await this.guesses.atCode(who);
     if (!(await this.isCodeRight(session, given))) {
       if (await this.sessions.wrongCode(session)) {
-        throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt; sign in again.');
+        throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt. Sign in again.');
       }
       throw wrongCode();
     }
     const token = await this.sessions.renew(session.id, 'signed_in', true);
-    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended; sign in again.');
+    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended. Sign in again.');
     await this.guesses.giveBack(counted);
     await this.guesses.giveBack(this.guesses.passwordKeys(who));
     await this.noteSignIn(session.person_id, session.email, visitor);
@@ -160,7 +161,7 @@ export class SignIn {
       await this.guesses.giveBack(counted);
     }
     const token = await this.sessions.renew(session.id, session.stage, true);
-    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended; sign in again.');
+    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended. Sign in again.');
     return { token };
   }
 

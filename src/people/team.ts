@@ -137,7 +137,7 @@ export class Team {
       const manages = managingRole(place);
       const others = members.filter(({ person_id: id, role }) => id !== personId && role === manages);
       if (member.role === manages && stays !== manages && others.length === 0) {
-        throw new ConsoleError('LAST_OWNER', `This is the last ${manages}; give another person that role first.`);
+        throw new ConsoleError('LAST_OWNER', `This is the last ${manages}. Give another person that role first.`);
       }
       await this.sessions.endAll(personId, undefined, tx);
       await recordAct(tx, author, { action, subject: subjectOf(place), detail });
@@ -145,4 +145,4 @@ export class Team {
   }
 }
 
-const nobody = (): ApiError => new ApiError('NOT_FOUND', 'There is no such person here.');
+const nobody = (): ApiError => new ApiError('NOT_FOUND', 'This person does not belong to the team.');

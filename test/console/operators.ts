@@ -206,7 +206,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     try {
       const view = await open('/inbox');
       const { page } = view;
-      await page.getByText('Fault: Nothing is sold: a rule is broken').waitFor();
+      await page.getByText('Fault: Sales are stopped: a rule is broken').waitFor();
       await page.getByText('npm run -s cli -- verify').first().waitFor();
       expect(await view.axe()).toEqual([]);
       await page.getByRole('link', { name: 'System' }).first().click();

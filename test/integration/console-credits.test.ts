@@ -120,7 +120,7 @@ describe('credits above the limit', () => {
     expect([await balanceOf(project), await entries(project)]).toEqual([0n, []]);
     expect(await inboxOf(id)).toMatchObject({
       severity: 'warning',
-      says: expect.stringMatching(/^Top-up of 0\.10 USD for Payer \d+ waits for another admin than asker@/),
+      says: expect.stringMatching(/^Top-up of 0\.10 USD for Payer \d+, requested by asker@/),
       subject: { kind: 'approval', id },
     });
     const approved = await decide(id, 'approve', second);
@@ -136,7 +136,7 @@ describe('credits above the limit', () => {
         entry_key: 'topup:WIRE-1',
         credits: BigInt(ABOVE),
         actor: second.email,
-        reason: `a bank transfer came (asked for by ${asker.email})`,
+        reason: `a bank transfer came (requested by ${asker.email})`,
       },
     ]);
     expect(await acts(project)).toEqual([
@@ -227,7 +227,7 @@ describe('credits above the limit', () => {
     expect((await book(project, { credits: ABOVE, reference: 'WIRE-3' }, third)).status).toBe(409);
     await cli('credits', 'topup', project, '--credits', ABOVE.toString(), '--ref', 'WIRE-3');
     const late = await decide(id, 'approve', second);
-    expect([late.status, late.body.msg]).toEqual([409, expect.stringContaining('booked in the ledger already')]);
+    expect([late.status, late.body.msg]).toEqual([409, expect.stringContaining('already booked in the ledger')]);
     expect(await balanceOf(project)).toBe(BigInt(ABOVE));
     expect((await requests()).items.find((each) => each.id === id)?.status).toBe('pending');
     expect((await book(project, { credits: ABOVE, reference: 'WIRE-3' })).status).toBe(409);

@@ -99,7 +99,7 @@ it('an order that needs attention is in the inbox however many follow, and an un
 it('unreadable chain fees are a fault in the inbox with the reason, once sales stop for it', async () => {
   const { database } = world.api;
   const said = async (): Promise<InboxItem[]> =>
-    (await inbox()).filter(({ says }) => says.startsWith('Nothing is sold'));
+    (await inbox()).filter(({ says }) => says.startsWith('Sales are stopped'));
   expect(await said()).toEqual([]);
   const failure = JSON.stringify({ cause: 'no-node', reason: 'No TRON node could answer: no answer in time' });
   const insertFailure = `INSERT INTO market_state (name, value, measured_at) VALUES ('chain-failure', $1, clock_timestamp())`;
@@ -110,7 +110,7 @@ it('unreadable chain fees are a fault in the inbox with the reason, once sales s
   expect(await said()).toMatchObject([
     {
       severity: 'fault',
-      says: 'Nothing is sold: No TRON node could answer: no answer in time',
+      says: 'Sales are stopped: No TRON node could answer: no answer in time',
       command: 'npm run -s cli -- doctor',
     },
   ]);
@@ -132,7 +132,7 @@ it('a faulty wallet is one inbox line with the remedy command, also for people m
     expect(lines).toEqual([
       expect.objectContaining({
         severity: 'fault',
-        says: `Wallet ${wallet!.address} sells nothing: it went wrong`,
+        says: `Wallet ${wallet!.address} is not selling: it went wrong`,
         command: 'npm run -s cli -- doctor',
       }),
     ]);
@@ -217,7 +217,7 @@ it('a rental ends by the time of the chain’s head, ahead of the newest solid b
     const owner = await merchants.signedIn('owner', merchant);
     const { running } = (await owner.browser.get(`/api/projects/${merchant}/home`)).body;
     const { sentence } = (await owner.browser.get(`/api/projects/${merchant}/orders/ends`)).body;
-    return { isOver: running[0].left_sec === 0, saysOver: String(sentence).includes('its time is over') };
+    return { isOver: running[0].left_sec === 0, saysOver: String(sentence).includes('the rental is over') };
   };
   expect(await left(live, false, '-5 seconds')).toEqual({ isOver: true, saysOver: true });
   expect(await left(played, true, '12 hours')).toEqual({ isOver: false, saysOver: false });

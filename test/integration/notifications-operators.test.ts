@@ -61,7 +61,7 @@ it(
     await freeze(true);
     await hasten(admin);
     const mail = await mailed(admin);
-    expect(mail.subject).toBe('The service: A new notice');
+    expect(mail.subject).toBe('The service: New notice');
     expect(mail.text).toContain('Project Frozen & Co is frozen: its requests are refused');
     expect(mail.text).toContain('http://localhost:3002/inbox');
     expect(mail.text).toContain('http://localhost:3002/notifications');
@@ -95,7 +95,7 @@ it(
     await setFrozen(true, 25);
     expect((await reader.browser.post('/api/notifications', { kinds: ['notice'] })).status).toBe(200);
     await hasten(reader);
-    expect((await mailed(reader)).subject).toBe('The service: 25 things happened');
+    expect((await mailed(reader)).subject).toBe('The service: 25 events');
     await noted(reader, 25);
     await setFrozen(false, 5);
     await noted(reader, 20);

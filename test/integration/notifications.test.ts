@@ -112,10 +112,10 @@ it(
     await operators.app.get(Ledger).setFrozen(project, false, AUTHOR);
     await number();
     const mail = await mailed(place);
-    expect(mail.subject).toBe(`Project ${project.slice(0, 8)}: 3 things happened`);
+    expect(mail.subject).toBe(`Project ${project.slice(0, 8)}: 3 events`);
     expect(mail.to).toEqual([place.owner.email]);
     for (const words of [
-      '- The API key “payouts” was made.',
+      '- The API key “payouts” was created.',
       '- The project is frozen: its requests are refused.',
       '- The project is no longer frozen.',
       `http://localhost:3001/p/${project}/integration/keys`,
@@ -130,8 +130,8 @@ it(
     await hasten(place);
     await makeKey(place, 'second');
     const second = await mailed(place, 2);
-    expect(second.subject).toBe(`Project ${project.slice(0, 8)}: An API key was made`);
-    expect(second.text).toContain('The API key “second” was made');
+    expect(second.subject).toBe(`Project ${project.slice(0, 8)}: An API key was created`);
+    expect(second.text).toContain('The API key “second” was created');
   },
   TEST_LIMIT_MS,
 );
@@ -154,10 +154,10 @@ it(
     const place = await placeWith(['keys']);
     await storm(place, 232);
     const mail = await mailed(place);
-    expect(mail.subject).toContain('232 things happened');
+    expect(mail.subject).toContain('232 events');
     expect(mail.text.match(/^- /gm)).toHaveLength(20);
     expect(mail.text).toContain(
-      `And 212 more: see Events, http://localhost:3001/p/${place.project}/integration/events`,
+      `212 more are listed under Events: http://localhost:3001/p/${place.project}/integration/events`,
     );
     for (let count = 2; count <= 6; count += 1) {
       await until(async () => (await choiceOf(place)).last_mail_at, MAIL_LIMIT_MS, 'the mail being noted');
@@ -188,7 +188,7 @@ it(
       [place.owner.id],
     );
     await hasten(place);
-    expect((await mailed(place, 7)).subject).toContain('3 things happened');
+    expect((await mailed(place, 7)).subject).toContain('3 events');
   },
   TEST_LIMIT_MS,
 );
@@ -301,7 +301,7 @@ it('a name with line breaks adds no header', async () => {
   );
   await storm(place, 1);
   const mail = await mailed(place);
-  expect(mail.subject).toBe(`Project ${place.project.slice(0, 8)}: An API key was made`);
+  expect(mail.subject).toBe(`Project ${place.project.slice(0, 8)}: An API key was created`);
   expect(mail.text).toMatch(/^Shop Bcc: thief@example\.net Hello:/);
   expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
 });

@@ -184,16 +184,16 @@ it('a deposit that is given back is shown as such to its project and to operator
       ),
     ] as const) {
       const items = (await who.browser.get(path)).body.items as { id: string; says: string }[];
-      const said = `Its credits were taken off the balance again. ${text}`;
+      const said = `Its credits were deducted from your balance again. ${text}`;
       expect([path, items.find(({ id }) => id === 'dep_9001')?.says]).toEqual([path, said]);
     }
   };
-  await says('It is being given back: the transaction that pays it is still to come.');
+  await says('It is being returned to the sender; the transaction is not on chain yet.');
   await asLeft(
     `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
      VALUES (${txid}, 'native', 0, 'TDeposit', 'TRX', -40000000, '${RECEIVER}', 10, now())`,
   );
-  await says('It was given back: the transaction that paid it is on chain.');
+  await says('It was returned to the sender; the transaction is on chain.');
 });
 
 describe('the history of an order', () => {
@@ -290,9 +290,9 @@ describe('the history of an order', () => {
     expect(said).toEqual([
       'Accepted; $1.170000 charged.',
       `Delegation ${txid} was sent.`,
-      `Delegation ${txid} can never happen: the chain passed its expiration, and no final block up to then has it.`,
-      '$1.170000 given back: all that was charged.',
-      'The order ended as refunded, for good.',
+      `Delegation ${txid} can no longer be included: it has expired, and no final block up to its expiration contains it.`,
+      '$1.170000 returned: the full charge.',
+      'The order is refunded; this is final.',
     ]);
     expect((await owner.browser.get(of(`/orders/${(await rental('delivered')).key}/refund`))).status).toBe(404);
   });
