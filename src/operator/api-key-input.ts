@@ -10,7 +10,7 @@ const KEY_FILE_BYTES_MAX = 1024;
 export function apiKeyFrom(keyFile: string | undefined, { env }: Terminal): string {
   const apiKey = keyFile === undefined ? env['API_KEY'] : readKey(keyFile);
   if (apiKey === undefined || apiKey === '')
-    throw usageError('Put the API key into the variable API_KEY, or say --key-file.');
+    throw usageError('The API key is missing. Set the variable API_KEY, or pass --key-file.');
   return apiKey;
 }
 
@@ -18,6 +18,6 @@ function readKey(path: string): string {
   try {
     return readSecretFile(path, KEY_FILE_BYTES_MAX).toString('utf8').trim();
   } catch (error) {
-    throw usageError(`The key file cannot be taken: ${messageOf(error)}.`);
+    throw usageError(`Failed to read the key file: ${messageOf(error)}.`);
   }
 }

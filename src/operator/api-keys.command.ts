@@ -30,7 +30,7 @@ interface Options {
   readonly dailyCapOff?: boolean;
 }
 
-const SHOWN_ONCE = 'The API key is shown this once only. Hand it over safely; `keys rotate` makes a new one.';
+const SHOWN_ONCE = 'The API key is shown only once. Store it safely; `keys rotate` creates a new one.';
 
 export function addApiKeyCommands(keys: Command, context: CliContext): void {
   addCreate(keys, context);
@@ -40,13 +40,13 @@ export function addApiKeyCommands(keys: Command, context: CliContext): void {
 
 function addCreate(keys: Command, context: CliContext): void {
   withLimits(keys.command('create <merchant>'))
-    .description('make a further API key; prints it once only. It signs by HMAC')
-    .requiredOption('--name <name>', 'what it is for')
+    .description('create another API key and print it once; it signs with HMAC')
+    .requiredOption('--name <name>', 'what the key is for')
     .action(async (merchant: string, options: Options & { name: string }) => {
       const id = merchantArg(merchant);
       const { scopes, ...limits } = limitsOf(options);
-      if (scopes === undefined) throw usageError(`Say what it may do: --scope ${SCOPES.join(' | ')}, one or more.`);
-      const act = context.actor('API key made');
+      if (scopes === undefined) throw usageError(`The key needs at least one scope: --scope ${SCOPES.join(' | ')}.`);
+      const act = context.actor('API key created');
       await context.operate(async (parts) => {
         const service = parts.get(ApiKeys);
         const made = await service.create(id, { ...limits, scopes, name: nameOf(options.name) }, act);
@@ -63,8 +63,8 @@ function addCreate(keys: Command, context: CliContext): void {
 function addReads(keys: Command, context: CliContext): void {
   keys
     .command('list <merchant>')
-    .description('the API keys of a project, the primary first')
-    .option('--all', 'those that were revoked too')
+    .description('list the API keys of a project, the primary key first')
+    .option('--all', 'include revoked keys')
     .action(async (merchant: string, options: { all?: boolean }) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
@@ -74,7 +74,7 @@ function addReads(keys: Command, context: CliContext): void {
           views.map((view) => [
             view.id,
             view.revoked_at === null ? view.name : `${view.name} (revoked)`,
-            view.is_primary ? 'all, MD5 too' : view.scopes.join(' '),
+            view.is_primary ? 'all, also MD5' : view.scopes.join(' '),
             view.daily_cap_credits ?? 'none',
             view.spent_credits,
             view.last_used_at ?? 'never',
@@ -85,8 +85,8 @@ function addReads(keys: Command, context: CliContext): void {
       });
     });
   withLimits(keys.command('options <key>'))
-    .description('what an API key may do; without options: shows it')
-    .option('--name <name>', 'what it is for')
+    .description('change an API key’s scopes and limits; without options, show them')
+    .option('--name <name>', 'what the key is for')
     .action(async (key: string, options: Options) => {
       const id = keyArg(key);
       const changes = { ...limitsOf(options), ...(options.name !== undefined && { name: nameOf(options.name) }) };
@@ -103,14 +103,14 @@ function addReads(keys: Command, context: CliContext): void {
 function addEndings(keys: Command, context: CliContext): void {
   keys
     .command('rotate <key>')
-    .description('make a new secret for an API key; the primary: `project rotate-key`')
-    .option('--overlap <seconds>', 'how long the one before still verifies, 7 days at most (default: 0)', overlapArg)
+    .description('create a new secret for an API key; for the primary key use `project rotate-key`')
+    .option('--overlap <seconds>', 'how long the old secret stays valid, at most 7 days (default: 0)', overlapArg)
     .action(async (key: string, options: { overlap?: bigint }) => {
       const id = keyArg(key);
       const overlapSec = Number(options.overlap ?? 0n);
       const act = context.actor('API key rotated');
       await context.confirm(
-        `This ends the secret of the API key ${id} ${overlapSec === 0 ? 'at once' : `in ${durationText(overlapSec)}`}.`,
+        `This invalidates the current secret of the API key ${id} ${overlapSec === 0 ? 'immediately' : `in ${durationText(overlapSec)}`}.`,
       );
       await context.operate(async (parts) => {
         const apiKey = await parts.get(ApiKeys).rotate(id, overlapSec, act);
@@ -120,43 +120,46 @@ function addEndings(keys: Command, context: CliContext): void {
           ['API key', apiKey],
         ]);
         const made = await madeByKey(parts, { projectId: view.project_id, keyId: id });
-        const text = `${shown}\n\n${SHOWN_ONCE}${madeText(made, 'it goes on paying for them')}`;
+        const text = `${shown}\n\n${SHOWN_ONCE}${madeText(made, 'the key still pays for them')}`;
         context.print(text, { ...keyJson(view), api_key: apiKey, made });
       });
     });
   // Not confirmed: it is the emergency brake for a leaked key.
   keys
     .command('revoke <key>')
-    .description('an API key, and the secret before it, verify nothing from now on')
+    .description('revoke an API key permanently, including its old secret')
     .action(async (key: string) => {
       const id = keyArg(key);
       const act = context.actor('API key revoked');
       await context.operate(async (parts) => {
         await parts.get(ApiKeys).revoke(id, act);
         const view = await parts.get(ApiKeys).get(id);
-        const next = view.is_primary ? ' `project rotate-key` makes a new primary.' : '';
+        const next = view.is_primary ? ' `project rotate-key` creates a new primary key.' : '';
         const made = await madeByKey(parts, { projectId: view.project_id, keyId: id });
         const text = `${view.name} is revoked: requests signed with it are refused.${next}`;
-        context.print(`${text}${madeText(made, 'paused until another key sets them')}`, { ...keyJson(view), made });
+        context.print(`${text}${madeText(made, 'paused until they are set with another key')}`, {
+          ...keyJson(view),
+          made,
+        });
       });
     });
 }
 
 function withLimits(command: Command): Command {
   return command
-    .option('--scope <scope...>', `what it may do: ${SCOPES.join(', ')}; replaces the list`, scopeArg)
-    .option('--allow-source <address...>', 'only these addresses or CIDR ranges; replaces the list', sourceArg)
-    .option('--any-source', 'any address of the project’s')
-    .option('--daily-cap <credits>', 'the most it may spend in a UTC day', creditsArg)
-    .option('--daily-cap-off', 'no daily cap of its own');
+    .option('--scope <scope...>', `allowed scopes: ${SCOPES.join(', ')}; replaces the list`, scopeArg)
+    .option('--allow-source <address...>', 'accept only these addresses or CIDR ranges; replaces the list', sourceArg)
+    .option('--any-source', 'accept every address that the project accepts')
+    .option('--daily-cap <credits>', 'the most the key may spend per UTC day', creditsArg)
+    .option('--daily-cap-off', 'remove the key’s own daily cap');
 }
 
 function limitsOf(options: Options): Omit<KeyOptions, 'name'> {
   if (options.anySource === true && options.allowSource !== undefined) {
-    throw usageError('--any-source and --allow-source exclude each other.');
+    throw usageError('--any-source and --allow-source cannot be combined.');
   }
   if (options.dailyCapOff === true && options.dailyCap !== undefined) {
-    throw usageError('--daily-cap and --daily-cap-off exclude each other.');
+    throw usageError('--daily-cap and --daily-cap-off cannot be combined.');
   }
   const allowedSources = options.anySource === true ? [] : options.allowSource;
   const dailyCapCredits = options.dailyCapOff === true ? null : options.dailyCap;
@@ -180,13 +183,13 @@ function keyText(view: KeyView): string {
     ['Key', view.id],
     ['Name', view.name],
     ['State', view.revoked_at === null ? 'active' : 'revoked'],
-    ['Scopes', view.is_primary ? `${view.scopes.join(' ')} (primary: signs by MD5 too)` : view.scopes.join(' ')],
+    ['Scopes', view.is_primary ? `${view.scopes.join(' ')} (primary: also signs with MD5)` : view.scopes.join(' ')],
     ['Sources', view.allowed_sources.length === 0 ? 'any' : view.allowed_sources.join(', ')],
     ['Daily cap', view.daily_cap_credits ?? 'none'],
     ['Spent today', view.spent_credits],
     ['Created', view.created_at],
     ['Last used', view.last_used_at ?? 'never'],
-    ['Secret before', view.previous_until ?? 'verifies nothing'],
+    ['Old secret', view.previous_until ?? 'no longer valid'],
   ]);
 }
 

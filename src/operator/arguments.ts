@@ -22,14 +22,14 @@ export function merchantArg(text: string): string {
 /** Parses the id of an API key in any case; returns lower case. */
 export function keyArg(text: string): string {
   const id = text.trim().toLowerCase();
-  if (!UUID.test(id)) throw new InvalidArgumentError('A key’s id is a UUID; `keys list` shows them.');
+  if (!UUID.test(id)) throw new InvalidArgumentError('An API key ID is a UUID; `keys list` shows them.');
   return id;
 }
 
 /** Parses the id of a webhook in any case; returns lower case. */
 export function webhookArg(text: string): string {
   const id = text.trim().toLowerCase();
-  if (!UUID.test(id)) throw new InvalidArgumentError('A webhook’s id is a UUID; `webhooks list` shows them.');
+  if (!UUID.test(id)) throw new InvalidArgumentError('A webhook ID is a UUID; `webhooks list` shows them.');
   return id;
 }
 
@@ -73,14 +73,15 @@ export function addressArg(text: string): string {
 /** Parses a transaction id; returns lower case. */
 export function txidArg(text: string): string {
   const txid = text.trim().toLowerCase();
-  if (!/^[0-9a-f]{64}$/.test(txid)) throw new InvalidArgumentError('A transaction id is 64 hex characters.');
+  if (!/^[0-9a-f]{64}$/.test(txid)) throw new InvalidArgumentError('A transaction ID is 64 hex characters.');
   return txid;
 }
 
 /** Parses a UTC day, or a time in UTC ending in Z. */
 export function momentArg(text: string): string {
   const moment = momentOf(text);
-  if (moment === undefined) throw new InvalidArgumentError('A UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z.');
+  if (moment === undefined)
+    throw new InvalidArgumentError('It must be a UTC time, such as 2026-11-01 or 2026-11-01T12:00:00Z.');
   return moment;
 }
 
@@ -121,7 +122,7 @@ export async function readKeyFile(path: string, input: Readable | undefined): Pr
   content.fill(0);
   if (!/^[0-9a-f]{64}$/i.test(text)) {
     const what = path === '-' ? 'Standard input' : path;
-    throw usageError(`${what} must hold a private key: 64 hex characters, nothing else.`);
+    throw usageError(`${what} must contain a private key: 64 hex characters and nothing else.`);
   }
   return Buffer.from(text, 'hex');
 }
@@ -130,25 +131,27 @@ function readFile(path: string): Buffer {
   try {
     return readSecretFile(path, KEY_FILE_BYTES_MAX);
   } catch (error) {
-    throw usageError(`The key file cannot be taken: ${messageOf(error)}.`);
+    throw usageError(`Failed to read the key file: ${messageOf(error)}.`);
   }
 }
 
 async function readInput(input: Readable | undefined): Promise<Buffer> {
   if (input === undefined)
-    throw usageError('--key-file - reads the key from standard input: give it one, `< hot.key`.');
+    throw usageError(
+      '--key-file - reads the key from standard input, which is a terminal. Redirect a file: `< hot.key`.',
+    );
   const chunks: Buffer[] = [];
   let size = 0;
-  const late = setTimeout(() => input.destroy(new Error('it did not end')), KEY_INPUT_MS);
+  const late = setTimeout(() => input.destroy(new Error('it did not end in time')), KEY_INPUT_MS);
   try {
     for await (const chunk of input) {
       chunks.push(Buffer.from(chunk as Uint8Array));
       size += (chunk as Uint8Array).length;
-      if (size > KEY_FILE_BYTES_MAX) throw new Error('it is too large to be a key');
+      if (size > KEY_FILE_BYTES_MAX) throw new Error('it is too long for a key');
     }
     return Buffer.concat(chunks);
   } catch (error) {
-    throw usageError(`Standard input cannot be taken: ${messageOf(error)}.`);
+    throw usageError(`Failed to read standard input: ${messageOf(error)}.`);
   } finally {
     clearTimeout(late);
   }

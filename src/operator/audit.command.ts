@@ -20,24 +20,24 @@ function timeArg(text: string): Date {
   const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text.slice(10));
   const time = isDay || isMoment ? new Date(hasZone || isDay ? text : `${text}Z`) : undefined;
   if (time === undefined || Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError('It must be a day or a time in UTC: 2026-11-20 or 2026-11-20T13:30.');
+    throw new InvalidArgumentError('It must be a UTC day or time, such as 2026-11-20 or 2026-11-20T13:30.');
   }
   return time;
 }
 
 export function addAuditCommands(program: Command, context: CliContext): void {
-  const audit = program.command('audit').description('who did what to the service, and why');
+  const audit = program.command('audit').description('read the audit log');
   audit
     .command('list', { isDefault: true })
-    .description('what was done by commands, newest first')
-    .option('--by <actor>', 'by this person; the name is what was given with --actor, not proven')
-    .option('--role <role>', 'by this role of the database, which it writes itself')
-    .option('--action <action>', 'of this action, or all that begin so: credits, orders.compensate, …')
-    .option('--subject <subject>', 'to this project, order, wallet or finding')
-    .option('--since <time>', 'from this day or time on (UTC)', timeArg)
-    .option('--until <time>', 'before this day or time (UTC)', timeArg)
+    .description('list actions, newest first')
+    .option('--by <actor>', 'only by this person; the name given with --actor is not proven')
+    .option('--role <role>', 'only by this database role, which the database records itself')
+    .option('--action <action>', 'only this action, or actions with this prefix: credits, orders.compensate, …')
+    .option('--subject <subject>', 'only on this project, order, wallet or finding')
+    .option('--since <time>', 'from this UTC day or time', timeArg)
+    .option('--until <time>', 'before this UTC day or time', timeArg)
     .option('--before <entry>', 'only entries older than this one: the next page', entryArg)
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action((options: ListOptions) => list(context, options));
 }
 
@@ -49,8 +49,8 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
     const found = await parts.get(AuditLog).list(filter, limit + 1);
     const rows = found.slice(0, limit);
     const last = found.length > limit ? rows.at(-1) : undefined;
-    const more = last === undefined ? [] : [`Older ones: the same with --before ${last.id.toString()}`];
-    context.print([...rows.map(entryText), ...more].join('\n') || 'No such entries.', {
+    const more = last === undefined ? [] : [`Older entries: repeat with --before ${last.id.toString()}`];
+    context.print([...rows.map(entryText), ...more].join('\n') || 'No entries match.', {
       entries: rows,
       ...(last !== undefined && { next_before: last.id }),
     });

@@ -36,7 +36,9 @@ interface Options {
 }
 
 export function addAutoDelegationCommands(program: Command, context: CliContext): void {
-  const group = program.command('auto-delegations').description('addresses that are kept supplied with energy');
+  const group = program
+    .command('auto-delegations')
+    .description('manage auto-delegations: addresses that are kept supplied with energy');
   addReads(group, context);
   addSet(group, context);
   addActs(group, context);
@@ -45,9 +47,9 @@ export function addAutoDelegationCommands(program: Command, context: CliContext)
 function addReads(group: Command, context: CliContext): void {
   group
     .command('list <merchant>')
-    .description('those of a project, newest first')
-    .option('--status <status>', `only these: ${AUTO_DELEGATION_STATUSES.join(', ')}`, statusArg)
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(100n, '100'))
+    .description('list a project’s auto-delegations, newest first')
+    .option('--status <status>', `only with this status: ${AUTO_DELEGATION_STATUSES.join(', ')}`, statusArg)
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(100n, '100'))
     .action(async (merchant: string, options: { status?: AutoDelegationStatus; limit: bigint }) => {
       const request = { projectId: merchantArg(merchant), status: options.status, limit: Number(options.limit) };
       await context.operate(async (parts) => {
@@ -70,7 +72,7 @@ function addReads(group: Command, context: CliContext): void {
     });
   group
     .command('show <merchant> <address>')
-    .description('one of them')
+    .description('show one auto-delegation')
     .action(async (merchant: string, address: string) => {
       const [projectId, of] = [merchantArg(merchant), addressArg(address)];
       await context.operate(async (parts) => {
@@ -82,23 +84,23 @@ function addReads(group: Command, context: CliContext): void {
 function addSet(group: Command, context: CliContext): void {
   group
     .command('set <merchant> <address>')
-    .description(
-      'keep an address supplied; replaces all settings. The primary API key pays; what it costs is not judged',
-    )
-    .requiredOption('--keep-energy <energy>', 'what a refill brings it up to', amountArg)
-    .requiredOption('--daily-cap <credits>', 'the most it may spend in a UTC day', amountArg)
-    .option('--refill-below <energy>', 'buy when less is usable (default: 80 % of it)', amountArg)
-    .option('--duration <seconds>', 'how long to rent for (default: a day, or the longest on sale)', amountArg)
-    .option('--max-sun-per-energy <sun>', 'buy nothing dearer', amountArg)
-    .option('--idle-after <seconds>', 'sleep when unused for so long (default: a day)', amountArg)
-    .option('--until <time>', 'buy nothing from then on: a UTC time, by the chain’s clock')
+    .description('set an auto-delegation; replaces all settings. The primary API key pays, and the cost is not checked')
+    .requiredOption('--keep-energy <energy>', 'energy to keep; a refill restores it', amountArg)
+    .requiredOption('--daily-cap <credits>', 'the most it may spend per UTC day', amountArg)
+    .option('--refill-below <energy>', 'refill when less is usable (default: 80 % of the energy to keep)', amountArg)
+    .option('--duration <seconds>', 'duration of each rental (default: a day, or the longest on sale)', amountArg)
+    .option('--max-sun-per-energy <sun>', 'maximum price of a refill', amountArg)
+    .option('--idle-after <seconds>', 'sleep when unused for this long (default: a day)', amountArg)
+    .option('--until <time>', 'end at this UTC time, by the chain’s clock')
     .action(async (merchant: string, address: string, options: Options) => {
       const [projectId, of] = [merchantArg(merchant), addressArg(address)];
       const witness = audited(context.actor('auto-delegation set'));
       await context.operate(async (parts) => {
         const key = await parts.get(ApiKeys).get(projectId);
         if (key.revoked_at !== null) {
-          throw new OperatorError('The primary key is revoked, and could buy nothing: `project rotate-key` first.');
+          throw new OperatorError(
+            'The primary key is revoked, so nothing could be bought. Run `project rotate-key` first.',
+          );
         }
         const terms = await judged(parts, options);
         const whose = { projectId, address: of, apiKeyId: key.id };
@@ -111,7 +113,7 @@ function addSet(group: Command, context: CliContext): void {
 function addActs(group: Command, context: CliContext): void {
   group
     .command('wake <merchant> <address>')
-    .description('have it checked at once, as if the address had just been used')
+    .description('check it now, as if the address had just been used')
     .action(async (merchant: string, address: string) => {
       const [projectId, of] = [merchantArg(merchant), addressArg(address)];
       const witness = audited(context.actor('auto-delegation woken'));
@@ -121,7 +123,7 @@ function addActs(group: Command, context: CliContext): void {
     });
   group
     .command('delete <merchant> <address>')
-    .description('buy nothing for it any more; rentals that run go on to their end')
+    .description('delete an auto-delegation; running rentals continue to their end')
     .action(async (merchant: string, address: string) => {
       const [projectId, of] = [merchantArg(merchant), addressArg(address)];
       const witness = audited(context.actor('auto-delegation deleted'));
@@ -167,7 +169,7 @@ function printOne(context: CliContext, found: ShownAutoDelegation): void {
     ['Keep', body.keep_energy],
     ['Refill below', body.refill_below],
     ['Rent for', durationText(body.duration_sec)],
-    ['At most', body.max_sun_per_energy && `${body.max_sun_per_energy.toString()} sun per energy`],
+    ['Maximum price', body.max_sun_per_energy && `${body.max_sun_per_energy.toString()} sun per energy`],
     ['Daily cap', body.daily_cap_credits],
     ['Spent today', body.spent_today_credits],
     ['Sleeps after', durationText(body.idle_after_sec)],

@@ -64,11 +64,11 @@ export class CliContext {
   actor(reasonDefault?: string): Author {
     const actor = this.options.actor ?? this.terminal.env['USER'] ?? this.terminal.user;
     if (actor.trim() === '' || actor.length > ACTOR_LENGTH_MAX) {
-      throw usageError('Say who acts with --actor NAME: this machine names nobody.');
+      throw usageError('The audit log needs a name, and this machine has no user name. Pass --actor NAME.');
     }
     const reason = this.options.reason ?? reasonDefault ?? '';
     if (reason.trim() === '' || reason.length > REASON_LENGTH_MAX) {
-      throw usageError('Say why with --reason TEXT: this act is kept with its reason.');
+      throw usageError('This command records its reason. Pass --reason TEXT.');
     }
     return { actor: actor.trim(), reason: reason.trim() };
   }
@@ -77,15 +77,15 @@ export class CliContext {
   async confirm(act: string): Promise<void> {
     if (this.options.yes === true) return;
     if (this.terminal.ask === undefined) {
-      throw usageError(`${act} This wants a confirmation: add --yes.`);
+      throw usageError(`${act} Confirm with --yes.`);
     }
-    const answer = await this.terminal.ask(`${act} Go on? [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Not confirmed; nothing was done.');
+    const answer = await this.terminal.ask(`${act} Continue? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Not confirmed. Nothing was changed.');
   }
 
   /** Asks the operator at the keyboard for `what`. Without a keyboard, throws with the option that gives it. */
   async askFor(act: string, what: string, option: string): Promise<string> {
-    if (this.terminal.ask === undefined) throw usageError(`${act} Name it: add ${option} and --yes.`);
+    if (this.terminal.ask === undefined) throw usageError(`${act} Confirm with ${option} and --yes.`);
     return (await this.terminal.ask(`${act} Type ${what}: `)).trim();
   }
 

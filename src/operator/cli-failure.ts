@@ -26,13 +26,13 @@ export function failureOf(thrown: unknown): CliFailure {
     return {
       exitCode: 1,
       code: 'BUG',
-      message: `A rule of the service was broken, which is a bug: ${thrown.message}.`,
+      message: `A bug in the service: ${thrown.message}.`,
     };
   }
   if (thrown instanceof ChainUnavailableError) {
     const causes = thrown.cause instanceof AggregateError ? thrown.cause.errors.map((cause) => messageOf(cause)) : [];
     const why = causes.length === 0 ? '' : ` (${causes.join('; ')})`;
-    return { exitCode: 1, code: 'CHAIN_UNAVAILABLE', message: `${thrown.message}${why}; check TRON_FULL_NODE_URLS.` };
+    return { exitCode: 1, code: 'CHAIN_UNAVAILABLE', message: `${thrown.message}${why}. Check TRON_FULL_NODE_URLS.` };
   }
   return faultOfDatabase(thrown) ?? { exitCode: 1, code: 'FAILED', message: reasonOf(thrown) };
 }
@@ -44,13 +44,13 @@ function faultOfDatabase(thrown: unknown): CliFailure | undefined {
   if (isConnectionFault(thrown) || isDatabaseBusy(thrown)) return unreachable(thrown);
   const sqlState = sqlStateOf(thrown);
   if (sqlState === '42P01' || sqlState === '42703') {
-    const message = 'The database lacks what this version needs: run `npm run cli -- migrate` first.';
+    const message = 'The database schema is older than this version. Run `npm run cli -- migrate` first.';
     return { exitCode: 1, code: 'NOT_MIGRATED', message };
   }
   if (sqlState === '42501') {
     const message =
-      `The login of DATABASE_URL may not do this (${reasonOf(thrown)}). ` +
-      'Use the login of the command line, energy_cli_login; for `migrate` that of the owner.';
+      `The login of DATABASE_URL lacks the permission (${reasonOf(thrown)}). ` +
+      'Use the login of the command line, energy_cli_login; for `migrate`, the login of the owner.';
     return { exitCode: 1, code: 'NOT_PERMITTED', message };
   }
   if (sqlState === '28P01' || sqlState === '28000' || sqlState === '3D000') {
@@ -70,9 +70,9 @@ function commandLineFault(thrown: CommanderError): CliFailure {
     return { exitCode: 0, code: 'HELP', message: '' };
   }
   if (thrown.code === 'commander.help') {
-    return { exitCode: 2, code: 'USAGE', message: 'Name a command; --help lists them.' };
+    return { exitCode: 2, code: 'USAGE', message: 'The command is missing. Run --help for the list.' };
   }
   const message = thrown.message.replace(/^error: /, '');
   const isUnknown = /^commander\.unknown(Command|Option)$/.test(thrown.code);
-  return { exitCode: 2, code: 'USAGE', message: isUnknown ? `${message}\n--help lists what there is.` : message };
+  return { exitCode: 2, code: 'USAGE', message: isUnknown ? `${message}\nRun --help for the list.` : message };
 }

@@ -25,11 +25,11 @@ import { addWebhookCommands } from './webhooks.command.js';
 
 function buildProgram(context: CliContext): Command {
   const program = new Command('npm run cli --')
-    .description('The operator’s commands of the energy rental service.')
-    .option('--json', 'answer with one JSON document')
-    .option('--yes', 'confirm a dangerous act beforehand')
-    .option('--actor <name>', 'who acts, for the audit log (default: $USER)')
-    .option('--reason <text>', 'why, for the audit log')
+    .description('Operator commands of the energy rental service.')
+    .option('--json', 'print the result as one JSON document')
+    .option('--yes', 'confirm dangerous actions in advance')
+    .option('--actor <name>', 'your name for the audit log (default: $USER)')
+    .option('--reason <text>', 'the reason for the audit log')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: true })
     .configureOutput({
       writeOut: (text) => context.terminal.out(text),

@@ -16,8 +16,8 @@ import { choiceArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { table } from './format.js';
 
-const SHOWN_ONCE = `The link is shown this once only, and works for 24 hours, for one person.
-Hand it over safely: whoever opens it first becomes what it says.`;
+const SHOWN_ONCE = `The link is shown only once. It works once, within 24 hours.
+Send it by a private channel: the first person to open it gets the access.`;
 
 function emailArg(text: string): string {
   const email = text.trim().toLowerCase();
@@ -28,13 +28,13 @@ function emailArg(text: string): string {
 function urlArg(text: string): string {
   const origin = originOf(text);
   if (origin === undefined) {
-    throw new InvalidArgumentError('It must be an origin alone, as https://console.example.com.');
+    throw new InvalidArgumentError('It must be an origin, such as https://console.example.com.');
   }
   return origin;
 }
 
 export function addConsoleCommands(program: Command, context: CliContext): void {
-  const consoles = program.command('console').description('who signs in to the consoles');
+  const consoles = program.command('console').description('manage the people of the consoles');
   addInvite(consoles, context);
   addPeople(consoles, context);
   addEndings(consoles, context);
@@ -51,15 +51,15 @@ interface InviteOptions {
 function addInvite(consoles: Command, context: CliContext): void {
   consoles
     .command('invite')
-    .description('make a link to become a person of a console')
-    .requiredOption('--email <email>', 'of the person', emailArg)
+    .description('create an invitation link to a console')
+    .requiredOption('--email <email>', 'e-mail address of the person', emailArg)
     .addOption(
-      new Option('--role <role>', 'admin or support; with --project owner or member')
+      new Option('--role <role>', 'admin or support; with --project, owner or member')
         .argParser(choiceArg(PERSON_ROLES_TEXT))
         .makeOptionMandatory(true),
     )
-    .option('--project <merchant>', 'the project that the person becomes a member of', merchantArg)
-    .option('--url <url>', 'of the console, when the setting CONSOLE_…_URL is not', urlArg)
+    .option('--project <merchant>', 'invite to this project instead of the operator console', merchantArg)
+    .option('--url <url>', 'URL of the console, if CONSOLE_…_URL is not set', urlArg)
     .action(async ({ email, role, project, url }: InviteOptions) => {
       const act = context.actor(`invited ${email}`);
       const place: Place = { audience: project === undefined ? 'operator' : 'merchant', projectId: project };
@@ -67,7 +67,9 @@ function addInvite(consoles: Command, context: CliContext): void {
         if (project !== undefined) await parts.get(Projects).get(project);
         const consoleUrl = url ?? parts.get(Config).consoles[place.audience];
         if (consoleUrl === undefined) {
-          throw usageError(`Say where the console is: --url, or CONSOLE_${place.audience.toUpperCase()}_URL.`);
+          throw usageError(
+            `The URL of the console is missing. Pass --url, or set CONSOLE_${place.audience.toUpperCase()}_URL.`,
+          );
         }
         const { invitation, token } = await parts.get(Invitations).invite(place, { email, role }, act);
         const link = linkOf(consoleUrl, token);
@@ -79,7 +81,7 @@ function addInvite(consoles: Command, context: CliContext): void {
 function addPeople(consoles: Command, context: CliContext): void {
   consoles
     .command('people')
-    .description('everybody who can sign in')
+    .description('list the people of both consoles')
     .action(async () => {
       await context.operate(async (parts) => {
         const people = await parts.get(Team).everyone();
@@ -93,7 +95,7 @@ function addPeople(consoles: Command, context: CliContext): void {
             hasFactor ? 'yes' : 'no',
             seen === null ? 'not signed in' : timeText(seen),
           ]),
-          'Nobody yet: `console invite`.',
+          'No people yet: `console invite`.',
         );
         context.print(human, { people });
       });
@@ -108,18 +110,19 @@ interface PersonOptions {
 async function personOf(parts: INestApplicationContext, email: string, { console: audience }: PersonOptions) {
   const [found, other] = await parts.get(Team).find(email, audience);
   if (found === undefined)
-    throw new OperatorError('Nobody has this e-mail; `console people` lists everybody.', 1, 'NOT_FOUND');
-  if (other !== undefined) throw usageError('There is one in each console: say which with --console.');
+    throw new OperatorError('No person has this e-mail address; `console people` lists all people.', 1, 'NOT_FOUND');
+  if (other !== undefined)
+    throw usageError('Both consoles have a person with this e-mail address. Choose one with --console.');
   return found;
 }
 
 const consoleOption = (): Option =>
-  new Option('--console <console>', 'which one, where both know the e-mail').choices(AUDIENCES);
+  new Option('--console <console>', 'the console, if both have a person with this e-mail address').choices(AUDIENCES);
 
 function addEndings(consoles: Command, context: CliContext): void {
   consoles
     .command('end-sessions <email>')
-    .description('sign a person out everywhere')
+    .description('sign a person out of all sessions')
     .addOption(consoleOption())
     .action(async (text: string, options: PersonOptions) => {
       const email = emailArg(text);
@@ -131,30 +134,30 @@ function addEndings(consoles: Command, context: CliContext): void {
     });
   consoles
     .command('reset-factor <email>')
-    .description('take a lost second factor away')
+    .description('remove a lost second factor')
     .addOption(consoleOption())
     .action(async (text: string, options: PersonOptions) => {
       const email = emailArg(text);
-      await context.confirm(`Until ${email} sets up another one, the password alone signs in.`);
+      await context.confirm(`Until ${email} sets up another second factor, the password alone is enough to sign in.`);
       const act = context.actor(`reset the second factor of ${email}`);
       await context.operate(async (parts) => {
         await parts.get(Team).resetSecondFactor((await personOf(parts, email, options)).id, act);
-        context.print(`The second factor of ${email} is gone, and every session with it.`, { email, reset: true });
+        context.print(`The second factor of ${email} is removed, and all sessions are ended.`, { email, reset: true });
       });
     });
 }
 
 const URL_BYTES_MAX = 4096;
-const NEXT_STEPS = `Go through them: \`keys revoke\`, \`keys rotate\`, \`webhooks rotate\`, \`console reset-factor\`, and
-remove people in the console who have left. What a person changed since is as it was in the dump.`;
+const NEXT_STEPS = `Review this access: use \`keys revoke\`, \`keys rotate\`, \`webhooks rotate\` and \`console reset-factor\`, and
+remove people who have left in the console. Changes that people made after the dump are lost.`;
 
 function addAfterRestore(consoles: Command, context: CliContext): void {
   consoles
     .command('after-restore')
-    .description('end every session, and list the keys, people and secrets that a restored dump brought back')
-    .option('--lost <file>', 'a file with the URL of the damaged database: only what differs from it is listed')
+    .description('end all sessions, and list the keys, people and secrets that a restored dump brought back')
+    .option('--lost <file>', 'a file with the URL of the damaged database: lists only the differences from it')
     .action(async ({ lost }: { readonly lost?: string }) => {
-      await context.confirm('Everybody is signed out of both consoles.');
+      await context.confirm('This signs everyone out of both consoles.');
       const act = context.actor('restored a backup');
       const lostUrl = lost === undefined ? undefined : readSecretFile(lost, URL_BYTES_MAX).toString('utf8').trim();
       await context.operate(async (parts) => {
@@ -163,11 +166,11 @@ function addAfterRestore(consoles: Command, context: CliContext): void {
         const access = await review.list(lostUrl);
         const human = [
           `${ended.toString()} sessions ended.`,
-          lost === undefined ? 'What the dump gives access to:' : 'What differs from the damaged database:',
+          lost === undefined ? 'Access that the dump contains:' : 'Differences from the damaged database:',
           table(
             ['what', 'of', 'now', ...(lost === undefined ? [] : ['before'])],
             access.map(({ kind, name, state, before }) => [kind, name, state, ...(lost === undefined ? [] : [before])]),
-            'Nothing.',
+            'None.',
           ),
           NEXT_STEPS,
         ].join('\n\n');

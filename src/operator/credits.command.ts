@@ -13,12 +13,12 @@ const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
 export function addCreditsCommands(program: Command, context: CliContext): void {
-  const credits = program.command('credits').description('a project’s credits');
+  const credits = program.command('credits').description('book and list a project’s credits');
   credits
     .command('topup <merchant>')
-    .description('add paid-in credits; the same --ref is booked once, however often it is repeated')
+    .description('book a payment; each --ref is booked only once')
     .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
-    .option('--ref <reference>', 'the payment’s own reference, which the project reads (default: a new one each time)')
+    .option('--ref <reference>', 'reference of the payment, visible to the project (default: a new one each time)')
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
       const act = context.actor('top-up');
@@ -30,12 +30,9 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
     });
   credits
     .command('adjust <merchant>')
-    .description('correct a balance up or down; wants a --reason')
-    .requiredOption('--credits <credits>', 'added to the balance; negative takes away', signedCreditsArg)
-    .option(
-      '--ref <reference>',
-      'the correction’s own reference, which the project reads (default: a new one each time)',
-    )
+    .description('correct a balance up or down; requires --reason')
+    .requiredOption('--credits <credits>', 'amount to add; negative to deduct', signedCreditsArg)
+    .option('--ref <reference>', 'reference of the correction, visible to the project (default: a new one each time)')
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
       const act = context.actor();
@@ -48,8 +45,8 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
     });
   credits
     .command('statement <merchant>')
-    .description('the entries of a project, newest first')
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .description('list a project’s ledger entries, newest first')
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .option('--before <entry>', 'only entries older than this one', entryArg)
     .action((merchant: string, options: { limit: bigint; before?: bigint }) =>
       statement(context, merchantArg(merchant), options),
@@ -63,7 +60,7 @@ function printBooking(
 ): void {
   const what = booking.isNew
     ? `Booked ${creditsText(credits)} under ${reference}.`
-    : `${reference} was booked before; nothing was added.`;
+    : `${reference} is already booked; nothing was added.`;
   context.print(`${what}\nBalance: ${creditsText(booking.balanceCredits)}.`, {
     merchant: id,
     reference,

@@ -32,7 +32,7 @@ export function sweepJson({ transactions, leftOut }: SweepPlan): object {
 }
 
 export function sweepText({ transactions, leftOut }: SweepPlan): string {
-  if (transactions.length + leftOut.length === 0) return 'Nothing is worth a transaction.';
+  if (transactions.length + leftOut.length === 0) return 'No balance is worth a transaction.';
   return [...(transactions.length === 0 ? [] : [stepsText(transactions)]), ...leftOutText(leftOut)].join('\n\n');
 }
 
@@ -40,7 +40,7 @@ export function sweepText({ transactions, leftOut }: SweepPlan): string {
 export function arrivalText({ to, asset, amount, arrives, tokenFee }: PlannedTransfer): string {
   const whole = `${trxOf(arrives)} ${asset} arrive at ${to}`;
   if (tokenFee === 0n) return `${whole}.`;
-  return `${whole}: the token keeps ${trxOf(tokenFee)} of ${trxOf(amount)} as its fee, which the receiver bears.`;
+  return `${whole}: the token deducts a fee of ${trxOf(tokenFee)} from ${trxOf(amount)}, which the recipient bears.`;
 }
 
 export function returnText(transfer: PlannedTransfer): string {
@@ -55,10 +55,10 @@ function stepsText(transactions: readonly PlannedTransfer[]): string {
     ...rowsOf('Send TRX to these addresses', transactions, ({ from, missingSun }) =>
       missingSun > 0n ? [from, `${trxOf(missingSun)} TRX`] : false,
     ),
-    ...rowsOf('Rent energy for these addresses, which they use when the transaction is sent', transactions, (each) =>
+    ...rowsOf('Rent energy for these addresses; it is used when the transactions are sent', transactions, (each) =>
       each.rentEnergy > 0n ? [each.from, `${grouped(each.rentEnergy)} energy`] : false,
     ),
-    `Sign and send these${until}, in this order. After one that says "wait", send the next one when it is in a block.`,
+    `Sign and send these transactions${until}, in this order. After a step marked "wait", send the next one when the transaction is in a block.`,
   ];
   return [...steps.map((step, index) => `${(index + 1).toString()}. ${step}`), transferTable(transactions)].join('\n');
 }
@@ -98,5 +98,5 @@ function transferTable(transactions: readonly PlannedTransfer[]): string {
 function leftOutText(leftOut: SweepPlan['leftOut']): string[] {
   if (leftOut.length === 0) return [];
   const rows = leftOut.map(({ from, asset, amount, says }) => [from, asset, trxOf(amount), says]);
-  return [`Left out, since it would fail:\n${table(['from', 'asset', 'amount', 'why'], rows, '')}`];
+  return [`Left out because they would fail:\n${table(['from', 'asset', 'amount', 'why'], rows, '')}`];
 }

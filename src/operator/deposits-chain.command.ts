@@ -30,18 +30,18 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
   addAudit(deposits, context);
   deposits
     .command('sweep-plan')
-    .description('unsigned transactions that take what deposit addresses hold to an address of yours; sends nothing')
-    .requiredOption('--to <address>', 'where to; from now on what it sends is no deposit')
+    .description('plan unsigned transactions that sweep deposit addresses to your address; sends nothing')
+    .requiredOption('--to <address>', 'your address; transfers from it no longer count as deposits')
     .addOption(
-      new Option('--keep-sun <n>', 'sun to leave at each address, for what the transactions burn')
+      new Option('--keep-sun <n>', 'sun to leave on each address for fees that the transactions burn')
         .argParser(sunArg)
         .default(KEEP_SUN, KEEP_SUN.toString()),
     )
-    .option('--rented', 'count on the energy that the plan names being rented before: no TRX stays for it')
-    .addOption(new Option('--limit <n>', 'transactions at most').argParser(limitArg).default(1000n, '1000'))
+    .option('--rented', 'assume that the energy named by the plan is rented first, and leave no TRX for it')
+    .addOption(new Option('--limit <n>', 'maximum number of transactions').argParser(limitArg).default(1000n, '1000'))
     .action(async ({ rented, limit, ...options }: SweepCommandOptions) => {
       const act = context.actor('deposits are swept');
-      await context.confirm(`What ${options.to} sends to deposit addresses is no deposit from now on.`);
+      await context.confirm(`From now on, transfers from ${options.to} to deposit addresses do not count as deposits.`);
       await context.operate(async (parts) => {
         const wish = { ...options, limit: Number(limit), isRented: rented === true };
         const plan = await parts.get(Sweeps).plan(wish, act);
@@ -51,10 +51,8 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
   addSweepAddresses(deposits, context);
   deposits
     .command('return <deposit>')
-    .description(
-      'give a deposit back: takes its credits off first, then makes an unsigned transaction; wants a --reason',
-    )
-    .requiredOption('--to <address>', 'who gets it')
+    .description('return a deposit: deducts its credits, then prints an unsigned transaction; requires --reason')
+    .requiredOption('--to <address>', 'recipient')
     .action(async (given: string, { to }: { to: string }) => {
       const id = depositArg(given);
       const act = context.actor();
@@ -62,11 +60,12 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
         const returns = parts.get(DepositReturns);
         const planned = await returns.preview(id, to);
         await context.confirm(
-          `This takes the credits of deposit ${id.toString()} off its project. ${arrivalText(planned)}`,
+          `This deducts the credits of deposit ${id.toString()} from its project. ${arrivalText(planned)}`,
         );
         const { transfer, credits, isAgain } = await returns.give(id, to, act);
-        const booked = credits === undefined ? 'It was never credited' : `${creditsText(credits)} are off the ledger`;
-        const human = `${booked}${isAgain ? ', since before' : ''}. ${returnText(transfer)}`;
+        const booked =
+          credits === undefined ? 'The deposit was never credited' : `${creditsText(credits)} are deducted`;
+        const human = `${booked}${isAgain ? ' (by an earlier call)' : ''}. ${returnText(transfer)}`;
         context.print(human, { credits: credits ?? null, isAgain, transaction: transferJson(transfer) });
       });
     });
@@ -75,14 +74,14 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
 function addSweepAddresses(deposits: Command, context: CliContext): void {
   deposits
     .command('sweep-addresses')
-    .description('the addresses that sweeps were planned to, and how many payments from each were no deposits since')
+    .description('list the targets of planned sweeps, with the later payments from them that were not credited')
     .action(async () => {
       await context.operate(async (parts) => {
         const rows = await parts.get(Sweeps).addresses();
         const human = table(
           ['address', 'since', 'payments not credited'],
           rows.map(({ address, created_at: since, uncredited }) => [address, since, uncredited]),
-          'No sweep was planned.',
+          'No sweep has been planned.',
         );
         context.print(human, rows);
       });
@@ -92,9 +91,9 @@ function addSweepAddresses(deposits: Command, context: CliContext): void {
 function addRescan(deposits: Command, context: CliContext): void {
   deposits
     .command('rescan')
-    .description('read solid blocks again and take in what is missing; harmless, and beside live traffic')
-    .requiredOption('--from <block>', 'the first block', blockArg)
-    .requiredOption('--to <block>', 'the last block', blockArg)
+    .description('read solid blocks again and record missing deposits; safe during operation')
+    .requiredOption('--from <block>', 'first block', blockArg)
+    .requiredOption('--to <block>', 'last block', blockArg)
     .action(async ({ from, to }: { from: bigint; to: bigint }) => {
       context.actor('deposits are looked for again');
       const interrupted = context.terminal.interrupted?.();
@@ -103,12 +102,12 @@ function addRescan(deposits: Command, context: CliContext): void {
           { from: Number(from), to: Number(to) },
           (block, found) => {
             if (block % PROGRESS_EACH < 4) {
-              context.terminal.err(`up to block ${block.toString()}: ${found.toString()} missing deposits taken in\n`);
+              context.terminal.err(`up to block ${block.toString()}: ${found.toString()} missing deposits recorded\n`);
             }
           },
           interrupted,
         );
-        const human = `${grouped(BigInt(report.blocks))} blocks read, ${report.found.toString()} missing deposits taken in.`;
+        const human = `${grouped(BigInt(report.blocks))} blocks read, ${report.found.toString()} missing deposits recorded.`;
         context.print(human, report);
       });
     });
@@ -117,9 +116,7 @@ function addRescan(deposits: Command, context: CliContext): void {
 function addAudit(deposits: Command, context: CliContext): void {
   deposits
     .command('audit')
-    .description(
-      'hold what deposit addresses have on chain against what was seen; exit code 1 when anything is unexplained',
-    )
+    .description('compare the balances of deposit addresses on chain with the records; exit code 1 if they differ')
     .action(async () => {
       await context.operate(async (parts) => {
         const report = await parts.get(DepositAudit).run((addresses) => {
@@ -128,7 +125,7 @@ function addAudit(deposits: Command, context: CliContext): void {
         context.print(auditText(report), report);
         if (report.unexplained.length > 0) {
           throw new OperatorError(
-            `${report.unexplained.length.toString()} balances are not what was seen: \`deposits rescan\` finds what was missed; TRX by contracts is seen only of nodes that keep it.`,
+            `${report.unexplained.length.toString()} balances differ from the records. Run \`deposits rescan\` for missed deposits; only nodes with internal transactions show TRX sent by contracts.`,
             1,
             'NOT_TRUE',
           );
@@ -147,5 +144,5 @@ function auditText({ addresses, unexplained }: AuditReport): string {
     trxOf(each.onChain - each.recorded),
   ]);
   const head = ['address', 'project', 'asset', 'on chain', 'by the records', 'unexplained'];
-  return table(head, rows, `${grouped(BigInt(addresses))} addresses hold what was seen.`);
+  return table(head, rows, `All ${grouped(BigInt(addresses))} addresses match the records.`);
 }

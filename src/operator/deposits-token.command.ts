@@ -13,23 +13,23 @@ export function addDepositsTokenCommands(deposits: Command, context: CliContext)
   addAcceptSuccessor(deposits, context);
   deposits
     .command('tokens')
-    .description('the tokens that deposits were and are paid in, and from which block on each counts')
+    .description('list past and present deposit tokens, each with its first block')
     .action(async () => {
       await context.operate(async (parts) => {
         const rows = await parts.get(TokenSuccession).list();
         const human = table(
           ['contract', 'from block', 'replaces'],
           rows.map(({ contract, fromBlock, replaces }) => [contract, fromBlock, replaces]),
-          'Deposits are not in use.',
+          'Deposits are not enabled.',
         );
         context.print(human, rows);
       });
     });
   deposits
     .command('ignored')
-    .description('transfers of other tokens to deposit addresses, which were no deposits')
+    .description('list transfers of other tokens to deposit addresses, which are not credited')
     .option('--merchant <merchant>', 'only to this project', merchantArg)
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async ({ merchant, limit }: { merchant?: string; limit: bigint }) => {
       await context.operate(async (parts) => {
         const rows = await parts.get(IgnoredTransferList).list(Number(limit), merchant);
@@ -39,7 +39,7 @@ export function addDepositsTokenCommands(deposits: Command, context: CliContext)
             ...[row.day, row.token, row.contract, row.projectId, row.address, row.transfers, row.amount],
             ...[row.lastBlock, row.lastTxid?.toString('hex') ?? null],
           ]),
-          'No transfer was ignored.',
+          'No transfers were ignored.',
         );
         context.print(human, rows);
       });
@@ -49,19 +49,19 @@ export function addDepositsTokenCommands(deposits: Command, context: CliContext)
 function addAcceptSuccessor(deposits: Command, context: CliContext): void {
   deposits
     .command('accept-successor <token>')
-    .description('take deposits in the successor of a deprecated token from now on; wants a --reason')
-    .option('--from-block <block>', 'count its transfers from the block that deprecated the token', blockArg)
+    .description('accept deposits in the successor of a deprecated token from now on; requires --reason')
+    .option('--from-block <block>', 'count its transfers from the block that deprecated the old token', blockArg)
     .action(async (contract: string, { fromBlock }: { fromBlock?: bigint }) => {
       const act = context.actor();
-      await context.confirm(`Deposits are paid in ${contract} from now on, and in the token before it no more.`);
+      await context.confirm(`From now on, deposits count in ${contract} and no longer in the old token.`);
       await context.operate(async (parts) => {
         const done = await parts.get(TokenSuccession).accept(contract, fromBlock, act);
-        const since = `${contract} counts from block ${done.fromBlock.toString()} on.`;
+        const since = `${contract} counts from block ${done.fromBlock.toString()}.`;
         const rescan =
           done.fromBlock > done.readTo
             ? ''
-            : ` Blocks are read up to ${done.readTo.toString()}: \`deposits rescan --from ${done.fromBlock.toString()} --to ${done.readTo.toString()}\`.`;
-        const human = `${since}${rescan} Set TOKEN_CONTRACT=${contract} for every process and restart it.`;
+            : ` Blocks up to ${done.readTo.toString()} are already read. Run \`deposits rescan --from ${done.fromBlock.toString()} --to ${done.readTo.toString()}\`.`;
+        const human = `${since}${rescan} Set TOKEN_CONTRACT=${contract} for every process and restart each.`;
         context.print(human, done);
       });
     });

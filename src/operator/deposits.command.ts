@@ -18,16 +18,16 @@ const STATUSES = ['pending', 'held', 'credited', 'ignored', 'dropped'] as const;
 const statusArg = choiceArg(STATUSES);
 
 export function addDepositsCommands(program: Command, context: CliContext): void {
-  const deposits = program.command('deposits').description('what projects pay in on chain');
+  const deposits = program.command('deposits').description('manage on-chain deposits');
   addAddresses(deposits, context);
   addDepositsChainCommands(deposits, context);
   addDepositsTokenCommands(deposits, context);
   deposits
     .command('list')
-    .description('deposits, newest first')
+    .description('list deposits, newest first')
     .option('--merchant <merchant>', 'only of this project', merchantArg)
-    .option('--status <status>', `only in this status: ${STATUSES.join(', ')}`, statusArg)
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .option('--status <status>', `only with this status: ${STATUSES.join(', ')}`, statusArg)
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async (options: { merchant?: string; status?: (typeof STATUSES)[number]; limit: bigint }) => {
       await context.operate(async (parts) => {
         const rows = await parts.get(DepositList).list(options, Number(options.limit));
@@ -51,17 +51,17 @@ export function addDepositsCommands(program: Command, context: CliContext): void
     });
   deposits
     .command('resolve <deposit>')
-    .description('credit a held deposit, or decide that it is none; wants a --reason')
+    .description('credit a held deposit, or refuse it; requires --reason')
     .option('--credit', 'credit it, at the rate of its minute')
-    .option('--ignore', 'never credit it')
+    .option('--ignore', 'refuse it permanently')
     .action(async (given: string, options: { credit?: true; ignore?: true }) => {
       const id = depositArg(given);
       if ((options.credit === true) === (options.ignore === true)) {
-        throw new OperatorError('Say --credit or --ignore.', 2);
+        throw new OperatorError('The decision is missing. Pass --credit or --ignore.', 2);
       }
       const act = context.actor();
       await context.confirm(
-        `This ${options.credit === true ? 'credits' : 'ignores'} deposit ${id.toString()} for good.`,
+        `This ${options.credit === true ? 'credits' : 'ignores'} deposit ${id.toString()} permanently.`,
       );
       await context.operate(async (parts) => {
         const credits = await parts.get(DepositBook).resolve(id, options.credit === true, act);
@@ -75,35 +75,37 @@ function addAddresses(deposits: Command, context: CliContext): void {
   deposits
     .command('use-account')
     .description(
-      'begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on (docs/deposits.md)',
+      'enable deposits with DEPOSIT_XPUB: each project gets an address, and blocks are read from now on (docs/deposits.md)',
     )
     .action(async () => {
       const act = context.actor('deposits begin');
-      await context.confirm('Deposits will be paid to addresses of the account of DEPOSIT_XPUB.');
+      await context.confirm('Deposits will go to addresses of the account of DEPOSIT_XPUB.');
       await context.operate(async (parts) => {
         const addresses = parts.get(DepositAddresses);
-        const head = await parts.get(TronClient).pool.ask('the solid head', (node) => solidHeadOf(node));
+        const head = await parts.get(TronClient).pool.ask('the last solid block', (node) => solidHeadOf(node));
         const { account, isNew } = await addresses.useAccount(head, act);
         let assigned = 0;
         for (let batch = await addresses.assignMissing(); batch > 0; batch = await addresses.assignMissing()) {
           assigned += batch;
         }
-        const begun = isNew ? 'is in use from now on' : 'was in use before';
+        const begun = isNew ? 'is in use from now on' : 'was already in use';
         const human = `Account ${account.toString()} ${begun}; ${assigned.toString()} projects got an address.`;
         context.print(human, { account, isNew, assigned });
       });
     });
   deposits
     .command('addresses')
-    .description('every deposit address; with --check, whether each is the one that DEPOSIT_XPUB gives')
-    .option('--check', 'derive each anew; fails when one is another')
+    .description('list deposit addresses; with --check, derive each again from DEPOSIT_XPUB')
+    .option('--check', 'derive each address again; fails if one differs')
     .action(async (options: { check?: true }) => {
       await context.operate(async (parts) => {
         const addresses = parts.get(DepositAddresses);
         const wrong = options.check === true ? await addresses.wrong() : [];
         if (wrong.length > 0) {
           const list = wrong.map(({ address }) => address).join(', ');
-          throw new OperatorError(`Not what DEPOSIT_XPUB gives: ${list}. Nothing may be paid there.`);
+          throw new OperatorError(
+            `Different from the addresses of DEPOSIT_XPUB: ${list}. Make sure that nothing is paid to them.`,
+          );
         }
         const rows = await addresses.list();
         const human = table(

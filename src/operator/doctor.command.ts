@@ -38,9 +38,9 @@ const patienceArg = integerArg(1n, 300n);
 export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .description('look at every dependency and setting; exit 1 when something does not work')
+    .description('check all dependencies and settings; exit code 1 if something does not work')
     .addOption(
-      new Option('--patience <sec>', 'how long a node’s head may take to move')
+      new Option('--patience <sec>', 'how long to wait for a node’s next block')
         .argParser(patienceArg)
         .default(10n, '10'),
     )
@@ -62,7 +62,7 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
     config = readConfig(context.terminal.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const todo = 'Correct it; .env.example has a line on it. The rest was not checked.';
+    const todo = 'Correct the setting; .env.example describes it. The other checks did not run.';
     return error.faults.map((says) => fault('settings', `${says}.`, todo));
   }
   const [database, redis, nodes, rates] = await Promise.all([
@@ -74,14 +74,14 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
   const isReadable = !database.some((finding) => finding.state === 'fault');
   const inside = isReadable
     ? await context.operate((parts) => lookInside(parts)).catch(refusedStart)
-    : [warning('the rest', 'Secrets, prices, wallets and work were not checked.', 'Set the database right first.')];
+    : [warning('other checks', 'Secrets, prices, wallets and work were not checked.', 'Fix the database first.')];
   return [...database, ...redis, ...nodes, ...rates, ...inside];
 }
 
 /** An error that keeps other commands and processes from starting is a finding here. */
 function refusedStart(error: unknown): DoctorFinding[] {
   if (sqlStateOf(error) === '42501') {
-    const says = `The login of DATABASE_URL may not read what is checked here (${reasonOf(error)}).`;
+    const says = `The login of DATABASE_URL lacks a permission that the doctor needs (${reasonOf(error)}).`;
     return [fault('login', says, 'Run the doctor with the login of the command line, energy_cli_login.')];
   }
   if (!(error instanceof StartError)) throw error;

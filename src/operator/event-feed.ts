@@ -126,8 +126,8 @@ export class EventFeed {
       }
     } catch (error) {
       if (error instanceof OperatorError || error instanceof Interruption) throw error;
-      const fault = silence.signal.aborted ? 'the service is silent' : faultOf(error);
-      throw new Interruption(`the stream was cut off (${fault})`);
+      const fault = silence.signal.aborted ? 'the service sends nothing' : faultOf(error);
+      throw new Interruption(`the stream was interrupted (${fault})`);
     } finally {
       clearTimeout(timer);
     }
@@ -137,7 +137,7 @@ export class EventFeed {
   private async open(signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.request(signal).catch((error: unknown) => {
-        throw new Interruption(`${this.options.baseUrl} cannot be reached: ${faultOf(error)}`);
+        throw new Interruption(`${this.options.baseUrl} is unreachable: ${faultOf(error)}`);
       });
       if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true)
         return response;
@@ -154,10 +154,11 @@ export class EventFeed {
       }
       if (refusal.error === 'EVENTS_EXPIRED' && refusal.oldest_position !== undefined) {
         const before = (refusal.oldest_position - 1).toString();
-        const gap = `What came after position ${this.position?.toString() ?? ''} is not all kept any more`;
-        throw new OperatorError(`${gap}; go on with the oldest event by --after ${before}.`, 1, refusal.error);
+        const gap = `Some events after position ${this.position?.toString() ?? ''} are no longer kept`;
+        throw new OperatorError(`${gap}. Continue with the oldest event: --after ${before}.`, 1, refusal.error);
       }
-      if (refusal.error === undefined) throw new OperatorError(`${this.options.baseUrl} is not such a service.`);
+      if (refusal.error === undefined)
+        throw new OperatorError(`${this.options.baseUrl} is not an energy rental service.`);
       throw new OperatorError(`Refused: ${words}`, 1, refusal.error);
     }
   }

@@ -7,31 +7,31 @@ import { KeyRewrap } from './key-rewrap.js';
 import { table } from './format.js';
 
 const HELP = `
-To rotate MASTER_KEY without refusing a request (both keys open, MASTER_KEY
-alone seals):
+Rotate MASTER_KEY without refusing requests as follows. Processes decrypt with
+both keys but encrypt only with MASTER_KEY.
   1. Set MASTER_KEY_PREVIOUS to the new key, and restart every process in turn.
-     All can now open what it will seal.
-  2. Exchange the two: MASTER_KEY the new one, MASTER_KEY_PREVIOUS the old one.
-     Restart every process in turn.
+     All processes can then decrypt with the new key.
+  2. Swap the keys: set MASTER_KEY to the new key and MASTER_KEY_PREVIOUS to the
+     old key. Restart every process in turn.
   3. npm run cli -- keys rewrap
-  4. After two minutes, when the last quote under the old key has expired: unset
-     MASTER_KEY_PREVIOUS. Restart once more.
-Where processes hold derived keys, print them anew before each restart:
-\`secrets derive\` under the two keys of the step.`;
+  4. Wait two minutes, until the last quote under the old key has expired. Then
+     unset MASTER_KEY_PREVIOUS, and restart every process once more.
+If processes hold derived keys, run \`secrets derive\` with the two keys of the
+step before each restart.`;
 
 export function addKeysCommands(program: Command, context: CliContext): void {
-  const keys = program.command('keys').description('API keys of projects; the rotation of MASTER_KEY');
+  const keys = program.command('keys').description('manage API keys of projects; rotate MASTER_KEY');
   addApiKeyCommands(keys, context);
   keys
     .command('rewrap')
-    .description('seal every API key and pool key under MASTER_KEY, while the service runs')
+    .description('re-encrypt all secrets with the current MASTER_KEY, while the service runs')
     .addHelpText('after', HELP)
     .action(async () => {
       const act = context.actor('master key rotated');
       await context.operate(async (parts) => {
         const counts = await parts.get(KeyRewrap).run(act);
         const human = table(
-          ['', 'sealed anew', 'current before', 'cannot be opened'],
+          ['', 'rewrapped', 'already current', 'cannot be opened'],
           counts.map(({ what, rewrapped, current, failed }) => [what, rewrapped, current, failed.length]),
         );
         const failed = counts.flatMap((count) => count.failed);
@@ -40,7 +40,7 @@ export function addKeysCommands(program: Command, context: CliContext): void {
           return;
         }
         throw new OperatorError(
-          `${failed.length.toString()} secrets open under neither MASTER_KEY nor MASTER_KEY_PREVIOUS: ${failed.join(', ')}. ` +
+          `${failed.length.toString()} secrets open with neither MASTER_KEY nor MASTER_KEY_PREVIOUS: ${failed.join(', ')}. ` +
             'The others are sealed under MASTER_KEY.',
         );
       });

@@ -15,16 +15,16 @@ import type { CliContext } from './cli-context.js';
 import { EventFeed, faultOf, type FeedEvent } from './event-feed.js';
 
 const HELP = `
-It needs no database, only what a merchant has: the address of the service, the
-Merchant ID and an API key with the scope read, as options or as the variables
-BASE_URL and MERCHANT; the key from API_KEY or --key-file. The local secret is
-that of WEBHOOK_SECRET, or a new one, which is printed.
+This command needs no database. It needs the URL of the service and a Merchant
+ID, as options or as BASE_URL and MERCHANT, and an API key with the scope read,
+from API_KEY or --key-file. Forwarded events are signed with WEBHOOK_SECRET, or
+with a new secret, which is printed.
   export BASE_URL=https://energy.example.com MERCHANT API_KEY
   npm run -s cli -- listen --forward-to http://localhost:4000/hooks
 
-An event is sent on once, whatever is answered, the next one after its answer.
-Ctrl-C ends it and names the position to go on after. With --json it prints a
-JSON document on each line.`;
+Each event is forwarded once, after the answer to the event before, and is not
+retried. Ctrl-C stops the command and prints the position to continue after.
+With --json, each line is one JSON document.`;
 
 const COLUMNS_MAX = 80;
 /** The same limit as for webhooks. */
@@ -58,12 +58,12 @@ const typesArg = (text: string, before: readonly string[] | undefined): readonly
 export function addListenCommand(program: Command, context: CliContext): void {
   program
     .command('listen')
-    .description('a project’s events as they come, sent on to a URL of your own machine')
-    .option('--forward-to <url>', 'where each event is sent; without it they are only shown')
-    .option('--base-url <url>', 'the service (default: BASE_URL)')
-    .option('--merchant <uuid>', 'the project (default: MERCHANT)', merchantArg)
-    .option('--key-file <file>', 'a file that holds the API key alone (default: API_KEY)')
-    .option('--after <position>', 'begin after this one (default: from now on)', integerArg(0n, 2n ** 53n - 1n))
+    .description('show a project’s events live and forward them to a URL on your machine')
+    .option('--forward-to <url>', 'URL that gets each event; without it, events are only shown')
+    .option('--base-url <url>', 'URL of the service (default: BASE_URL)')
+    .option('--merchant <uuid>', 'Merchant ID (default: MERCHANT)', merchantArg)
+    .option('--key-file <file>', 'file that contains only the API key (default: API_KEY)')
+    .option('--after <position>', 'start after this position (default: now)', integerArg(0n, 2n ** 53n - 1n))
     .option('--type <type...>', 'only events of these types', typesArg)
     .addHelpText('after', HELP)
     .action((options: Options) => listen(context, options));
@@ -71,7 +71,10 @@ export function addListenCommand(program: Command, context: CliContext): void {
 
 async function listen(context: CliContext, options: Options): Promise<void> {
   const { env } = context.terminal;
-  const baseUrl = httpUrl(options.baseUrl ?? env['BASE_URL'], 'Say where the service is: --base-url or BASE_URL.');
+  const baseUrl = httpUrl(
+    options.baseUrl ?? env['BASE_URL'],
+    'The URL of the service is missing. Pass --base-url, or set BASE_URL.',
+  );
   const merchant = merchantOf(options.merchant ?? env['MERCHANT']);
   const apiKey = apiKeyFrom(options.keyFile, context.terminal);
   const forwardTo = options.forwardTo === undefined ? undefined : httpUrl(options.forwardTo, '');
@@ -105,12 +108,13 @@ function httpUrl(text: string | undefined, missing: string): string {
   if (text === undefined || text === '') throw usageError(missing);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw usageError(`${text} is no http or https URL, or has a password in it.`);
+    throw usageError(`${text} is not an http or https URL, or contains a password.`);
   return text;
 }
 
 function merchantOf(text: string | undefined): string {
-  if (text === undefined || text === '') throw usageError('Say which project: --merchant or MERCHANT.');
+  if (text === undefined || text === '')
+    throw usageError('The Merchant ID is missing. Pass --merchant, or set MERCHANT.');
   try {
     return merchantArg(text);
   } catch (error) {
@@ -120,7 +124,7 @@ function merchantOf(text: string | undefined): string {
 
 function secretOf(given: string | undefined): string {
   if (given === undefined) return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-  if (!SECRET.test(given)) throw usageError('WEBHOOK_SECRET must be whsec_ and the base64 of 24 to 64 bytes.');
+  if (!SECRET.test(given)) throw usageError('WEBHOOK_SECRET must be whsec_ followed by the base64 of 24 to 64 bytes.');
   return given;
 }
 
@@ -163,27 +167,27 @@ class ListenLines {
 
   begin(forwardTo: string | undefined, secret: string | undefined): void {
     if (forwardTo === undefined) return;
-    if (secret === undefined) this.say(`Events go to ${forwardTo}`, { forward_to: forwardTo });
+    if (secret === undefined) this.say(`Forwarding events to ${forwardTo}`, { forward_to: forwardTo });
     else
-      this.say(`Events go to ${forwardTo}\nsigned by this secret, for now:\n  ${secret}`, {
+      this.say(`Forwarding events to ${forwardTo}\nsigned with this temporary secret:\n  ${secret}`, {
         forward_to: forwardTo,
         secret,
       });
   }
 
   connected(position: bigint): void {
-    const more = this.isFirst ? '; Ctrl-C ends it.' : ' again.';
+    const more = this.isFirst ? '. Press Ctrl-C to stop.' : ' again.';
     if (this.isNews) this.say(`Listening after position ${position.toString()}${more}`, { listening_after: position });
     this.isFirst = this.isNews = false;
   }
 
   ending(): void {
     if (!this.context.isJson)
-      this.context.terminal.err('Ending with the answer to this event; Ctrl-C again ends at once.\n');
+      this.context.terminal.err('Stopping after the answer to this event. Press Ctrl-C again to stop immediately.\n');
   }
 
   lost(reason: string): void {
-    this.context.warn(`${reason}; trying again.`);
+    this.context.warn(`${reason}. Retrying.`);
     this.isNews = true;
   }
 
@@ -203,7 +207,7 @@ class ListenLines {
 
   end(position: bigint | undefined): void {
     if (position === undefined) return;
-    this.say(`Ended. To go on: --after ${position.toString()}`, { ended_after: position });
+    this.say(`Stopped. To continue: --after ${position.toString()}`, { ended_after: position });
   }
 
   private say(human: string, json: Record<string, unknown>): void {

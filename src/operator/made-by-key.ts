@@ -35,8 +35,8 @@ export function madeText(made: MadeByKey, fate: string): string {
   const more = count - addresses.length;
   const shown = [...addresses, ...(more > 0 ? [`and ${more.toString()} more`] : [])].join(' ');
   const text = fields([
-    ['Webhooks it made', webhooks.length > 0 ? webhooks.join(' ') : undefined],
-    ['Auto-delegations it set', count > 0 ? `${shown} (${fate})` : undefined],
+    ['Webhooks created by this key', webhooks.length > 0 ? webhooks.join(' ') : undefined],
+    ['Auto-delegations set with this key', count > 0 ? `${shown} (${fate})` : undefined],
   ]);
   return text === '' ? '' : `\n\n${text}`;
 }

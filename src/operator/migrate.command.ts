@@ -23,21 +23,21 @@ import { OperatorError, usageError } from '../domain/operator-error.js';
 import { loginsFrom, passwordSetting } from './role-logins.js';
 
 export function addMigrateCommands(program: Command, context: CliContext): void {
-  const migrate = program.command('migrate').description('bring the database to this version (same as migrate up)');
+  const migrate = program.command('migrate').description('migrate the database to this version (same as migrate up)');
   const up = async (): Promise<void> => {
     const done = await bringUp(context);
-    context.print(done.length === 0 ? 'Nothing to do: the database is current.' : `Migrated: ${done.join(', ')}.`, {
+    context.print(done.length === 0 ? 'The database is up to date.' : `Migrated: ${done.join(', ')}.`, {
       migrated: done,
     });
   };
   migrate.action(up);
-  migrate.command('up').description('run what is pending').action(up);
+  migrate.command('up').description('run pending migrations').action(up);
   migrate
     .command('down')
-    .description('undo the newest migration, and it alone, with the data it held; never while anything is open')
-    .option('--database <name>', 'the name of the database that DATABASE_URL leads to')
+    .description('revert only the newest migration and delete its data; refused while the database is in use')
+    .option('--database <name>', 'confirm the name of the database of DATABASE_URL')
     .action(async (options: { database?: string }) => {
-      const act = 'This undoes the newest migration and destroys the data in its tables.';
+      const act = 'This reverts the newest migration and deletes the data in its tables.';
       const database = options.database ?? (await context.askFor(act, 'the name of the database', '--database NAME'));
       await context.confirm(act);
       const { undone, remaining } = await migrateDown(databaseUrl(context), {
@@ -46,20 +46,20 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
       }).catch((error: unknown) => {
         throw keptOr(error);
       });
-      context.print(`Undid ${undone}. The database still has ${remaining.join(', ') || 'none'}.`, {
+      context.print(`Reverted ${undone}. The database still has ${remaining.join(', ') || 'none'}.`, {
         undone,
         remaining,
       });
     });
   migrate
     .command('check')
-    .description('exit 0 when the database is current, 1 when migrations are pending')
+    .description('exit code 0 if the database is up to date, 1 if migrations are pending')
     .action(async () => {
       const pending = await pendingMigrations(databaseUrl(context));
       if (pending.length > 0) {
         throw new OperatorError(`Pending: ${pending.join(', ')}. Run \`npm run cli -- migrate\`.`, 1, 'NOT_MIGRATED');
       }
-      context.print('The database is current.', { pending });
+      context.print('The database is up to date.', { pending });
     });
   addAdoption(migrate, context);
   addRoles(migrate, context);
@@ -68,9 +68,7 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
 function addAdoption(migrate: Command, context: CliContext): void {
   migrate
     .command('adopt-baseline')
-    .description(
-      'once for a database that was made before the first release: replace its list of migrations by the baseline',
-    )
+    .description('once, for a database from before the first release: replace its list of migrations with the baseline')
     .action(async () => {
       await adopt(databaseUrl(context)).catch((error: unknown) => {
         throw error instanceof AdoptionRefusedError ? new OperatorError(error.message, 1, 'ADOPTION_REFUSED') : error;
@@ -89,7 +87,9 @@ async function bringUp(context: CliContext): Promise<string[]> {
     throw keptOr(error);
   });
   if (sealKeys.size === 0) {
-    context.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
+    context.warn(
+      'MASTER_KEY is not set, so the key canary was not stored. Run `migrate` again with MASTER_KEY, and processes with a wrong key are detected.',
+    );
   } else {
     const { Sealers } = await import('../base/sealers.js');
     await seedCanaries(databaseUrl(context), new Sealers({ sealKeys }).held);
@@ -100,11 +100,9 @@ async function bringUp(context: CliContext): Promise<string[]> {
 function addRoles(migrate: Command, context: CliContext): void {
   migrate
     .command('roles')
-    .description(
-      'make a database role for each process, with what it needs and no more; doing it again changes nothing',
-    )
-    .option('--login', `make a login for each role whose password is set: ${passwordSetting('api')}, … or …_FILE`)
-    .option('--sql', 'do nothing, print the statements for whoever may run them')
+    .description('create a database role with minimal privileges for each process; safe to repeat')
+    .option('--login', `create a login for each role that has a password in ${passwordSetting('api')}, … or …_FILE`)
+    .option('--sql', 'only print the statements, for an administrator to run')
     .action(async (options: { login?: true; sql?: true }) => {
       const url = databaseUrl(context);
       if (options.sql === true) {
@@ -118,21 +116,21 @@ function addRoles(migrate: Command, context: CliContext): void {
       }
       const logins = options.login === true ? loginsFrom(context.terminal.env) : [];
       if (options.login === true && logins.length === 0) {
-        throw usageError(`No password is set: ${passwordSetting('api')}, ${passwordSetting('worker')} and so on.`);
+        throw usageError(`No password is set. Set ${passwordSetting('api')}, ${passwordSetting('worker')} and so on.`);
       }
       const migrated = await bringUp(context);
       try {
         const statements = await giveRoles(url, logins);
         const names = logins.map(({ role }) => loginNamed(role));
-        const made = names.length === 0 ? '' : ` Logins with the passwords given: ${names.join(', ')}.`;
-        context.print(`The schema is current, the roles are there, and this database is theirs.${made}`, {
+        const made = names.length === 0 ? '' : ` Logins with these passwords: ${names.join(', ')}.`;
+        context.print(`The schema is up to date, and the roles exist with their privileges on this database.${made}`, {
           migrated,
           statements,
           logins: names,
         });
       } catch (error) {
         if (!(error instanceof RolesRefusedError)) throw error;
-        const says = `This user may not: ${error.message}. The schema is current, no role was touched. Let an administrator run what \`migrate roles --sql\` prints, and make the logins.`;
+        const says = `This user lacks the permission: ${error.message}. The schema is up to date, but no role was changed. Have an administrator run the output of \`migrate roles --sql\` and create the logins.`;
         throw new OperatorError(says, 1, 'NOT_PERMITTED');
       }
     });
@@ -150,7 +148,7 @@ function databaseUrl(context: CliContext): string {
   const url = direct ?? readSecret(env, 'DATABASE_URL') ?? '';
   const hosts = postgresHosts(url);
   if (typeof hosts === 'string') {
-    const says = url === '' ? 'is required and starts with postgres://' : hosts;
+    const says = url === '' ? 'is required and must start with postgres://' : hosts;
     throw new OperatorError(
       `Configuration: ${direct === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'} ${says}.`,
       1,

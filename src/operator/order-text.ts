@@ -26,7 +26,7 @@ export function orderTable(orders: readonly Order[]): string {
       order.createdAt,
       notes(order),
     ]),
-    'No such orders.',
+    'No orders match.',
   );
 }
 
@@ -75,7 +75,7 @@ export function detailsText(history: OrderDetails, outlook: Outlook | undefined)
     transactionTable(history),
     ...usageText(history),
     '',
-    'What happened (database time)',
+    'Events (database time)',
     timeline(history),
   ].join('\n');
 }
@@ -94,9 +94,9 @@ function dueText({ order, readAt }: OrderDetails): string {
   if (order.nextRunAt === null) return 'nothing is due';
   const lease =
     order.leaseUntil !== null && order.leaseUntil > readAt
-      ? `; a worker holds it until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`
+      ? `; claimed by a worker until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`
       : '';
-  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ', which is past' : ''}${lease}`;
+  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ' (overdue)' : ''}${lease}`;
 }
 
 function legTable({ legs, wallets }: OrderDetails): string {
@@ -119,7 +119,7 @@ function legTable({ legs, wallets }: OrderDetails): string {
 
 const WHY = {
   stake: 'free top-up: the network’s stake grew',
-  usage: 'free top-up: a rental that ended beside it left used energy here',
+  usage: 'free top-up: a rental that ended beside it left used energy on the receiver',
 } as const;
 
 /** Returns the reason for a leg that was not sold. */
@@ -135,7 +135,7 @@ function usageText({ order, usage }: OrderDetails): string[] {
     '',
     'Energy of the receiver before reclaims beside other rentals',
     table(
-      ['reclaim of', 'used', 'of', 'reclaimed', 'at block', 'left used by then', 'weighed'],
+      ['reclaim of', 'used', 'of', 'reclaimed', 'at block', 'leftover usage', 'weighed'],
       usage.map((each) => [
         each.orderId === order.id ? 'this order' : `order ${each.orderId.toString()}`,
         grouped(each.usedEnergy),
@@ -210,7 +210,7 @@ function momentText({ type, fromStatus, toStatus }: OrderMoment): string {
 }
 
 function nameOf(transaction: ChainTx): string {
-  return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (try ${transaction.attempt.toString()})`;
+  return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (attempt ${transaction.attempt.toString()})`;
 }
 
 /** Returns the history for programs. Omits signatures: together with the bytes, a node would accept them. */

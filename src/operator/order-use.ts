@@ -17,12 +17,12 @@ export function useText(order: Order, outlook: Outlook | undefined): string[] {
   const { energyFeeSun, failure } = outlook;
   const limit =
     energyFeeSun === undefined
-      ? 'The energy price could not be read now.'
-      : `To use all ${grouped(energy)} energy, a transaction needs a fee_limit of ${trxText(energy * energyFeeSun)} ` +
+      ? 'The energy price is unknown at present.'
+      : `A transaction that uses all ${grouped(energy)} energy needs a fee_limit of ${trxText(energy * energyFeeSun)} ` +
         `(${grouped(energy)} × ${energyFeeSun.toString()} sun).`;
   return [
     '',
-    `Rented energy is capped by the transaction's fee_limit and pays no bandwidth. ${limit}`,
+    `The transaction's fee_limit also caps rented energy, and rented energy pays no bandwidth. ${limit}`,
     ...(failure === undefined ? [] : [`A token transfer from the receiver would fail now: ${failure}`]),
   ];
 }

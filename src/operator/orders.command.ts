@@ -28,19 +28,23 @@ interface ListOptions {
 }
 
 export function addOrdersCommands(program: Command, context: CliContext): void {
-  const orders = program.command('orders').description('what was sold');
+  const orders = program.command('orders').description('inspect and repair orders');
   orders
     .command('list')
-    .description('orders, newest first')
-    .option('--project <merchant>', 'of one project', merchantArg)
-    .option('--status <status>', `one of ${ORDER_STATUSES.join(', ')}`, choiceArg(ORDER_STATUSES))
-    .option('--receiver <address>', 'for one address, of one project', addressArg)
-    .option('--reference <reference>', 'of one reference, of one project')
-    .option('--from <time>', 'created then or later, of one project: 2026-11-01 or 2026-11-01T12:00:00Z', momentArg)
-    .option('--to <time>', 'created before, of one project', momentArg)
-    .option('--due', 'whose next step is due')
-    .option('--attention', 'that need attention')
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(20n, '20'))
+    .description('list orders, newest first')
+    .option('--project <merchant>', 'only of this project', merchantArg)
+    .option('--status <status>', `only with this status: ${ORDER_STATUSES.join(', ')}`, choiceArg(ORDER_STATUSES))
+    .option('--receiver <address>', 'only for this address; needs --project', addressArg)
+    .option('--reference <reference>', 'only with this reference; needs --project')
+    .option(
+      '--from <time>',
+      'created at or after, such as 2026-11-01 or 2026-11-01T12:00:00Z; needs --project',
+      momentArg,
+    )
+    .option('--to <time>', 'created before; needs --project', momentArg)
+    .option('--due', 'only orders with a due step')
+    .option('--attention', 'only orders that need attention')
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
       context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).list({
@@ -60,8 +64,8 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     );
   orders
     .command('explain <order>')
-    .description('the whole history of one order, by its number or key')
-    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .description('show the full history of an order, by number or key')
+    .option('--project <merchant>', 'project of the order key', merchantArg)
     .action((order: string, options: { project?: string }) =>
       context.operate(async (parts) => {
         const histories = parts.get(OrderHistory);
@@ -72,8 +76,8 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     );
   orders
     .command('requeue <order>')
-    .description('make an order’s next step due now; safe at any time, since every step may be repeated')
-    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .description('make the next step of an order due now; safe at any time, because steps are idempotent')
+    .option('--project <merchant>', 'project of the order key', merchantArg)
     .action(async (order: string, options: { project?: string }) => {
       const act = context.actor('requeued');
       await context.operate(async (parts) => {
@@ -91,14 +95,14 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
 function addCompensate(orders: Command, context: CliContext): void {
   orders
     .command('compensate <order>')
-    .description('give credits for an order that was not what was sold, at most what it cost; wants a --reason')
+    .description('give credits for an order that fell short, at most its charges; requires --reason')
     .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
     .option(
       '--number <n>',
-      'which compensation of the order this is, 1 the first; one that is booked is not booked again (default: the next)',
+      'number of the compensation, starting at 1; each number is booked only once (default: the next)',
       integerArg(1n, 1_000_000n),
     )
-    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .option('--project <merchant>', 'project of the order key', merchantArg)
     .action(async (order: string, options: { credits: Credits; number?: bigint; project?: string }) => {
       const { credits } = options;
       const act = context.actor();
@@ -110,15 +114,15 @@ function addCompensate(orders: Command, context: CliContext): void {
         const before =
           count === 0
             ? ''
-            : ` It was compensated ${count === 1 ? 'once' : `${count.toString()} times`} before: ${creditsText(leftCredits)} is left.`;
+            : ` It was already compensated ${count === 1 ? 'once' : `${count.toString()} times`}: ${creditsText(leftCredits)} is left.`;
         await context.confirm(
-          `This gives ${creditsText(credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.${before}`,
+          `This gives ${creditsText(credits)} to project ${found.projectId} for order ${id.toString()}. The project can read the reason.${before}`,
         );
         const wanted = options.number === undefined ? undefined : Number(options.number);
         const { isNew, number, balanceCredits } = await ledger.compensate(id, credits, act, wanted);
         const what = `compensation ${number.toString()} of order ${id.toString()}`;
         context.print(
-          `${isNew ? `Booked ${creditsText(credits)} as ${what}.` : `It was booked before, as ${what}; nothing was added.`}\n` +
+          `${isNew ? `Booked ${creditsText(credits)} as ${what}.` : `Already booked as ${what}; nothing was added.`}\n` +
             `Balance: ${creditsText(balanceCredits)}.`,
           { id, compensation: number, booked: isNew, credits, credits_balance: balanceCredits },
         );
@@ -129,22 +133,20 @@ function addCompensate(orders: Command, context: CliContext): void {
 function addCloseLeg(orders: Command, context: CliContext): void {
   orders
     .command('close-leg <order>')
-    .description('close a leg whose delegation a foreign act ended, when the worker does not find out by itself')
-    .option('--leg <n>', 'which, when several are open', integerArg(1n, 32_767n))
-    .option('--txid <txid>', 'the undelegation that took it back; without it, say what happened with --reason', txidArg)
-    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .description('close a leg whose delegation ended by a foreign act, if the worker does not detect it')
+    .option('--leg <n>', 'number of the leg, if several are open', integerArg(1n, 32_767n))
+    .option('--txid <txid>', 'the undelegation that ended it; without it, describe the event with --reason', txidArg)
+    .option('--project <merchant>', 'project of the order key', merchantArg)
     .action(async (order: string, options: { leg?: bigint; txid?: string; project?: string }) => {
       const act = context.actor(options.txid === undefined ? undefined : `reclaimed by ${options.txid}`);
       await context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
-        await context.confirm(
-          `This ends a delegation of order ${id.toString()}: the service will not take it back any more.`,
-        );
+        await context.confirm(`This closes a delegation of order ${id.toString()}: the service will not reclaim it.`);
         const legNo = options.leg === undefined ? undefined : Number(options.leg);
         const ended = await parts.get(LegEnds).close(id, legNo, options.txid, act);
         context.print(
-          `Leg ${ended.legNo.toString()} of order ${id.toString()} (${trxText(ended.amountSun)}) has ended at ${timeText(ended.at)} of the chain.`,
+          `Leg ${ended.legNo.toString()} of order ${id.toString()} (${trxText(ended.amountSun)}) ended at ${timeText(ended.at)} by the chain’s clock.`,
           { id, leg: ended.legNo, amount_sun: ended.amountSun, ended_at: ended.at, txid: options.txid ?? null },
         );
       });

@@ -45,7 +45,7 @@ async function chainNow(context: CliContext, parts: INestApplicationContext): Pr
     return { at: new Date(head.timestampMs), ratio };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    context.warn('No node answers: the hours are counted by this machine’s clock.');
+    context.warn('No node answers, so the hours are counted from this machine’s clock.');
     return { at: new Date(nowMs()), ratio: undefined };
   }
 }

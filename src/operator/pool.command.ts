@@ -17,7 +17,7 @@ import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-p
 
 const permissionArg = integerArg(0n, 9n);
 const slotsArg = integerArg(1n, 256n);
-const KEY_FILE = 'a file with the hot key in hex that nobody else can read, or - for standard input';
+const KEY_FILE = 'file with the hot key in hex, readable only by its owner, or - for standard input';
 
 interface KeyOptions {
   readonly keyFile?: string;
@@ -34,36 +34,36 @@ interface AddOptions extends KeyOptions {
 }
 
 export function addPoolCommands(program: Command, context: CliContext): void {
-  const pool = program.command('pool').description('the wallets whose stake is rented out');
+  const pool = program.command('pool').description('manage the wallets whose stake is rented out');
   pool
     .command('new-key <file>')
-    .description('make a hot key in a new file that nobody else can read; print its address')
+    .description('create a hot key in a new file that only its owner can read, and print its address')
     .action((file: string) => newKey(context, file));
   addKeyOptions(
     pool
       .command('add')
-      .description('add a wallet, after checking on chain what its key may do')
+      .description('add a wallet, after a check of its key’s permissions on chain')
       .requiredOption(
         '--role <role>',
         'pool (delegates energy) or activation (creates accounts)',
         choiceArg(WALLET_ROLES),
       )
-      .requiredOption('--address <address>', 'the wallet', addressArg)
-      .option('--slots <n>', 'how many parts its free stake lies in (default: POOL_SLOTS_PER_WALLET)', slotsArg),
+      .requiredOption('--address <address>', 'address of the wallet', addressArg)
+      .option('--slots <n>', 'number of slots for its free stake (default: POOL_SLOTS_PER_WALLET)', slotsArg),
   ).action((options: AddOptions) => add(context, options));
   addKeyOptions(
     pool.command('set-key <address>').description('change a wallet’s hot key, after the same checks'),
   ).action((address: string, options: KeyOptions) => setKey(context, addressArg(address), options));
   pool
     .command('list')
-    .description('every wallet with its stake, and what can be sold now and in the next 24 hours')
+    .description('list all wallets with their stake, and the capacity now and in the next 24 hours')
     .action(() => context.operate((parts) => listPool(context, parts)));
   pool
     .command('permissions <address>')
-    .description('print the permission update that a wallet’s owner signs with the cold key')
+    .description('print the permission update that the wallet’s owner signs with the cold key')
     .requiredOption('--role <role>', 'pool or activation', choiceArg(WALLET_ROLES))
     .option('--key-file <path>', KEY_FILE)
-    .option('--key-address <address>', 'or the hot key’s address', addressArg)
+    .option('--key-address <address>', 'or the address of the hot key', addressArg)
     .action((address: string, options: PermissionsOptions) => permissions(context, addressArg(address), options));
   for (const [name, status] of [
     ['pause', 'paused'],
@@ -71,7 +71,7 @@ export function addPoolCommands(program: Command, context: CliContext): void {
   ] as const) {
     pool
       .command(`${name} <address>`)
-      .description(status === 'paused' ? 'sell nothing more from it; reclaims go on' : 'sell from it again')
+      .description(status === 'paused' ? 'stop sales from a wallet; reclaims continue' : 'resume sales from a wallet')
       .action(async (address: string) => {
         addressArg(address);
         const act = context.actor(status === 'paused' ? undefined : 'resumed');
@@ -89,8 +89,8 @@ export function addPoolCommands(program: Command, context: CliContext): void {
 function addKeyOptions(command: Command): Command {
   return command
     .option('--key-file <path>', `${KEY_FILE}; sealed under MASTER_KEY`)
-    .option('--key-address <address>', 'instead: the address of a key that the signer process holds', addressArg)
-    .requiredOption('--permission-id <id>', 'the permission of the wallet that names the key', permissionArg);
+    .option('--key-address <address>', 'instead: address of a key that the signer holds', addressArg)
+    .requiredOption('--permission-id <id>', 'the wallet’s permission that contains the key', permissionArg);
 }
 
 async function add(context: CliContext, options: AddOptions): Promise<void> {
@@ -140,9 +140,9 @@ async function setKey(context: CliContext, address: string, options: KeyOptions)
     const warning = await wallets.setKey(address, permissionId, key, act);
     if (warning !== undefined) context.warn(warning);
     context.print(
-      `${address} is signed for by ${key.keyAddress} from now on. ` +
+      `From now on, ${key.keyAddress} signs for ${address}. ` +
         (key.privateKey === undefined
-          ? 'The workers need no restart; the signer does, once its wallets file holds the key.'
+          ? 'Restart the signer once its wallets file holds the key; the workers need no restart.'
           : 'No process needs a restart.'),
       await wallets.get(address),
     );
@@ -158,7 +158,7 @@ async function permissions(context: CliContext, address: string, options: Permis
       (permission) => judgePermission(account, permission.id, keyAddress, role).kind === 'exact',
     );
     if (fit !== undefined) {
-      const human = `Nothing to sign: permission ${fit.id.toString()} (${fit.name}) is exactly what a ${role} wallet needs.`;
+      const human = `Nothing to sign: permission ${fit.id.toString()} (${fit.name}) already grants exactly what a ${role} wallet needs.`;
       context.print(human, { permission_id: fit.id, update: null });
       return;
     }
@@ -166,12 +166,12 @@ async function permissions(context: CliContext, address: string, options: Permis
     const fullNode = parts.get(Config).chain.fullNodeUrls[0] ?? '';
     const id = permissionId.toString();
     const human = [
-      `The update for ${address}. It ${isReplacing ? 'replaces the permission of that name' : 'adds one permission'}`,
-      `(id ${id}) and keeps the others; TRON burns 100 TRX for it by default.`,
+      `The permission update for ${address}. It ${isReplacing ? 'replaces the permission of that name' : 'adds one permission'}`,
+      `(id ${id}) and keeps the others. TRON burns 100 TRX for it by default.`,
       '',
       JSON.stringify(update, null, 2),
       '',
-      'Build it, sign it where the cold key is, send it:',
+      'Build it, sign it with the cold key, and send it:',
       `  curl -s ${fullNode}/wallet/accountpermissionupdate -d '${JSON.stringify(update)}'`,
       '  (sign the answer with the owner’s key, then POST it to /wallet/broadcasttransaction)',
       '',
@@ -195,14 +195,16 @@ async function newKey(context: CliContext, file: string): Promise<void> {
     // Never overwrite an existing file: it could be the only copy of a key.
     await writeFile(file, `${privateKey.toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    throw usageError(`The key file cannot be made: ${messageOf(error)}.`);
+    throw usageError(`Failed to create the key file: ${messageOf(error)}.`);
   }
-  context.print(`${file} holds the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
+  context.print(`${file} contains the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
 }
 
 async function readKey(context: CliContext, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
   if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
-    throw usageError('Give one of --key-file PATH (- for standard input) and --key-address ADDRESS.');
+    throw usageError(
+      'The key is missing. Pass either --key-file PATH (- for standard input) or --key-address ADDRESS.',
+    );
   }
   if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
   const privateKey = await readKeyFile(options.keyFile, context.terminal.input);
@@ -212,6 +214,6 @@ async function readKey(context: CliContext, options: Omit<KeyOptions, 'permissio
     return { keyAddress: addressOfKey(privateKey), privateKey };
   } catch {
     // Zero, or beyond the curve's order. The cause is not shown: it could contain the key.
-    throw usageError(`The key of --key-file ${options.keyFile} is no private key, although it is 32 bytes.`);
+    throw usageError(`The key in --key-file ${options.keyFile} is not a valid private key, although it has 32 bytes.`);
   }
 }

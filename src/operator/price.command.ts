@@ -16,10 +16,10 @@ const durationArg = integerArg(1n, 31_536_000n);
 const priceArg = integerArg(1n, 1_000_000n);
 
 export function addPriceCommands(program: Command, context: CliContext): void {
-  const price = program.command('price').description('what a rental costs by its duration');
+  const price = program.command('price').description('manage the price table by rental duration');
   price
     .command('list')
-    .description('the price table')
+    .description('show the price table')
     .action(() =>
       context.operate(async (parts) => {
         const rows = await parts.get(Prices).list();
@@ -32,10 +32,10 @@ export function addPriceCommands(program: Command, context: CliContext): void {
     );
   price
     .command('set')
-    .description('set the price of durations up to SEC; new quotes follow within seconds, held ones stay')
-    .requiredOption('--duration-max <sec>', 'the longest duration it holds for, in seconds', durationArg)
-    .requiredOption('--sun-per-energy <sun>', 'the price of one energy, in sun', priceArg)
-    .option('--force', 'set it also when it may be a slip')
+    .description('set the price of rentals up to SEC; new quotes use it within seconds, held quotes keep theirs')
+    .requiredOption('--duration-max <sec>', 'longest duration of the row, in seconds', durationArg)
+    .requiredOption('--sun-per-energy <sun>', 'price of one energy, in sun', priceArg)
+    .option('--force', 'set the price despite warnings')
     .action(async (options: { durationMax: bigint; sunPerEnergy: bigint; force?: true }) => {
       const { sunPerEnergy } = options;
       const durationMaxSec = Number(options.durationMax);
@@ -47,7 +47,7 @@ export function addPriceCommands(program: Command, context: CliContext): void {
         const row = { durationMaxSec, sunPerEnergy };
         const doubts = slipsIn(row, await parts.get(Prices).list(), feeSun);
         if (doubts.length > 0 && options.force !== true) {
-          throw new OperatorError(`${doubts.join(' ')} Nothing was changed; add --force to set it all the same.`);
+          throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
         }
         const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
         context.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
@@ -57,15 +57,15 @@ export function addPriceCommands(program: Command, context: CliContext): void {
         });
         for (const doubt of doubts) context.warn(doubt);
         if (feeSun === undefined) {
-          context.warn('The chain did not answer, so this price was not held against its burn price.');
+          context.warn('The chain did not answer, so the price was not compared with its burn price.');
         }
       });
     });
   addRateCommands(price, context);
   price
     .command('remove')
-    .description('remove a row; its durations cost what the next longer row says')
-    .requiredOption('--duration-max <sec>', 'the row’s duration in seconds', durationArg)
+    .description('remove a row; its durations then cost the price of the next longer row')
+    .requiredOption('--duration-max <sec>', 'duration of the row, in seconds', durationArg)
     .action(async (options: { durationMax: bigint }) => {
       const durationMaxSec = Number(options.durationMax);
       const act = context.actor('price row removed');

@@ -13,14 +13,14 @@ import type { CliContext } from './cli-context.js';
 import { findingText } from './finding-text.js';
 
 const HELP = `
-ok: as it should be. look: it works; see that it is meant so. missing: mend it
-before going live. What else belongs to it is in docs/going-live.md.`;
+ok: correct. look: works; check that it is intended. missing: fix it before
+going live. docs/going-live.md has the full checklist.`;
 const MARK_COLUMNS = 'missing'.length;
 
 export function addProjectCheck(project: Command, context: CliContext): void {
   project
     .command('check <merchant>')
-    .description('the checklist for going live; exit 1 when something must be mended')
+    .description('check whether a project is ready to go live; exit code 1 if not')
     .addHelpText('after', HELP)
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
@@ -37,6 +37,6 @@ export function addProjectCheck(project: Command, context: CliContext): void {
       const wanting = findings.filter(({ state }) => state === 'missing').length;
       const text = findings.map((finding) => findingText(finding.state.padEnd(MARK_COLUMNS), finding)).join('\n');
       context.print(text, { ok: wanting === 0, findings });
-      if (wanting > 0) throw new OperatorError(`${wanting.toString()} to mend.`, 1, 'MISSING');
+      if (wanting > 0) throw new OperatorError(`${wanting.toString()} to fix.`, 1, 'MISSING');
     });
 }

@@ -37,7 +37,7 @@ interface OptionFlags {
 }
 
 export function addProjectCommands(program: Command, context: CliContext): void {
-  const project = program.command('project').description('tenants: keys, terms, options');
+  const project = program.command('project').description('manage projects: keys, terms, options');
   addCreate(project, context);
   addReads(project, context);
   addRequests(project, context);
@@ -45,16 +45,16 @@ export function addProjectCommands(program: Command, context: CliContext): void 
   addFreezing(project, context);
   project
     .command('rotate-key <merchant>')
-    .description('make a new primary API key; the old one stops verifying within 30 s')
-    .option('--overlap <seconds>', 'how long the old one still verifies, 7 days at most (default: 0)', overlapArg)
+    .description('create a new primary API key; the old one becomes invalid within 30 s')
+    .option('--overlap <seconds>', 'how long the old key stays valid, at most 7 days (default: 0)', overlapArg)
     .action(async (merchant: string, options: { overlap?: bigint }) => {
       const id = merchantArg(merchant);
       const act = context.actor('key rotated');
-      await context.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
+      await context.confirm(`This invalidates the API key of ${id}: requests signed with it will be refused.`);
       await context.operate(async (parts) => {
         const apiKey = await parts.get(Projects).rotateKey(id, act, Number(options.overlap ?? 0n));
         const made = await madeByKey(parts, { projectId: id, keyId: id });
-        const text = `${keyText(id, apiKey)}${madeText(made, 'it goes on paying for them')}`;
+        const text = `${keyText(id, apiKey)}${madeText(made, 'the key still pays for them')}`;
         context.print(text, { merchant: id, api_key: apiKey, made });
       });
     });
@@ -72,7 +72,7 @@ function nameArg(what: string, text: string): string {
 function addRename(project: Command, context: CliContext): void {
   project
     .command('rename <merchant> <name>')
-    .description('give a project another name; its Merchant ID stays')
+    .description('rename a project; its Merchant ID stays the same')
     .action(async (merchant: string, text: string) => {
       const [id, name] = [merchantArg(merchant), nameArg('<name>', text)];
       const act = context.actor('project renamed');
@@ -87,12 +87,12 @@ function addRename(project: Command, context: CliContext): void {
 function addCreate(project: Command, context: CliContext): void {
   project
     .command('create')
-    .description('make a project; prints its Merchant ID and, once only, its API key')
-    .requiredOption('--name <name>', 'how it is called')
-    .option('--credits <credits>', 'its first credits; 10 000 000 = 1 USD', creditsArg)
-    .option('--test', 'a test project, for ever: its orders are played, its credits are play money')
-    .option('--postpaid', 'may go into debt')
-    .option('--debt-limit <credits>', 'how far; without it a postpaid project has no limit', creditsArg)
+    .description('create a project, and print its Merchant ID and, only once, its API key')
+    .requiredOption('--name <name>', 'name of the project')
+    .option('--credits <credits>', 'initial credits; 10 000 000 = 1 USD', creditsArg)
+    .option('--test', 'create a test project, permanently: its orders are simulated and its credits are play money')
+    .option('--postpaid', 'allow debt')
+    .option('--debt-limit <credits>', 'maximum debt; without it a postpaid project has no limit', creditsArg)
     .action(async (options: TermsOptions & { name: string; credits?: Credits; test?: boolean }) => {
       const name = nameArg('--name', options.name);
       const terms = termsOf(options) ?? { kind: 'prepaid' };
@@ -113,7 +113,7 @@ function addCreate(project: Command, context: CliContext): void {
 function addReads(project: Command, context: CliContext): void {
   project
     .command('list')
-    .description('every project')
+    .description('list all projects')
     .action(() =>
       context.operate(async (parts) => {
         const views = await parts.get(Projects).list();
@@ -134,7 +134,7 @@ function addReads(project: Command, context: CliContext): void {
     );
   project
     .command('show <merchant>')
-    .description('one project: balance, terms, options')
+    .description('show a project’s balance, terms and options')
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
@@ -147,8 +147,10 @@ function addReads(project: Command, context: CliContext): void {
 function addRequests(project: Command, context: CliContext): void {
   project
     .command('requests <merchant>')
-    .description('requests in its name refused with 400 or 401 in the last 7 days, newest first, and why')
-    .option('--limit <n>', 'how many, 1000 at most (default: 20)', integerArg(1n, REQUESTS_MAX))
+    .description(
+      'list requests that named the project and were refused with 400 or 401 in the last 7 days, newest first',
+    )
+    .option('--limit <n>', 'number of entries, at most 1000 (default: 20)', integerArg(1n, REQUESTS_MAX))
     .action(async (merchant: string, options: { limit?: bigint }) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
@@ -160,11 +162,11 @@ function addRequests(project: Command, context: CliContext): void {
           `${item.method} ${item.path}`,
           item.source_address,
           item.key ?? '',
-          item.omitted === 0 ? item.reason : `${item.reason} (${item.omitted.toString()} more before it)`,
+          item.omitted === 0 ? item.reason : `${item.reason} (after ${item.omitted.toString()} more of the same)`,
           item.request_id,
         ]);
         const heads = ['at', 'answer', 'request', 'from', 'key', 'reason', 'request id'];
-        context.print(table(heads, rows, 'Nothing was refused with 400 or 401 in the last 7 days.'), {
+        context.print(table(heads, rows, 'No request was refused with 400 or 401 in the last 7 days.'), {
           requests: items,
         });
       });
@@ -179,7 +181,7 @@ function addFreezing(project: Command, context: CliContext): void {
       await parts.get(Ledger).setFrozen(id, isFrozen, act);
       const view = await parts.get(Projects).get(id);
       context.print(
-        `${view.name} is ${isFrozen ? 'frozen: every request of it is refused' : 'active'}.`,
+        `${view.name} is ${isFrozen ? 'frozen: all its requests are refused' : 'active'}.`,
         projectJson(view),
       );
     });
@@ -187,32 +189,33 @@ function addFreezing(project: Command, context: CliContext): void {
   // Not confirmed: freezing is the emergency brake, and quickly undone.
   project
     .command('freeze <merchant>')
-    .description('refuse every request of a project at once; what it bought is still delivered and reclaimed')
+    .description('refuse all requests of a project immediately; open orders are still delivered and reclaimed')
     .action((merchant: string) => change(merchant, true));
   project
     .command('unfreeze <merchant>')
-    .description('serve it again')
+    .description('accept its requests again')
     .action((merchant: string) => change(merchant, false));
 }
 
 function addTerms(project: Command, context: CliContext): void {
   project
     .command('terms <merchant>')
-    .description('change how a project pays')
-    .option('--prepaid', 'pays first')
-    .option('--postpaid', 'may go into debt')
-    .option('--debt-limit <credits>', 'how far a postpaid project may go', creditsArg)
+    .description('change the terms of a project')
+    .option('--prepaid', 'prepaid')
+    .option('--postpaid', 'allow debt')
+    .option('--debt-limit <credits>', 'maximum debt of a postpaid project', creditsArg)
     .option('--unlimited', 'postpaid without a limit')
     .action(async (merchant: string, options: TermsOptions) => {
       const id = merchantArg(merchant);
       const terms = termsOf(options);
-      if (terms === undefined) throw usageError('Say --prepaid, --postpaid --debt-limit N or --postpaid --unlimited.');
+      if (terms === undefined)
+        throw usageError('The terms are missing. Pass --prepaid, --postpaid --debt-limit N or --postpaid --unlimited.');
       const isUnlimited = terms.kind === 'postpaid' && terms.debtLimitCredits === undefined;
       if (isUnlimited && options.unlimited !== true) {
-        throw usageError('A postpaid project wants --debt-limit N, or --unlimited if that is what you mean.');
+        throw usageError('A postpaid project needs a limit. Pass --debt-limit N, or --unlimited for none.');
       }
       const act = context.actor('terms changed');
-      if (isUnlimited) await context.confirm(`This lets ${id} buy without any limit.`);
+      if (isUnlimited) await context.confirm(`This lets ${id} buy without a limit.`);
       await context.operate(async (parts) => {
         await parts.get(Ledger).setTerms(id, terms, act);
         const view = await parts.get(Projects).get(id);
@@ -224,26 +227,26 @@ function addTerms(project: Command, context: CliContext): void {
 function addOptions(project: Command, context: CliContext): void {
   project
     .command('options <merchant>')
-    .description('what a project’s requests must have; without options: shows it')
-    .option('--signatures <md5|hmac|either>', 'which signatures it takes', choiceArg(SIGNATURE_SCHEMES))
-    .option('--require-idempotency-key <on|off>', 'orders need an Idempotency-Key', switchArg)
-    .option('--require-quote <on|off>', 'orders need a quote_ref', switchArg)
-    .option('--allow-source <address...>', 'only these addresses or CIDR ranges may call; replaces the list', sourceArg)
-    .option('--any-source', 'any address may call')
-    .option('--daily-cap <credits>', 'the most it may spend in a UTC day', creditsArg)
-    .option('--daily-cap-off', 'no daily cap')
-    .option('--low-balance <credits>', 'a balance that falls below it is the event balance.low', signedCreditsArg)
-    .option('--low-balance-off', 'no such event')
+    .description('change the requirements on a project’s requests; without options, show them')
+    .option('--signatures <md5|hmac|either>', 'accepted signatures', choiceArg(SIGNATURE_SCHEMES))
+    .option('--require-idempotency-key <on|off>', 'orders require an Idempotency-Key', switchArg)
+    .option('--require-quote <on|off>', 'orders require a quote_ref', switchArg)
+    .option('--allow-source <address...>', 'accept only these addresses or CIDR ranges; replaces the list', sourceArg)
+    .option('--any-source', 'accept every address')
+    .option('--daily-cap <credits>', 'the most it may spend per UTC day', creditsArg)
+    .option('--daily-cap-off', 'remove the daily cap')
+    .option('--low-balance <credits>', 'threshold of the event balance.low', signedCreditsArg)
+    .option('--low-balance-off', 'disable the event balance.low')
     .action(async (merchant: string, options: OptionFlags) => {
       const id = merchantArg(merchant);
       if (options.anySource === true && options.allowSource !== undefined) {
-        throw usageError('--any-source and --allow-source exclude each other.');
+        throw usageError('--any-source and --allow-source cannot be combined.');
       }
       if (options.dailyCapOff === true && options.dailyCap !== undefined) {
-        throw usageError('--daily-cap and --daily-cap-off exclude each other.');
+        throw usageError('--daily-cap and --daily-cap-off cannot be combined.');
       }
       if (options.lowBalanceOff === true && options.lowBalance !== undefined) {
-        throw usageError('--low-balance and --low-balance-off exclude each other.');
+        throw usageError('--low-balance and --low-balance-off cannot be combined.');
       }
       const { requireIdempotencyKey, requireQuote, lowBalance } = options;
       const allowedSources = options.anySource === true ? [] : options.allowSource;
@@ -264,7 +267,9 @@ function addOptions(project: Command, context: CliContext): void {
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));
         if (lowBalance !== undefined && view.balance_credits < lowBalance)
-          context.warn('The balance is below it now: the event comes when it has been as high and falls again.');
+          context.warn(
+            'The balance is already below the threshold. The event is sent when the balance has risen above it and falls again.',
+          );
       });
     });
 }
@@ -272,16 +277,16 @@ function addOptions(project: Command, context: CliContext): void {
 /** Returns the terms given on the command line; undefined without any. */
 function termsOf(options: TermsOptions): BillingTerms | undefined {
   if (options.prepaid === true && options.postpaid === true) {
-    throw usageError('--prepaid and --postpaid exclude each other.');
+    throw usageError('--prepaid and --postpaid cannot be combined.');
   }
   if (options.postpaid === true) {
     if (options.unlimited === true && options.debtLimit !== undefined) {
-      throw usageError('--unlimited and --debt-limit exclude each other.');
+      throw usageError('--unlimited and --debt-limit cannot be combined.');
     }
     return { kind: 'postpaid', debtLimitCredits: options.debtLimit };
   }
   if (options.debtLimit !== undefined || options.unlimited === true) {
-    throw usageError('A debt limit is a term of postpaid projects: add --postpaid.');
+    throw usageError('--debt-limit applies to postpaid projects only. Add --postpaid.');
   }
   return options.prepaid === true ? { kind: 'prepaid' } : undefined;
 }
@@ -300,7 +305,7 @@ function keyText(id: string, apiKey: string): string {
   return `${fields([
     ['Merchant ID', id],
     ['API key', apiKey],
-  ])}\n\nThe API key is shown this once only. Hand it over safely; \`project rotate-key\` makes a new one.`;
+  ])}\n\nThe API key is shown only once. Store it safely; \`project rotate-key\` creates a new one.`;
 }
 
 function projectText(view: ProjectView): string {
@@ -312,7 +317,7 @@ function projectText(view: ProjectView): string {
     ['Terms', termsText(view)],
     ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
     ['Low balance', view.low_balance_credits === null ? 'no event' : creditsText(view.low_balance_credits)],
-    ['Signatures', { md5: 'MD5 alone', hmac: 'HMAC alone', either: 'HMAC and MD5' }[view.signature_schemes]],
+    ['Signatures', { md5: 'MD5 only', hmac: 'HMAC only', either: 'HMAC and MD5' }[view.signature_schemes]],
     ['Idempotency-Key', view.require_idempotency_key ? 'demanded' : 'optional'],
     ['Quote', view.require_quote ? 'demanded' : 'optional'],
     ['Sources', view.allowed_sources.length === 0 ? 'any' : view.allowed_sources.join(', ')],

@@ -11,20 +11,20 @@ const ago = (sec: number): string => `${Math.max(0, Math.round(sec)).toString()}
 export function addRateCommands(price: Command, context: CliContext): void {
   price
     .command('rate')
-    .description('the TRX/USD rate that is charged at, and the one that is held back, if any')
+    .description('show the TRX/USD rate in use, and the held rate, if any')
     .action(() =>
       context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
         const [stored, held] = [await rates.stored(), await rates.look()];
         const human = [
           stored === undefined
-            ? 'No rate was ever read: credits are charged at FALLBACK_TRX_USD.'
+            ? 'No rate has been read yet: charges use FALLBACK_TRX_USD.'
             : `${rateText(stored.rate)} USD per TRX, read ${ago(stored.ageSec)}.`,
           ...(held === undefined
             ? []
             : [
-                `Held back: ${rateText(held.rate)} USD per TRX, first read ${ago(held.heldSec)}, last ${ago(held.seenSec)}. ` +
-                  'Confirm it with `price confirm-rate`; it is taken by itself once it has stood for an hour.',
+                `Held rate: ${rateText(held.rate)} USD per TRX, first read ${ago(held.heldSec)}, last ${ago(held.seenSec)}. ` +
+                  'Confirm it with `price confirm-rate`. It is used automatically once it has persisted for an hour.',
               ]),
         ];
         context.print(human.join('\n'), {
@@ -37,17 +37,17 @@ export function addRateCommands(price: Command, context: CliContext): void {
     );
   price
     .command('confirm-rate')
-    .description('charge at the rate that is held back; all processes follow within seconds')
+    .description('use the held rate; all processes follow within seconds')
     .action(async () => {
       const act = context.actor('rate confirmed');
       await context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
         const [stored, held] = [await rates.stored(), await rates.look()];
-        if (held === undefined) throw new OperatorError('No rate is held back.', 1, 'NOT_FOUND');
+        if (held === undefined) throw new OperatorError('No rate is held.', 1, 'NOT_FOUND');
         const before = stored === undefined ? 'none before' : `before: ${rateText(stored.rate)}`;
         await context.confirm(`This charges at ${rateText(held.rate)} USD per TRX (${before}).`);
         if (!(await rates.confirm(held.rate, parts.get(Config).rates.fallback, act))) {
-          throw new OperatorError('Another rate is held back by now; look at it with `price rate`.');
+          throw new OperatorError('The held rate has changed. Check it with `price rate`.');
         }
         context.print(`Charging at ${rateText(held.rate)} USD per TRX (${before}).`, {
           rate: rateText(held.rate),

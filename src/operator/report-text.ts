@@ -20,13 +20,14 @@ const OF_NONE: Readonly<Record<ReportBy, string>> = { day: '–', project: 'no p
 export function reportText(report: Report, from: string, to: string): string {
   const { by, rows, total, standing } = report;
   const shown = rows.filter(({ figures }) => isShown(figures));
-  if (shown.length === 0) return [`Nothing from ${from} to ${to}, UTC.`, '', ...standingLines(standing)].join('\n');
+  if (shown.length === 0)
+    return [`No activity from ${from} to ${to} (UTC).`, '', ...standingLines(standing)].join('\n');
   const all: (readonly [string, Figures])[] = [
     ...shown.map((row) => [nameOf(row, by), row.figures] as const),
     ...(shown.length > 1 ? [['total', total] as const] : []),
   ];
   return [
-    `From ${from} to ${to}, UTC. In dollars, where no TRX is named:`,
+    `From ${from} to ${to} (UTC). Amounts are in dollars unless TRX is named:`,
     '',
     table(
       [by, 'revenue', 'refunds', 'compens.', 'burnt TRX', 'margin', 'margin TRX'],
@@ -89,8 +90,8 @@ export function reportJson(report: Report, from: string, to: string): Record<str
 function standingLines({ owedCredits, debtsCredits, held }: Report['standing']): string[] {
   return [
     fields([
-      ['Owed to customers', creditsText(owedCredits as Credits)],
-      ['Owed by customers', debtsCredits === 0n ? null : creditsText(debtsCredits as Credits)],
+      ['Owed to projects', creditsText(owedCredits as Credits)],
+      ['Owed by projects', debtsCredits === 0n ? null : creditsText(debtsCredits as Credits)],
       ...held.map(({ asset, amount: units, rateE8 }): [string, string] => [
         `Deposits held, ${asset}`,
         `${amount(units, 1_000_000n)}${rateE8 === undefined ? '' : ` (${worth(units, asset, rateE8)} USD)`}`,
@@ -106,10 +107,10 @@ function remarks({ transactionsWithoutCost, unratedCostSun, freeTopUpEnergy, fre
       : [`Free top-ups: ${grouped(freeTopUpEnergy)} energy; their transactions burnt ${trxOf(freeTopUpCostSun)} TRX.`]),
     ...(transactionsWithoutCost === 0n
       ? []
-      : [`Final transactions whose cost is not known yet: ${grouped(transactionsWithoutCost)}.`]),
+      : [`Final transactions without a known cost: ${grouped(transactionsWithoutCost)}.`]),
     ...(unratedCostSun === 0n
       ? []
-      : [`Burnt for what was never sold, in no margin in dollars: ${trxOf(unratedCostSun)} TRX.`]),
+      : [`Burnt for orders that were not sold, in no dollar margin: ${trxOf(unratedCostSun)} TRX.`]),
   ];
   return lines.length === 0 ? [] : [...lines, ''];
 }

@@ -8,27 +8,29 @@ import { usageError } from '../domain/operator-error.js';
 import type { CliContext } from './cli-context.js';
 
 const HELP = `
-The lines are settings, as secret as MASTER_KEY: write them to a file that
-nobody else reads, and give that file to the process in the place of MASTER_KEY.
-A process opens with them what it needs and nothing else.
-Of a console that is second factors alone, and it takes no MASTER_KEY.
+The output is as secret as MASTER_KEY. Write it to a file that only the process
+can read, and give it to the process instead of MASTER_KEY. With these keys, a
+process can decrypt only the secrets that it needs. A console needs only second
+factors and refuses MASTER_KEY.
   (umask 077; npm run -s cli -- secrets derive --for api > api.env)
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
   (umask 077; npm run -s cli -- secrets derive --for sender > sender.env)
   (umask 077; npm run -s cli -- secrets derive --for console > console.env)
-With --into each key is written to a file of that folder instead, as systemd's
-credentials and settings with _FILE want it: SEAL_KEY_QUOTES to seal-key-quotes.
-Under MASTER_KEY_PREVIOUS the keys before are printed too;
-\`keys rewrap --help\` has the steps of a rotation.`;
+With --into, each key goes to its own file in that folder instead, as systemd
+credentials and settings with _FILE require: SEAL_KEY_QUOTES to seal-key-quotes.
+If MASTER_KEY_PREVIOUS is set, the previous keys are printed as well.
+\`keys rewrap --help\` lists the steps of a rotation.`;
 
 export function addSecretsCommands(program: Command, context: CliContext): void {
   program
     .command('secrets')
-    .description('the keys that single processes take in the place of MASTER_KEY')
+    .description('derive the keys that single processes take instead of MASTER_KEY')
     .command('derive')
-    .description('print the keys that one process needs, as lines of settings; needs MASTER_KEY alone')
-    .addOption(new Option('--for <process>', 'the process').choices(Object.keys(PURPOSES_OF)).makeOptionMandatory(true))
-    .option('--into <folder>', 'write a file for each key into this folder, mode 0600, and print their names')
+    .description('print the keys of one process as settings; needs only MASTER_KEY')
+    .addOption(
+      new Option('--for <process>', 'name of the process').choices(Object.keys(PURPOSES_OF)).makeOptionMandatory(true),
+    )
+    .option('--into <folder>', 'write each key to a file in this folder, mode 0600, and print the file names')
     .addHelpText('after', HELP)
     .action(async ({ for: role, into }: { for: KeyHolder; into?: string }) => {
       const settings = deriveSettings(context.terminal.env, role);
@@ -57,7 +59,7 @@ async function writeKeys(
       await writeFile(unfinished, `${value}\n`, { mode: 0o600, flag: 'wx' });
       await rename(unfinished, file);
     } catch (error) {
-      throw usageError(`--into: ${file} could not be written (${reasonOf(error)}).`);
+      throw usageError(`Failed to write ${file} for --into (${reasonOf(error)}).`);
     }
     files.push(file);
   }

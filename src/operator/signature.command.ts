@@ -15,8 +15,9 @@ import { fields } from './format.js';
 
 const HELP = `
 The API key is read from the variable API_KEY or from --key-file, and is neither
-printed nor sent. Without --timestamp and --nonce new ones are made. With
---signature, the one that your code made, a known mistake is named.
+printed nor sent. --timestamp and --nonce default to new values. Pass the
+signature that your code made as --signature to see its mistake, if it is a
+common one.
   export API_KEY
   npm run -s cli -- signature check --merchant UUID \\
     --path /v1/orders --body '{"energy":65000}' --signature v1=…`;
@@ -46,49 +47,50 @@ interface Report {
 export function addSignatureCommands(program: Command, context: CliContext): void {
   program
     .command('signature')
-    .description('how requests are signed')
+    .description('debug request signatures')
     .command('check')
-    .description('every step of a signature for a request of your own; offline')
-    .option('--md5', 'by MD5 over the body, in the place of HMAC')
+    .description('show each step of the signature of your request; works offline')
+    .option('--md5', 'use MD5 over the body instead of HMAC')
     .option('--method <method>', 'default: POST with a body, GET without')
-    .option('--path <path>', 'path and query as they are sent')
-    .option('--body <text>', 'the body as it is sent')
-    .option('--body-file <file>', 'the same from a file, byte by byte')
-    .option('--merchant <uuid>', 'as it is sent')
+    .option('--path <path>', 'path and query exactly as sent')
+    .option('--body <text>', 'body exactly as sent')
+    .option('--body-file <file>', 'file with the body, read byte by byte')
+    .option('--merchant <uuid>', 'Merchant header as sent')
     .option('--timestamp <seconds>', 'X-CC-Timestamp')
     .option('--nonce <nonce>', 'X-CC-Nonce')
-    .option('--idempotency-key <key>', 'Idempotency-Key, when it is sent')
-    .option('--key-file <file>', 'a file that holds the API key alone')
-    .option('--signature <signature>', 'the signature that you made, to compare')
+    .option('--idempotency-key <key>', 'Idempotency-Key header, if sent')
+    .option('--key-file <file>', 'file that contains only the API key')
+    .option('--signature <signature>', 'signature that your code made, for comparison')
     .addHelpText('after', HELP)
     .action((options: Options) => {
       const apiKey = apiKeyFrom(options.keyFile, context.terminal);
       const body = bodyOf(options);
       const report = options.md5 === true ? checkMd5(options, body, apiKey) : checkHmac(options, body, apiKey);
       const { steps, remarks, isRight } = report;
-      const verdict = isRight === undefined ? [] : [isRight ? 'The signature is right.' : 'The signature is wrong.'];
+      const verdict = isRight === undefined ? [] : [isRight ? 'The signature is correct.' : 'The signature is wrong.'];
       context.print([fields(steps), ...verdict, ...remarks].join('\n'), {
         steps: Object.fromEntries(steps.map(([name, value]) => [name.replaceAll(' ', '_'), value])),
         ...(isRight !== undefined && { isRight }),
         remarks,
       });
-      if (isRight === false) throw new OperatorError('The signature is not the one of this request and key.', 1);
+      if (isRight === false) throw new OperatorError('The signature does not match this request and key.', 1);
     });
 }
 
 function bodyOf({ body, bodyFile }: Options): Buffer {
-  if (body !== undefined && bodyFile !== undefined) throw usageError('--body and --body-file exclude each other.');
+  if (body !== undefined && bodyFile !== undefined) throw usageError('--body and --body-file cannot be combined.');
   if (bodyFile === undefined) return Buffer.from(body ?? '', 'utf8');
   try {
     return readFileSync(bodyFile);
   } catch (error) {
-    throw usageError(`The body cannot be read: ${messageOf(error)}.`);
+    throw usageError(`Failed to read the body: ${messageOf(error)}.`);
   }
 }
 
 function checkHmac(options: Options, body: Buffer, apiKey: string): Report {
   const { merchant, path: target, idempotencyKey = '', signature: given } = options;
-  if (merchant === undefined || target === undefined) throw usageError('Say --merchant and --path, or --md5.');
+  if (merchant === undefined || target === undefined)
+    throw usageError('The request is incomplete. Pass --merchant and --path, or --md5.');
   const nowSec = Math.floor(nowMs() / 1000);
   const timestamp = options.timestamp ?? nowSec.toString();
   const nonce = options.nonce ?? randomBytes(16).toString('hex');
@@ -143,12 +145,12 @@ function formFaults({ merchant, timestamp, nonce, idempotencyKey }: SignedReques
 
 function timeRemarks(timestamp: string, nowSec: number): string[] {
   if (!/^\d+$/.test(timestamp)) return [];
-  if (timestamp.length >= 13) return ['X-CC-Timestamp is in milliseconds: send and sign whole seconds.'];
+  if (timestamp.length >= 13) return ['X-CC-Timestamp is in milliseconds. Send and sign whole seconds.'];
   const offSec = Number(timestamp) - nowSec;
   if (Math.abs(offSec) <= WINDOW_SEC) return [];
   const side = offSec < 0 ? 'behind' : 'ahead of';
   return [
-    `X-CC-Timestamp is ${Math.abs(offSec).toString()} s ${side} this machine’s clock; the service takes ${WINDOW_SEC.toString()} s.`,
+    `X-CC-Timestamp is ${Math.abs(offSec).toString()} s ${side} this machine’s clock; the service accepts ${WINDOW_SEC.toString()} s.`,
   ];
 }
 
@@ -156,17 +158,17 @@ function mistakeIn(request: SignedRequest, given: string, digest: Buffer, apiKey
   const hex = /^(?:v1=)?([0-9a-f]{64})$/i.exec(given)?.[1];
   if (hex === undefined) {
     return given.replace(/^v1=/, '') === digest.toString('base64')
-      ? 'It is right, but in base64: write it in hex.'
-      : 'It is not v1= and 64 hex digits.';
+      ? 'The signature is correct but in base64. Write it in hex.'
+      : 'The signature must be v1= followed by 64 hex digits.';
   }
   const claimed = Buffer.from(hex, 'hex');
-  if (claimed.equals(digest)) return 'It is right, but does not begin with v1= in lower case.';
+  if (claimed.equals(digest)) return 'The signature is correct but must begin with v1= in lower case.';
   return mistakeOfHmac(request, claimed, [apiKey]) ?? noKnownMistake(request.timestamp);
 }
 
 function noKnownMistake(timestamp: string): string {
   const of = timestamp.length >= 13 ? 'the timestamp' : 'the key';
-  return `No known mistake makes it: compare each line above with what your code signs, and ${of} first.`;
+  return `The signature matches no known mistake. Compare each line above with the text that your code signs, starting with ${of}.`;
 }
 
 function checkMd5({ signature: given }: Options, body: Buffer, apiKey: string): Report {
@@ -176,9 +178,12 @@ function checkMd5({ signature: given }: Options, body: Buffer, apiKey: string): 
   const isRight = given === undefined ? undefined : verifySignature(read, given, apiKey);
   const known = given === undefined || isRight === true ? undefined : mistakeOfMd5(read, given, apiKey);
   const remarks = [
-    ...(read !== undefined && read.text !== canonical ? ['Send the canonical body: it is what is signed.'] : []),
+    ...(read !== undefined && read.text !== canonical ? ['Send the canonical body: the signature covers it.'] : []),
     ...(isRight === false
-      ? [known ?? 'No known mistake makes it: compare each step above with your code, the key first.']
+      ? [
+          known ??
+            'The signature matches no known mistake. Compare each step above with your code, starting with the key.',
+        ]
       : []),
   ];
   const base64 = Buffer.from(canonical, 'utf8').toString('base64');

@@ -13,12 +13,14 @@ import { creditsText, fields, table } from './format.js';
 const limitArg = integerArg(1n, 1000n);
 
 export function addStatementsCommands(program: Command, context: CliContext): void {
-  const statements = program.command('statements').description('monthly statements of the ledger, closed for ever');
+  const statements = program
+    .command('statements')
+    .description('read monthly statements of the ledger, which never change');
   statements
     .command('list')
-    .description('statements, newest first')
+    .description('list statements, newest first')
     .option('--merchant <merchant>', 'only of this project', merchantArg)
-    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async ({ merchant, limit }: { merchant?: string; limit: bigint }) => {
       await context.operate(async (parts) => {
         const rows = await parts.get(StatementList).newest(merchant, Number(limit));
@@ -35,7 +37,7 @@ export function addStatementsCommands(program: Command, context: CliContext): vo
     });
   statements
     .command('show <merchant> <number>')
-    .description('one statement: its balances, and what moved them by kind')
+    .description('show one statement: its balances, and the sum of each kind of entry')
     .action(async (merchant: string, number: string) => {
       await context.operate(async (parts) => {
         const row = await find(parts.get(StatementList), merchantArg(merchant), number);
@@ -58,7 +60,7 @@ export function addStatementsCommands(program: Command, context: CliContext): vo
     });
   statements
     .command('csv <merchant> <number>')
-    .description('the entries of one statement as CSV, with or without --json')
+    .description('print the entries of one statement as CSV, with or without --json')
     .action(async (merchant: string, number: string) => {
       await context.operate(async (parts) => {
         const row = await find(parts.get(StatementList), merchantArg(merchant), number);
@@ -72,7 +74,7 @@ async function find(statements: StatementList, merchant: string, number: string)
   const found = await statements.find(merchant, number);
   if (found === undefined)
     throw new OperatorError(
-      `There is no statement ${number} of this project; \`statements list\` shows them.`,
+      `Statement ${number} of this project does not exist; \`statements list\` shows them.`,
       1,
       'NOT_FOUND',
     );

@@ -42,22 +42,22 @@ interface ExplainOptions {
 export function addVerifyCommands(program: Command, context: CliContext): void {
   const verify = program
     .command('verify')
-    .description('hold the records against their rules and the chain; exit code 1 when anything disagrees')
-    .option('--full', 'judge everything again, not only what is open, changed or next in turn')
-    .option('--no-chain', 'judge the records alone')
-    .option('--pairs <n>', 'delegations to read one by one at most (default 20000, then a sample)', blocksArg)
-    .option('--quick', 'read delegations one by one only where a wallet’s sums disagree')
+    .description('check the records against their rules and the chain; exit code 1 on any finding')
+    .option('--full', 'check everything again, not only records that are open, changed or next in turn')
+    .option('--no-chain', 'check only the records, not the chain')
+    .option('--pairs <n>', 'maximum of delegations to read one by one (default 20000, beyond that a sample)', blocksArg)
+    .option('--quick', 'read single delegations only where a wallet’s sums differ')
     .option(
       '--settle-within <sec>',
-      'how old an order may be that is not settled (default 900; 0: none may be open)',
+      'maximum age of an order that is not settled (default 900; 0: no order may be open)',
       secondsArg,
     )
     .option(
       '--blocks <n>',
-      'blocks with final transactions of ours to read again, newest first (default 1000)',
+      'number of newest blocks with our final transactions to read again (default 1000)',
       blocksArg,
     )
-    .option('--scan <n>', 'newest solid blocks to search for acts that nobody recorded (default 40)', blocksArg)
+    .option('--scan <n>', 'number of newest solid blocks to search for unrecorded acts (default 40)', blocksArg)
     .action((options: VerifyOptions) =>
       context.operate(async (parts) => {
         const progress = new ProgressLine(context.terminal);
@@ -78,20 +78,20 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
         const { judged: _kept, ...shown } = report;
         context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...shown, unmade });
         const stop = await parts.get(SalesHold).currentStop();
-        if (stop !== undefined) context.warn(`Nothing is sold since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
+        if (stop !== undefined) context.warn(`Sales are stopped since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
       }),
     );
   verify
     .command('explain [fingerprints...]')
-    .description('take the named disagreements (or --all) as explained; sales resume when none is left')
-    .option('--all', 'everything that disagrees just now')
-    .option('--no-chain', 'of the records alone, when no node answers')
+    .description('explain the named findings (or --all); sales resume when no finding is left')
+    .option('--all', 'all current findings')
+    .option('--no-chain', 'only findings in the records, if no node answers')
     .action((fingerprints: string[], options: ExplainOptions) => explain(context, fingerprints, options));
   verify
     .command('explained')
-    .description('what is taken as explained, and up to which amount')
-    .addOption(new Option('--limit <n>', 'how many, newest first').argParser(limitArg).default(100n, '100'))
+    .description('list explained findings, with the amount up to which each is explained')
+    .addOption(new Option('--limit <n>', 'number of entries, newest first').argParser(limitArg).default(100n, '100'))
     .action((options: { limit: bigint }) =>
       context.operate(async (parts) => {
         const explained = await parts.get(SalesHold).explained(Number(options.limit));
@@ -99,12 +99,12 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
           ...[row.fingerprint, row.checkName, row.subject, row.amount, row.explainedAt, row.actor, row.reason],
         ]);
         const head = ['fingerprint', 'check', 'subject', 'up to', 'at', 'by', 'reason'];
-        context.print(table(head, rows, 'Nothing is explained.'), { explained });
+        context.print(table(head, rows, 'No finding is explained.'), { explained });
       }),
     );
   verify
     .command('withdraw <fingerprints...>')
-    .description('take explanations back; what still disagrees stops sales again')
+    .description('withdraw explanations; findings that still exist stop sales again')
     .action((fingerprints: string[]) => withdraw(context, fingerprints));
 }
 
@@ -116,7 +116,7 @@ async function holdingsOf(parts: INestApplicationContext): Promise<AuditReport |
 
 async function explain(context: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
   if (fingerprints.length > 0 === (options.all === true)) {
-    throw usageError('Name disagreements by their fingerprints (`verify` shows them), or say --all.');
+    throw usageError('The findings are missing. Name their fingerprints (`verify` shows them), or pass --all.');
   }
   const author = context.actor();
   await context.operate(async (parts) => {
@@ -130,16 +130,16 @@ async function explain(context: CliContext, fingerprints: readonly string[], opt
     const found = report.checks.flatMap((check) => check.findings.map((finding) => ({ finding, stops: check.stops })));
     const known = new Set(found.map(({ finding }) => finding.fingerprint));
     const missing = fingerprints.filter((fingerprint) => !known.has(fingerprint));
-    if (missing.length > 0) throw new OperatorError(`Nothing disagrees as ${missing.join(', ')} any more.`);
+    if (missing.length > 0) throw new OperatorError(`There is no longer a finding ${missing.join(', ')}.`);
     const isChosen = (finding: Finding): boolean => options.all === true || fingerprints.includes(finding.fingerprint);
     const chosen = found.filter(({ finding }) => isChosen(finding)).map(({ finding }) => finding);
     const left = found.filter(({ finding, stops }) => stops !== 'nothing' && !isChosen(finding)).length;
-    await context.confirm(
-      `This takes ${chosen.length.toString()} disagreements as explained, with your name and reason.`,
-    );
+    await context.confirm(`This explains ${chosen.length.toString()} findings, with your name and reason.`);
     await hold.explain(chosen, author, left === 0);
     const outcome =
-      left === 0 ? 'Sales are no longer stopped for the records.' : `${left.toString()} are left; sales stay stopped.`;
+      left === 0
+        ? 'Sales are no longer stopped by findings.'
+        : `${left.toString()} findings are left, so sales stay stopped.`;
     const human = [
       ...chosen.slice(0, ROWS_SHOWN).map(findingText),
       `${chosen.length.toString()} explained. ${outcome}`,
@@ -151,13 +151,13 @@ async function explain(context: CliContext, fingerprints: readonly string[], opt
 async function withdraw(context: CliContext, fingerprints: readonly string[]): Promise<void> {
   const author = context.actor();
   await context.operate(async (parts) => {
-    await context.confirm('What still disagrees stops sales again within a minute.');
+    await context.confirm('Findings that still exist stop sales again within a minute.');
     const gone = await parts.get(SalesHold).withdraw(fingerprints, author);
     const missing = fingerprints.filter((fingerprint) => !gone.includes(fingerprint));
     if (gone.length === 0) {
-      throw new OperatorError(`Nothing is explained as ${missing.join(', ')}; \`verify explained\` lists what is.`);
+      throw new OperatorError(`There is no explanation of ${missing.join(', ')}; \`verify explained\` lists all.`);
     }
-    if (missing.length > 0) context.warn(`Nothing is explained as ${missing.join(', ')}.`);
+    if (missing.length > 0) context.warn(`There is no explanation of ${missing.join(', ')}.`);
     context.print(`${gone.length.toString()} explanations withdrawn.`, { withdrawn: gone });
   });
 }
@@ -168,14 +168,14 @@ function summary(report: Report): string {
     ...(broken.length === 0
       ? []
       : [`${grouped(BigInt(countOf(report)))} violations of ${broken.map((check) => check.check).join(', ')}`]),
-    ...(report.unmade.length === 0 ? [] : [`not judged: ${report.unmade.map(({ check }) => check).join(', ')}`]),
+    ...(report.unmade.length === 0 ? [] : [`not checked: ${report.unmade.map(({ check }) => check).join(', ')}`]),
   ];
   return parts.length === 0 ? 'Everything agrees.' : `${parts.join('; ')}.`;
 }
 
 function reportText(report: Report): string {
   const lines = report.checks.map(checkText);
-  const unmade = report.unmade.map(({ check, why }) => `  ??  ${check}: not judged: ${why}`);
+  const unmade = report.unmade.map(({ check, why }) => `  ??  ${check}: not checked: ${why}`);
   const took = `${(report.tookMs / 1000).toFixed(1)} s`;
   return [...lines, ...unmade, '', `${summary(report)} (${took})`].join('\n');
 }

@@ -26,7 +26,7 @@ const typesArg = (text: string, before: readonly string[] | undefined): readonly
 ];
 const idArg = integerArg(1n, 10n ** 17n);
 const LIST_MAX = 100;
-const SHOWN_ONCE = 'The secret is shown this once only. Hand it over safely; `webhooks rotate` makes a new one.';
+const SHOWN_ONCE = 'The secret is shown only once. Store it safely; `webhooks rotate` creates a new one.';
 
 interface Options {
   readonly url?: string;
@@ -37,7 +37,7 @@ interface Options {
 }
 
 export function addWebhookCommands(program: Command, context: CliContext): void {
-  const webhooks = program.command('webhooks').description('where a project’s events are sent, and every delivery');
+  const webhooks = program.command('webhooks').description('manage webhooks and their deliveries');
   addReads(webhooks, context);
   addConfiguration(webhooks, context);
   addEndings(webhooks, context);
@@ -47,7 +47,7 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
 function addReads(webhooks: Command, context: CliContext): void {
   webhooks
     .command('list <merchant>')
-    .description('the webhooks of a project')
+    .description('list the webhooks of a project')
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
@@ -68,8 +68,8 @@ function addReads(webhooks: Command, context: CliContext): void {
     });
   webhooks
     .command('deliveries <webhook>')
-    .description('what was and is sent to a webhook, newest first')
-    .option('--status <status>', `only these: ${DELIVERY_STATUSES.join(', ')}`, choiceArg(DELIVERY_STATUSES))
+    .description('list the deliveries of a webhook, newest first')
+    .option('--status <status>', `only with this status: ${DELIVERY_STATUSES.join(', ')}`, choiceArg(DELIVERY_STATUSES))
     .action(async (webhook: string, { status }: { status?: DeliveryStatus }) => {
       const id = webhookArg(webhook);
       await context.operate(async (parts) => {
@@ -94,11 +94,11 @@ function addReads(webhooks: Command, context: CliContext): void {
 
 function addConfiguration(webhooks: Command, context: CliContext): void {
   withTypes(webhooks.command('create <merchant>'))
-    .description('have a project’s events sent to a URL; prints the secret once only')
-    .requiredOption('--url <url>', 'https, a public host name')
+    .description('create a webhook, and print its secret once')
+    .requiredOption('--url <url>', 'an https URL with a public host name')
     .action(async (merchant: string, options: Options & { url: string }) => {
       const projectId = merchantArg(merchant);
-      const witness = audited(context.actor('webhook made'));
+      const witness = audited(context.actor('webhook created'));
       await context.operate(async (parts) => {
         const service = parts.get(Webhooks);
         const { id, secret } = await service.create(
@@ -111,9 +111,9 @@ function addConfiguration(webhooks: Command, context: CliContext): void {
       });
     });
   withTypes(webhooks.command('change <webhook>'))
-    .description('another URL, other types; enable or disable it')
-    .option('--url <url>', 'https, a public host name')
-    .option('--enabled <on|off>', 'whether events are sent', switchArg)
+    .description('change a webhook’s URL or types; enable or disable it')
+    .option('--url <url>', 'an https URL with a public host name')
+    .option('--enabled <on|off>', 'send events or not', switchArg)
     .action(async (webhook: string, options: Options) => {
       const id = webhookArg(webhook);
       const witness = audited(context.actor('webhook changed'));
@@ -130,14 +130,14 @@ function addConfiguration(webhooks: Command, context: CliContext): void {
 function addEndings(webhooks: Command, context: CliContext): void {
   webhooks
     .command('rotate <webhook>')
-    .description('make a new secret; the one before signs beside it for a day unless said')
-    .option('--overlap <seconds>', 'how long the one before still signs', integerArg(0n, BigInt(ROTATION_SEC_MAX)))
+    .description('create a new secret; the old one signs as well for a day by default')
+    .option('--overlap <seconds>', 'how long the old secret still signs', integerArg(0n, BigInt(ROTATION_SEC_MAX)))
     .action(async (webhook: string, options: { overlap?: bigint }) => {
       const id = webhookArg(webhook);
       const overlapSec = Number(options.overlap ?? ROTATION_SEC_MAX);
       const witness = audited(context.actor('webhook secret rotated'));
       await context.confirm(
-        `This ends the secret of the webhook ${id} ${overlapSec === 0 ? 'at once' : `in ${durationText(overlapSec)}`}.`,
+        `This invalidates the secret of the webhook ${id} ${overlapSec === 0 ? 'immediately' : `in ${durationText(overlapSec)}`}.`,
       );
       await context.operate(async (parts) => {
         const service = parts.get(Webhooks);
@@ -148,11 +148,11 @@ function addEndings(webhooks: Command, context: CliContext): void {
     });
   webhooks
     .command('delete <webhook>')
-    .description('nothing is sent to it any more, also of what waits')
+    .description('delete a webhook and drop its waiting deliveries')
     .action(async (webhook: string) => {
       const id = webhookArg(webhook);
       const witness = audited(context.actor('webhook deleted'));
-      await context.confirm(`This deletes the webhook ${id} with what waits for it.`);
+      await context.confirm(`This deletes the webhook ${id} and its waiting deliveries.`);
       await context.operate(async (parts) => {
         const service = parts.get(Webhooks);
         await service.delete(await service.projectOf(id), id, witness);
@@ -164,7 +164,7 @@ function addEndings(webhooks: Command, context: CliContext): void {
 function addRepetitions(webhooks: Command, context: CliContext): void {
   webhooks
     .command('test <webhook>')
-    .description('send it an event of the type webhook.test, once')
+    .description('send one event of the type webhook.test')
     .action(async (webhook: string) => {
       const id = webhookArg(webhook);
       const witness = audited(context.actor('webhook tested'));
@@ -175,21 +175,25 @@ function addRepetitions(webhooks: Command, context: CliContext): void {
     });
   webhooks
     .command('replay <webhook>')
-    .description('send again what came after a position of the project’s events')
-    .requiredOption('--after <position>', 'the position', integerArg(0n, 2n ** 53n - 1n))
+    .description('send events again after a position of the project’s event log')
+    .requiredOption(
+      '--after <position>',
+      'position of the last event before the replay',
+      integerArg(0n, 2n ** 53n - 1n),
+    )
     .action(async (webhook: string, { after }: { after: bigint }) => {
       const id = webhookArg(webhook);
       const witness = audited(context.actor('events replayed'));
       await context.operate(async (parts) => {
         const projectId = await parts.get(Webhooks).projectOf(id);
         const replay = await parts.get(WebhookDeliveries).replay(projectId, id, after, witness);
-        const words = `${replay.events.toString()} event(s) are sent again, up to position ${replay.lastPosition.toString()}.`;
+        const words = `${replay.events.toString()} events will be sent again, up to position ${replay.lastPosition.toString()}.`;
         context.print(words, replay);
       });
     });
   webhooks
     .command('resend <webhook> <delivery>')
-    .description('send one delivery again, or now if it waits')
+    .description('send one delivery again, or immediately if it is waiting')
     .action(async (webhook: string, delivery: string) => {
       const [id, deliveryId] = [webhookArg(webhook), idArg(delivery)];
       const witness = audited(context.actor('delivery sent again'));
@@ -203,8 +207,8 @@ function addRepetitions(webhooks: Command, context: CliContext): void {
 function withTypes(command: Command): Command {
   return command
     .option('--type <type...>', 'only events of these types; replaces the list', typesArg)
-    .option('--all-types', 'events of every type')
-    .option('--description <text>', 'what it is for');
+    .option('--all-types', 'send events of all types')
+    .option('--description <text>', 'what the webhook is for');
 }
 
 function changesOf({ url, type, allTypes, description, enabled }: Options): WebhookOptions {
@@ -231,7 +235,7 @@ function viewText(view: WebhookView): string {
     ['Description', view.description],
     ['State', stateOf(view)],
     ['Waiting', pendingText(view)],
-    ['Secret before', view.previous_until ?? 'signs nothing'],
+    ['Old secret', view.previous_until ?? 'no longer signs'],
   ]);
 }
 
@@ -246,5 +250,5 @@ function printWithSecret(context: CliContext, view: WebhookView, secret: string)
 }
 
 function printDelivery(context: CliContext, view: DeliveryView): void {
-  context.print(`Delivery ${view.id.toString()} of ${view.event_key} is sent within a second.`, view);
+  context.print(`Delivery ${view.id.toString()} of ${view.event_key} will be sent within a second.`, view);
 }

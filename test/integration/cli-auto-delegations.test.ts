@@ -96,7 +96,7 @@ it('lists the auto-delegations of a key when its secret changes or it is revoked
   expect(primary.json().made).toEqual({ webhooks: [], auto_delegations: [theirs], auto_delegations_count: 1 });
   const revoked = await cli('keys', 'revoke', key.id);
   expect(revoked.out).toContain(webhook.id);
-  expect(revoked.out).toContain(`${mine} (paused until another key sets them)`);
+  expect(revoked.out).toContain(`${mine} (paused until they are set with another key)`);
   // An auto-delegation belongs to the key that set it last.
   const own = customer.withKey(primary.json().api_key as string);
   expect((await put(own, mine, LEAST)).status).toBe(200);

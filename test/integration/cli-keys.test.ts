@@ -177,7 +177,7 @@ test('doctor warns of projects that accept MD5 without all limits on it, and of 
 
 test('lists the refused requests of a project by reason', async () => {
   const { merchant } = await newProject();
-  expect((await cli('project', 'requests', merchant)).out).toContain('Nothing was refused');
+  expect((await cli('project', 'requests', merchant)).out).toContain('No request was refused');
   await rows(
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address, key_id, omitted)
      SELECT $1, clock_timestamp() - age, id, 'GET', '/v1/orders', 401, 'INVALID_SIGNATURE', 'The key is another.', '203.0.113.7', $1, 3
@@ -185,7 +185,7 @@ test('lists the refused requests of a project by reason', async () => {
     [merchant],
   );
   const listed = await cli('project', 'requests', merchant);
-  expect(listed.out).toContain('The key is another. (3 more before it)');
+  expect(listed.out).toContain('The key is another. (after 3 more of the same)');
   expect(listed.out).not.toContain('long ago');
   const { requests } = (await cli('project', 'requests', merchant, '--json')).json();
   expect(requests).toEqual([

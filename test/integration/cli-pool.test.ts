@@ -134,7 +134,7 @@ describe('pool add', () => {
       expect(JSON.stringify(shown.json().update)).toContain(HOT);
     }
     const wrong = [
-      [undefined, 'give it one'],
+      [undefined, 'Redirect a file'],
       ['', '64 hex characters'],
       [`${hex}\n${hex}`, '64 hex characters'],
       ['x'.repeat(5000), 'too large'],

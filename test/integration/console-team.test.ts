@@ -379,7 +379,7 @@ describe('the command line', () => {
     expect((await account.browser.post('/api/sign-in', { email: account.email, password: PASSWORD })).body.stage).toBe(
       'enrol',
     );
-    expect((await cli('console', 'end-sessions', 'nobody@example.com')).err).toMatch(/Nobody has this e-mail/);
+    expect((await cli('console', 'end-sessions', 'nobody@example.com')).err).toMatch(/No person has this e-mail/);
     expect((await acts(account.id)).map(({ action, actor }) => [action, actor])).toEqual(
       expect.arrayContaining([
         ['console.end-sessions', 'tester'],

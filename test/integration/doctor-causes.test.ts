@@ -45,7 +45,7 @@ test('sends the login of another process to that of the command line', async () 
   const env = settings(asRole(database.url, 'api'), nodes());
   const { out, code } = await cliWith(env)('doctor', '--patience', '1');
   expect(code).toBe(1);
-  expect(out).toMatch(/may not read what is checked here\s+\(permission denied[^]*energy_cli_login/);
+  expect(out).toMatch(/lacks a permission that the doctor\s+needs \(permission denied[^]*energy_cli_login/);
   const { err } = await cliWith(env)('pool', 'list');
   expect(err).toMatch(/may not do this \(permission denied.*energy_cli_login/);
 });

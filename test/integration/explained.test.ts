@@ -79,7 +79,7 @@ it('an explanation can be withdrawn, and that is recorded', async () => {
     world.cli('verify', 'withdraw', fingerprint, '--yes', '--reason', 'it was wrong');
   expect((await withdraw(found!)).code).toBe(0);
   expect(await fingerprintsOf('ledger-balance')).toEqual([found]);
-  expect((await withdraw(found!)).err).toMatch(/Nothing is explained as/);
+  expect((await withdraw(found!)).err).toMatch(/There is no explanation of/);
   const audited = await world.cli('audit', 'list', '--action', 'verify.withdraw', '--json');
   expect(audited.json()).toMatchObject({ entries: [{ subject: found, reason: 'it was wrong' }] });
 });

@@ -115,7 +115,7 @@ it('an event arrives signed as the sender signs it, and its line fits into 80 co
   const [frozen, , created, end] = lines.slice(-4);
   expect(frozen).toMatch(/^\d\d:\d\d:\d\d +3 {2}project\.frozen +project \d+ +204 \d+ ms$/);
   expect(created).toMatch(/^\d\d:\d\d:\d\d +5 {2}webhook\.created +https:\/\/shop\S+ +500 \d+ ms$/);
-  expect(end).toBe('Ended. To go on: --after 5');
+  expect(end).toBe('Stopped. To continue: --after 5');
 });
 
 it('continues after a position, with the wanted types only, shown as JSON on each line', async () => {
@@ -178,7 +178,7 @@ it('after a cut anywhere it continues without a gap and without repeating an eve
     listening.stop();
     expect(await listening.ended).toBe(0);
     expect(positionsOf(listening.taken())).toEqual(upTo(60));
-    expect(listening.err()).toMatch(/^Warning: the stream was cut off \(\S+.*\); trying again\.$/m);
+    expect(listening.err()).toMatch(/^Warning: the stream was interrupted \(\S+.*\)\. Retrying\.$/m);
     expect(listening.lines().filter((line) => line.startsWith('Listening after')).length).toBeGreaterThan(1);
   } finally {
     server.close();
@@ -215,7 +215,7 @@ it('a refusal of the service ends it with the reason, and so does an unreachable
   const nowhere = listen(customer, [], nobody);
   expect([await nowhere.ended, nowhere.err()]).toEqual([1, `${nobody} cannot be reached: ECONNREFUSED\n`]);
   const other = listen(customer, [], `http://127.0.0.1:${receivers.port.toString()}`);
-  expect([await other.ended, other.err()]).toEqual([1, expect.stringMatching(/ is not such a service\.\n$/)]);
+  expect([await other.ended, other.err()]).toEqual([1, expect.stringMatching(/ is not an energy rental service\.\n$/)]);
   for (const args of [
     ['--base-url', 'ftp://127.0.0.1'],
     ['--forward-to', 'http://user:password@127.0.0.1/'],
@@ -259,7 +259,7 @@ it('as a process without settings of a service: Ctrl-C waits for the answer to t
   await happen(customer, 2);
   await until(() => (receivers.taken.some((each) => each.path === path) ? true : undefined), LIMIT_MS, 'an event');
   child.signal('SIGINT');
-  const isEnding = (): true | undefined => said.some((line) => line.startsWith('Ending with')) || undefined;
+  const isEnding = (): true | undefined => said.some((line) => line.startsWith('Stopping after')) || undefined;
   await until(isEnding, LIMIT_MS, 'the signal being taken');
   answer();
   expect(await child.exited).toBe(0);
@@ -267,5 +267,5 @@ it('as a process without settings of a service: Ctrl-C waits for the answer to t
   const secret = said.map((line) => /whsec_\S+/.exec(line)?.[0]).find((found) => found !== undefined);
   const [{ headers, body }] = receivers.taken.filter((each) => each.path === path) as [Taken];
   expect(new Webhook(secret!).verify(body, headers)).toMatchObject({ position: 1 });
-  expect(said.at(-1)).toBe('Ended. To go on: --after 1');
+  expect(said.at(-1)).toBe('Stopped. To continue: --after 1');
 });

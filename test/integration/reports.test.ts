@@ -326,7 +326,7 @@ it('the command shows it within 80 columns, as JSON with whole amounts, and as C
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
     expect(out).toMatch(/revenue +refunds +compens\. +burnt TRX +margin +margin TRX/);
-    expect(out).toContain('Owed to customers');
+    expect(out).toContain('Owed to projects');
   }
   const made = await new Reports(new Replica(world.api.database)).make({
     from: new Date(FIRST),

@@ -333,7 +333,7 @@ describe('project', () => {
     expect((await set()).json()).toMatchObject({ low_balance_credits: null });
     const below = await set('--low-balance', '1 000');
     expect(below.json()).toMatchObject({ credits_balance: 0, low_balance_credits: 1000 });
-    expect(below.err).toContain('below it now');
+    expect(below.err).toContain('already below the threshold');
     const above = await set('--low-balance', '-1000');
     expect(above.json()).toMatchObject({ low_balance_credits: -1000 });
     expect(above.err).toBe('');
@@ -391,7 +391,7 @@ describe('price', () => {
     const refused = await cli('price', 'set', ...row);
     expect([refused.code, refused.out]).toEqual([1, '']);
     expect(refused.err).toMatch(words);
-    expect(refused.err).toContain('Nothing was changed; add --force');
+    expect(refused.err).toContain('Nothing was changed. Pass --force');
     expect(await list()).toEqual(before);
     const forced = await cli('price', 'set', ...row, '--force');
     expect(forced.code).toBe(0);

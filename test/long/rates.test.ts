@@ -368,7 +368,7 @@ describe('a rate far from the known one', () => {
       `SELECT actor, subject, detail FROM audit_log WHERE action = 'price.confirm-rate'`,
     );
     expect(act).toMatchObject({ actor: 'ann', detail: { before: '0.28117500', after: '3.50000000' } });
-    expect((await cli()('--yes', 'price', 'confirm-rate')).err).toContain('No rate is held back');
+    expect((await cli()('--yes', 'price', 'confirm-rate')).err).toContain('No rate is held');
   });
 
   test('is charged once it has held for an hour, not before', async () => {

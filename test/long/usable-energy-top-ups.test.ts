@@ -46,7 +46,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-const FREE = 'free top-up: a rental that ended beside it left used energy here';
+const FREE = 'free top-up: a rental that ended beside it left used energy on the receiver';
 
 it('explain shows a top-up and its cause, also of an archived order', async () => {
   const hand = await Hand.open();

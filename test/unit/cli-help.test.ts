@@ -58,7 +58,7 @@ it.each([['nonsense'], ['pool', 'nonsense'], ['pool', 'lst'], ['orders', 'list',
   async (...args) => {
     const { code, err } = await said(...args);
     expect(code).toBe(2);
-    expect(err).toMatch(/^unknown (command|option) '.*'\n(\(Did you mean .*\)\n)?--help lists what there is\.\n$/);
+    expect(err).toMatch(/^unknown (command|option) '.*'\n(\(Did you mean .*\)\n)?Run --help for the list\.\n$/);
   },
 );
 

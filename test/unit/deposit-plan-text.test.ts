@@ -38,13 +38,13 @@ it('names the steps before a transaction, with their addresses', () => {
   expect(text).toMatch(/1\. Activate these addresses:\n {3}TFirst\n/);
   expect(text).toMatch(/2\. Send TRX to these addresses:\n {3}TThird {2}0\.345000 TRX\n/);
   expect(text).toMatch(/3\. Rent energy for .*:\n {3}TFirst {2}130 460 energy\n {3}TSecond {2}64 460 energy\n/);
-  expect(text).toMatch(/4\. Sign and send these before 2026-01-02T03:04:05\.000Z/);
+  expect(text).toMatch(/4\. Sign and send these transactions before 2026-01-02T03:04:05\.000Z/);
   expect(text).toMatch(/wait[^]*TFirst[^]*130 285[^]*TSecond[^]*64 285/);
-  expect(text).toMatch(/Left out, since it would fail:\n[^]*TLast .*0\.000005 .*The token is paused\./);
+  expect(text).toMatch(/Left out because they would fail:\n[^]*TLast .*0\.000005 .*The token is paused\./);
 });
 
 it('says that there is nothing to sweep, and shows no needless step', () => {
-  expect(sweepText({ transactions: [], leftOut: [] })).toBe('Nothing is worth a transaction.');
+  expect(sweepText({ transactions: [], leftOut: [] })).toBe('No balance is worth a transaction.');
   const text = sweepText({ transactions: [transfer({})], leftOut: [] });
   expect(text).toMatch(/^1\. Sign and send/);
   expect(text).not.toContain('Left out');
@@ -53,6 +53,6 @@ it('says that there is nothing to sweep, and shows no needless step', () => {
 it('names the amount that arrives if the token keeps a fee', () => {
   expect(arrivalText(transfer({}))).toBe('20.000000 USDT arrive at TTo.');
   expect(arrivalText(transfer({ arrives: 19_980_000n, tokenFee: 20_000n }))).toBe(
-    '19.980000 USDT arrive at TTo: the token keeps 0.020000 of 20.000000 as its fee, which the receiver bears.',
+    '19.980000 USDT arrive at TTo: the token deducts a fee of 0.020000 from 20.000000, which the recipient bears.',
   );
 });

@@ -112,12 +112,12 @@ test.each<readonly [string, string]>([
   ['joined by CR LF', hmac(lines('/v1/orders', BODY).join('\r\n'))],
   ['A line break is signed at the end', hmac(`${right}\n`)],
   ['the version, is left out', hmac(lines('/v1/orders', BODY).slice(1).join('\n'))],
-  ['does not begin with v1=', hmac(right).slice(3)],
-  ['does not begin with v1=', hmac(right).replace('v1', 'V1')],
-  ['in base64: write it in hex', createHmac('sha256', API_KEY).update(right).digest('base64')],
-  ['not v1= and 64 hex digits', 'v1=abc'],
+  ['must begin with v1=', hmac(right).slice(3)],
+  ['must begin with v1=', hmac(right).replace('v1', 'V1')],
+  ['in base64. Write it in hex', createHmac('sha256', API_KEY).update(right).digest('base64')],
+  ['must be v1= followed by 64 hex digits', 'v1=abc'],
   ['a line break at its end', hmac(right, `${API_KEY}\n`)],
-  ['No known mistake', hmac(right, 'another key')],
+  ['no known mistake', hmac(right, 'another key')],
 ])('explains a wrong signature: %s', async (said, signature) => {
   const { code, out } = await check(ofRequest('/v1/orders', [...POST, '--signature', signature]));
   expect(out).toContain(said);
@@ -142,7 +142,7 @@ test.each<readonly [string, string]>([
   ['signed without base64', md5(canonical(JSON.parse(BODY)) + API_KEY)],
   ['upper case', md5(Buffer.from(canonical(JSON.parse(BODY))).toString('base64') + API_KEY).toUpperCase()],
   ['comes after the body', md5(API_KEY + Buffer.from(canonical(JSON.parse(BODY))).toString('base64'))],
-  ['No known mistake', 'a'.repeat(32)],
+  ['no known mistake', 'a'.repeat(32)],
 ])('explains a wrong MD5 signature: %s', async (said, signature) => {
   const { code, out } = await check(['--md5', '--body', BODY, '--signature', signature]);
   expect([code, out]).toEqual([1, expect.stringContaining(said)]);
@@ -153,7 +153,7 @@ test('confirms a right MD5 signature, with its steps', async () => {
   const base64 = 'eyJlbmVyZ3kiOjY1MDAwLCJyZWNlaXZlX2FkZHJlc3MiOiJURjdSUFJtYWJmUUJjWDkyTUhVUGI5SFNOY0hOTXdqeXJGIn0=';
   const { code, out } = await check(['--md5', '--body', text, '--signature', md5(base64 + API_KEY)]);
   expect(code).toBe(0);
-  expect(out).toContain('The signature is right.');
+  expect(out).toContain('The signature is correct.');
   expect(out).toContain(base64);
 });
 
