@@ -56,12 +56,12 @@ export function doubtOf(rate: RateE8, last: StoredRate | undefined, fallback: Ra
   if (last !== undefined) {
     const moved = rate > last.rate ? rate - last.rate : last.rate - rate;
     if (moved * 100n > last.rate * MOVE_PERCENT_MAX) {
-      return `it moved more than ${MOVE_PERCENT_MAX.toString()} % from ${rateText(last.rate)}`;
+      return `it moved by more than ${MOVE_PERCENT_MAX.toString()} % from ${rateText(last.rate)}`;
     }
     if (last.isVouched) return undefined;
   }
   if (isInBand(rate, fallback)) return undefined;
-  return `it is more than ${BAND_FACTOR.toString()} times away from FALLBACK_TRX_USD (${rateText(fallback)})`;
+  return `it differs by more than a factor of ${BAND_FACTOR.toString()} from FALLBACK_TRX_USD (${rateText(fallback)})`;
 }
 
 interface HeldRow {

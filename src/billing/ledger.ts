@@ -64,7 +64,7 @@ interface CompensationOf {
 }
 
 const STILL_REFUNDABLE =
-  'The order is not settled: its charge may still come back by itself. Compensate for it afterwards. Nothing was booked.';
+  'The order is not settled, so its charge may still be refunded automatically. Compensate once it is settled. Nothing was booked.';
 
 @Injectable()
 export class Ledger {
@@ -88,7 +88,7 @@ export class Ledger {
 
   /** Adds paid-in credits. `reference` names the payment and is booked only once, ever. */
   async topUp(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
-    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A top-up adds a positive number of credits.');
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'The credits of a top-up must be positive.');
     return this.book({ kind: 'topup', projectId, credits, reference }, author);
   }
 
@@ -97,7 +97,7 @@ export class Ledger {
    * terms like a charge: INSUFFICIENT_CREDITS.
    */
   async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
-    if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'An adjustment changes the balance by something.');
+    if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'The credits of an adjustment must not be 0.');
     return this.book({ kind: 'adjustment', projectId, credits, reference }, author);
   }
 
@@ -128,13 +128,13 @@ export class Ledger {
     author: Author,
     number?: number,
   ): Promise<Booking & { readonly number: number }> {
-    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'The credits of a compensation must be positive.');
     return this.database.transaction(async (tx) => {
       const lock = () => tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
       // The first attempt may wait for a lock while the order moves to the archive. The second attempt then finds it
       // there.
       const [order = (await lock())[0]] = await lock();
-      if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
+      if (order === undefined) throw new ApiError('NOT_FOUND', 'There is no order with this number.');
       if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
       const { leftCredits, count } = await compensatedIn(tx, orderId);
       const wanted = number ?? count + 1;
@@ -151,7 +151,7 @@ export class Ledger {
         const most = leftCredits > 0n ? leftCredits.toString() : 'nothing';
         throw new ApiError(
           'INVALID_REQUEST',
-          `Of the order's charges ${most} is left to give back; name at most that many credits. Nothing was booked.`,
+          `Only ${most} of the order’s charges can still be given back. Give at most that many credits. Nothing was booked.`,
         );
       }
       const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, wanted, credits, author.actor, author.reason]);
@@ -215,7 +215,10 @@ export class Ledger {
     invariant(written !== undefined, 'a deposit is given back once');
     const accounts = await tx.query(sql.MOVE_BALANCE, [projectId, moved]);
     if (accounts.length === 0) {
-      throw new ApiError('INSUFFICIENT_CREDITS', 'The project has spent them: its balance does not cover the deposit.');
+      throw new ApiError(
+        'INSUFFICIENT_CREDITS',
+        'The project has spent these credits: its balance does not cover the deposit.',
+      );
     }
   }
 
@@ -249,7 +252,7 @@ export class Ledger {
   /** Sets the maximum that a project may spend per UTC day; undefined removes the cap. */
   async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
     if (capCredits !== undefined && capCredits < 0n)
-      throw new ApiError('INVALID_REQUEST', 'A daily cap is not negative.');
+      throw new ApiError('INVALID_REQUEST', 'A daily cap must not be negative.');
     await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, {
       action: 'credits.daily-cap',
       detail: { capCredits },
@@ -327,7 +330,7 @@ export class Ledger {
     if (before?.project_id !== entry.projectId || before.credits !== entry.credits) {
       throw new ApiError(
         'INVALID_REQUEST',
-        `The reference "${entry.reference}" is booked already, for another project or amount; nothing was booked.`,
+        `The reference "${entry.reference}" is already booked for another project or amount. Nothing was booked.`,
       );
     }
     return standing(tx, entry.projectId);
@@ -351,7 +354,7 @@ export class Ledger {
 /** Returns the unique key of an entry. Throws INVALID_REQUEST for a malformed reference. */
 export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference'>): string {
   if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
-    throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
+    throw new ApiError('INVALID_REQUEST', 'A reference must be 1 to 200 printable ASCII characters.');
   }
   return `${kind}:${reference}`;
 }
@@ -385,27 +388,30 @@ async function compensatedBefore(
   if (entry.credits !== credits) {
     throw new ApiError(
       'INVALID_REQUEST',
-      `Compensation number ${number.toString()} of the order is booked already, over ${entry.credits.toString()} credits. Nothing was booked.`,
+      `Compensation number ${number.toString()} of the order is already booked, over ${entry.credits.toString()} credits. Nothing was booked.`,
     );
   }
   return { ...(await standing(tx, projectId)), number };
 }
 
 function unknownProject(): ApiError {
-  return new ApiError('NOT_FOUND', 'No project has this id.');
+  return new ApiError('NOT_FOUND', 'There is no project with this ID.');
 }
 
 async function refusedMove(tx: Queryable, projectId: string, credits: Credits): Promise<ApiError> {
   const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
   if (account === undefined) return unknownProject();
-  if (credits > 0n) return new ApiError('INVALID_REQUEST', 'The balance would pass 2^53 − 1 credits.');
-  return new ApiError('INSUFFICIENT_CREDITS', 'The adjustment would take the balance below what the terms allow.');
+  if (credits > 0n) return new ApiError('INVALID_REQUEST', 'The balance would exceed 2^53 − 1 credits.');
+  return new ApiError(
+    'INSUFFICIENT_CREDITS',
+    'The adjustment would take the balance below the limit of the project’s terms.',
+  );
 }
 
 /** Returns the lowest balance that a charge may leave; null = unlimited. */
 function floorOf(terms: BillingTerms): bigint | null {
   if (terms.kind === 'prepaid') return 0n;
   if (terms.debtLimitCredits === undefined) return null;
-  if (terms.debtLimitCredits < 0n) throw new ApiError('INVALID_REQUEST', 'A debt limit is not negative.');
+  if (terms.debtLimitCredits < 0n) throw new ApiError('INVALID_REQUEST', 'A debt limit must not be negative.');
   return 0n - terms.debtLimitCredits;
 }

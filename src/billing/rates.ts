@@ -49,7 +49,7 @@ function readSources(names: readonly string[]): readonly RateSource[] {
   if (unique.length === 1 && unique[0] === STATIC) return [];
   const sources = unique.flatMap((name) => rateSource(name) ?? []);
   if (sources.length === 0 || sources.length !== unique.length) {
-    throw new ConfigError([`RATE_SOURCES must name exchanges of ${RATE_SOURCE_NAMES.join(', ')}, or ${STATIC} alone`]);
+    throw new ConfigError([`RATE_SOURCES must name exchanges of ${RATE_SOURCE_NAMES.join(', ')}, or only ${STATIC}`]);
   }
   return sources;
 }
@@ -133,7 +133,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     const { fallback } = this.config.rates;
     const doubt = doubtOf(rate, last, fallback);
     if (doubt !== undefined && !(await this.hasStood(rate, doubt))) {
-      throw new HeldRateError(`the rate ${rateText(rate)} is held back: ${doubt}`);
+      throw new HeldRateError(`the rate ${rateText(rate)} is held: ${doubt}`);
     }
     if (this.held !== undefined) await this.heldRates.drop();
     this.held = undefined;
@@ -175,7 +175,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     if (rate === undefined) {
       throw new AggregateError(
         faults,
-        `no rate: of ${this.sources.length.toString()} exchanges ${rates.length.toString()} answered, too few of them alike`,
+        `no rate: ${rates.length.toString()} of ${this.sources.length.toString()} exchanges answered, too few of them alike`,
       );
     }
     return rate;

@@ -25,10 +25,10 @@ export class AccountKey {
   /** Reads an extended public key. Throws StartError, whose message never repeats the input. */
   static read(text: string): AccountKey {
     const key = parsed(text);
-    if (key === undefined) throw refused('no extended public key (xpub…)');
-    if (key.privateKey !== null) throw refused('an extended private key: it must never be on this machine');
+    if (key === undefined) throw refused('not an extended public key (xpub…)');
+    if (key.privateKey !== null) throw refused('an extended private key, which must never be on this machine');
     if (key.depth !== ACCOUNT_DEPTH || key.index < HARDENED_OFFSET) {
-      throw refused("no key of an account: m/44'/195'/n' is wanted");
+      throw refused("not the key of an account at m/44'/195'/n'");
     }
     return new AccountKey(key.index - HARDENED_OFFSET, key);
   }

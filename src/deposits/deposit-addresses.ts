@@ -118,7 +118,7 @@ export class DepositAddresses {
     if (key === undefined) {
       if (!(await tx.repository(DepositAccount).exists())) return;
       throw new OperatorError(
-        'Deposits are in use, and DEPOSIT_XPUB is not set for this process: the project would have no deposit address.',
+        'Deposits are enabled, but DEPOSIT_XPUB is not set for this process, so the project would have no deposit address. Set DEPOSIT_XPUB.',
         1,
         'CONFIGURATION',
       );
@@ -138,7 +138,7 @@ export class DepositAddresses {
     if (row === null) return undefined;
     if (key.addressAt(Number(row.place)) !== row.address) {
       throw new AddressMismatchError(
-        `0/${row.place.toString()} of account ${key.account.toString()} is another address`,
+        `the address 0/${row.place.toString()} of account ${key.account.toString()} differs from the assigned one`,
       );
     }
     return row.address;
@@ -166,14 +166,14 @@ export class DepositAddresses {
     const [row] = await tx.query<{ first_address: string }>(LOCK_ACCOUNT, [key.account]);
     if (row === undefined) {
       throw new OperatorError(
-        'The account of DEPOSIT_XPUB is not in use: `deposits use-account` begins it.',
+        'The account of DEPOSIT_XPUB is not in use. Run `deposits use-account` first.',
         1,
         'CONFIGURATION',
       );
     }
     if (row.first_address !== key.addressAt(0)) {
       throw new OperatorError(
-        `DEPOSIT_XPUB is another key than account ${key.account.toString()} was begun with: a new key wants a new account number.`,
+        `DEPOSIT_XPUB differs from the key that account ${key.account.toString()} started with. Use a new account number for a new key.`,
         1,
         'CONFIGURATION',
       );

@@ -84,7 +84,7 @@ export class DepositAudit {
       if (readTo >= BigInt(block)) return;
       if (monotonicMs() > endMs) {
         throw new OperatorError(
-          `Blocks are read for deposits up to ${readTo.toString()} only, and the chain is at ${block.toString()}: does a worker run?`,
+          `Deposits are read only up to block ${readTo.toString()}, but the chain is at ${block.toString()}. Check that a worker is running.`,
         );
       }
       await sleep(READER_LOOK_MS);

@@ -37,7 +37,7 @@ import { Takings, type Candidate } from './takings.js';
 import { unlocked } from './unlocked-payments.js';
 
 /** Differs from `CHAIN`, which would also credit all small deposits of the sum. */
-const RELEASED: Author = { actor: 'chain', reason: 'its address is blacklisted no more' };
+const RELEASED: Author = { actor: 'chain', reason: 'its address is no longer blacklisted' };
 const WAITING_AT_ONCE = 200;
 const RELEASED_AT_ONCE = 100;
 const ADDRESSES_AT_ONCE = 20;
@@ -235,9 +235,9 @@ export class DepositBook {
         return undefined;
       }
       const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, new Takings(tx), candidate))?.rate;
-      if (rate === undefined) throw new OperatorError('There is no rate for its minute yet.');
+      if (rate === undefined) throw new OperatorError('There is no rate for its minute yet. Try again later.');
       const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-      if (amount === 0n) throw new OperatorError('It is worth less than one credit.');
+      if (amount === 0n) throw new OperatorError('The deposit is worth less than one credit.');
       const decision: Decision = {
         ...NOTHING,
         status: 'credited',
@@ -248,7 +248,7 @@ export class DepositBook {
       };
       const takings = new Takings(tx);
       if (amount > (await takings.roomOf(candidate.projectId))) {
-        throw new OperatorError('The balance would be more than 2^53 − 1 credits: lower it by `credits adjust` first.');
+        throw new OperatorError('The balance would exceed 2^53 − 1 credits. Lower it with `credits adjust` first.');
       }
       await this.judge.enter(tx, takings, { candidate, decision, author });
       await writeDecision(tx, id, decision);

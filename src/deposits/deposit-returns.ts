@@ -141,8 +141,8 @@ export class DepositReturns {
       const [left] = await tx.query<{ txid: string }>(LEFT_UNRECORDED, [address, row.asset, row.amount, to]);
       if (left !== undefined) {
         throw new OperatorError(
-          `As much went from ${address} to ${to} by ${left.txid}, which is no return on record: ` +
-            'it may be one whose record a failover has lost. Take the credits back by `credits adjust` instead.',
+          `The transaction ${left.txid} moved the same amount from ${address} to ${to} and is not a recorded return: ` +
+            'a failover may have lost its record. Deduct the credits with `credits adjust` instead.',
         );
       }
       const transfer = transferOf(row, Number(id % SALT_RANGE));
@@ -228,9 +228,9 @@ export class DepositReturns {
     const open = named.find(({ fingerprint }) => !explained.has(fingerprint));
     if (open === undefined) return;
     throw new OperatorError(
-      `${open.txid} moved money from ${open.subject} to ${open.to_address} and is neither a sweep nor a return on record ` +
-        '(`verify` lists it as deposit-outflows). It may be a return whose record a restore has lost. Find out what it was, ' +
-        `then \`verify explain ${open.fingerprint} --reason …\`; until then nothing is given back.`,
+      `${open.txid} moved money from ${open.subject} to ${open.to_address} and is neither a recorded sweep nor a recorded return ` +
+        '(`verify` lists it under deposit-outflows). A restore may have lost the record of a return. Find out its purpose, ' +
+        `then run \`verify explain ${open.fingerprint} --reason …\`. Until then, no deposit can be returned.`,
     );
   }
 
@@ -239,16 +239,16 @@ export class DepositReturns {
    * payment.
    */
   private async assertForeign(to: string): Promise<void> {
-    if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    if (!isAddress(to)) throw new OperatorError(`${to} is not a TRON address.`, 2);
     const [own] = await this.database.query(OWN_SENDERS, [[to]]);
     if (own !== undefined) {
-      throw new OperatorError(`${to} is an address of this service: give it back to an address of who paid.`);
+      throw new OperatorError(`${to} is an address of this service. Return the deposit to an address of the payer.`);
     }
   }
 }
 
 const holdsLess = (address: string): string =>
-  `${address} holds less than that by now: send what is missing there from a sweep address first.`;
+  `${address} no longer holds that much. Send the missing amount there from a sweep address first.`;
 
 async function find(tx: Queryable, id: bigint): Promise<ReturnedRow> {
   const [row] = await tx.query<ReturnedRow>(FIND, [id]);
@@ -267,17 +267,17 @@ function creditsTakenFor({ amount, rate_e8: rate, credits }: ReturnedRow): Credi
 function assertReturnable(row: ReturnedRow, to: string): void {
   const name = `Deposit ${row.id.toString()}`;
   if (row.status !== 'credited' && row.status !== 'ignored') {
-    throw new OperatorError(`${name} is ${row.status}: \`deposits resolve\` decides on it first.`);
+    throw new OperatorError(`${name} is ${row.status}. Decide on it with \`deposits resolve\` first.`);
   }
   if (row.status === 'credited' && row.credits === null) {
-    throw new OperatorError(`${name} was credited together with others, in one entry: it cannot be given back alone.`);
+    throw new OperatorError(`${name} was credited together with others in one entry, so it cannot be returned alone.`);
   }
   if (row.returned_to === null) return;
-  if (row.returned_to !== to) throw new OperatorError(`${name} is being given back to ${row.returned_to}.`);
-  if (row.is_paid) throw new OperatorError(`${name} was given back; the transaction is on chain.`);
+  if (row.returned_to !== to) throw new OperatorError(`${name} is already being returned to ${row.returned_to}.`);
+  if (row.is_paid) throw new OperatorError(`${name} was returned; the transaction is on chain.`);
   if (row.is_lost !== true) {
     throw new OperatorError(
-      `${name} has an unsigned transaction that may still be sent; another one is made after it expired.`,
+      `${name} has an unsigned transaction that may still be sent. Try again after it has expired.`,
     );
   }
 }

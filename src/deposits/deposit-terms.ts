@@ -40,7 +40,7 @@ export class DepositTerms {
   /** Returns the block up to which deposits are read. Throws OperatorError where deposits are not in use. */
   async needReadTo(): Promise<bigint> {
     const [row] = await this.database.query<{ block_number: bigint }>(READ_TO);
-    if (row === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
+    if (row === undefined) throw new OperatorError('Deposits are not enabled. Run `deposits use-account` first.');
     return row.block_number;
   }
 

@@ -92,9 +92,9 @@ export class DepositTokens {
     throw new StartError(
       'CONFIGURATION',
       isReplaced
-        ? `TOKEN_CONTRACT is ${tokenContract}, whose successor ${current} was accepted for deposits: set TOKEN_CONTRACT=${current}.`
-        : `TOKEN_CONTRACT is ${tokenContract}, but deposits are paid in ${current}: set it back. ` +
-            'Where this is the successor of a deprecated token, run `deposits accept-successor` first.',
+        ? `TOKEN_CONTRACT is ${tokenContract}, but deposits now use its successor ${current}. Set TOKEN_CONTRACT=${current}.`
+        : `TOKEN_CONTRACT is ${tokenContract}, but deposits use ${current}. Set it back. ` +
+            'If this is the successor of a deprecated token, run `deposits accept-successor` first.',
     );
   }
 }

@@ -26,11 +26,11 @@ export class DepositsController {
   @Describe(describeDepositAddress)
   async address(@Caller() { project }: Caller): Promise<DepositAddressBody> {
     if (project.isTest) {
-      throw new ApiError('TOPUP_NOT_CONFIGURED', 'A test project has no deposit address; its credits are play money.');
+      throw new ApiError('TOPUP_NOT_CONFIGURED', 'A test project has no deposit address: its credits are play money.');
     }
     const address = await this.addresses.addressOf(project.id);
     if (address === undefined) {
-      throw new ApiError('TOPUP_NOT_CONFIGURED', 'Nothing can be paid in here; ask whoever runs this service.');
+      throw new ApiError('TOPUP_NOT_CONFIGURED', 'Deposits are not available here. Ask the operator of the service.');
     }
     return { address, network: 'TRON (TRC20)', accepts: await this.terms.accepted() };
   }

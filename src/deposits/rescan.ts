@@ -43,7 +43,10 @@ export class Rescan {
     signal?: AbortSignal,
   ): Promise<RescanReport> {
     if (to < from || to - from >= RESCAN_BLOCKS_MAX) {
-      throw new OperatorError(`From one block to a later one, at most ${RESCAN_BLOCKS_MAX.toString()} of them.`, 2);
+      throw new OperatorError(
+        `The blocks are out of range. Give a first and a later last block, at most ${RESCAN_BLOCKS_MAX.toString()} blocks.`,
+        2,
+      );
     }
     const readTo = await this.terms.needReadTo();
     await this.tokens.assertSetting();

@@ -141,13 +141,13 @@ export class SweepDraft {
   }
 }
 
-const MISSING = 'The address holds less of the token than was paid in and recorded: see `deposits audit`.';
+const MISSING = 'The address holds less of the token than its recorded deposits. Run `deposits audit`.';
 
-export const CONTRACT_RECEIVER = 'The receiver is a contract: the chain refuses transfers of TRX to it.';
+export const CONTRACT_RECEIVER = 'The recipient is a contract, and the chain refuses TRX transfers to contracts.';
 
 function lacking({ bandwidth, missingSun }: PlannedTransfer, { freeNet }: Purse): string {
   return (
-    `It takes ${bandwidth.toString()} bandwidth, of which ${freeNet.toString()} are left today: ` +
-    `wait for them, or send ${missingSun.toString()} sun more to the address from a sweep address.`
+    `The transfer takes ${bandwidth.toString()} bandwidth, but only ${freeNet.toString()} is left today. ` +
+    `Wait, or send ${missingSun.toString()} sun more to the address from a sweep address.`
   );
 }

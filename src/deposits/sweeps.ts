@@ -157,14 +157,14 @@ export class Sweeps {
   }
 
   private async assertUsable(to: string): Promise<void> {
-    if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    if (!isAddress(to)) throw new OperatorError(`${to} is not a TRON address.`, 2);
     const [found] = await this.database.query<{ is_ours: boolean; is_payer: boolean }>(IS_USABLE, [to]);
     if (found?.is_ours === true) {
-      throw new OperatorError(`${to} is the deposit address of a project: sweep to an address of your own.`);
+      throw new OperatorError(`${to} is a project’s deposit address. Sweep to an address of your own.`);
     }
     if (found?.is_payer === true) {
       throw new OperatorError(
-        `${to} has paid deposits, and what it sends would be credited no more: sweep to an address of your own that has paid none.`,
+        `${to} has paid deposits, and its later payments would not be credited. Sweep to an address of your own that has paid none.`,
       );
     }
   }

@@ -40,20 +40,21 @@ export class TokenSuccession {
    * earlier block moves the beginning there. Throws OperatorError, NodeError.
    */
   async accept(successor: string, fromBlock: bigint | undefined, author: Author): Promise<Succession> {
-    if (!isAddress(successor)) throw new OperatorError(`${successor} is no address of TRON.`, 2);
+    if (!isAddress(successor)) throw new OperatorError(`${successor} is not a TRON address.`, 2);
     const { tokens } = await this.tokens.history();
     const known = tokens.find(({ contract }) => contract === successor);
     const replaced = known === undefined ? tokens.at(-1)?.contract : known.replaces;
-    if (replaced === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
-    if (replaced === null) throw new OperatorError(`${successor} is the token that deposits began with.`);
+    if (replaced === undefined) throw new OperatorError('Deposits are not enabled. Run `deposits use-account` first.');
+    if (replaced === null) throw new OperatorError(`${successor} is the first token of deposits, not a successor.`);
     if (known !== undefined && (fromBlock === undefined || fromBlock >= known.fromBlock)) {
-      throw new OperatorError(`${successor} counts from block ${known.fromBlock.toString()} on already.`);
+      throw new OperatorError(`${successor} already counts from block ${known.fromBlock.toString()}.`);
     }
     const deprecated = { contract: replaced, successor };
     for (const node of this.client.pool.agreement.witnesses) await assertSucceeded(node, deprecated, fromBlock);
     return this.database.transaction(async (tx) => {
       const readTo = await this.cursor.holdBeside(tx);
-      if (readTo === undefined) throw new OperatorError('No block was read for deposits yet.');
+      if (readTo === undefined)
+        throw new OperatorError('No block has been read for deposits yet. Start a worker first.');
       const from = fromBlock ?? readTo + 1n;
       await assertNothingPaid(tx, replaced, from);
       await (known === undefined
@@ -80,17 +81,19 @@ async function assertSucceeded(
   fromBlock: bigint | undefined,
 ): Promise<void> {
   const state = await tokenStateOf(node, contract);
-  if (!state.isDeprecated) throw new OperatorError(`${node.name} says that ${contract} is not deprecated.`);
+  if (!state.isDeprecated) throw new OperatorError(`According to ${node.name}, ${contract} is not deprecated.`);
   if (state.successor !== successor) {
-    throw new OperatorError(`${node.name} says that the successor of ${contract} is ${state.successor ?? 'nobody'}.`);
+    throw new OperatorError(
+      `According to ${node.name}, the successor of ${contract} is ${state.successor ?? 'nobody'}.`,
+    );
   }
   if (!(await hasBalances(node, successor))) {
-    throw new OperatorError(`${successor} does not answer balanceOf(address) at ${node.name}: it is no token.`);
+    throw new OperatorError(`${successor} does not answer balanceOf(address) on ${node.name}, so it is not a token.`);
   }
   if (fromBlock === undefined) return;
   if (await isDeprecatedIn(node, Number(fromBlock), { contract, successor })) return;
   throw new OperatorError(
-    `${node.name} has no event in block ${fromBlock.toString()} that deprecates ${contract}: name the block that does.`,
+    `${node.name} has no event in block ${fromBlock.toString()} that deprecates ${contract}. Pass the block of that event.`,
   );
 }
 

@@ -12,14 +12,14 @@ import type { EnergyNeed } from '../chain/dynamic-energy.js';
 import { newPurse, type Purse } from './transfer-costs.js';
 
 export const FAILURES = {
-  paused: 'The token is paused: no transfer of it succeeds.',
-  sender_blacklisted: 'The token has blacklisted this deposit address: nothing leaves it.',
-  receiver_blacklisted: 'The token has blacklisted the receiver: what arrives there can never leave.',
-  deprecated: 'The token is deprecated: its successor records the transfer, which this service does not read.',
-  balance: 'The address holds less of the token at the head of the chain: another transfer may be on its way.',
+  paused: 'The token is paused, so its transfers fail.',
+  sender_blacklisted: 'The token has blacklisted this deposit address, so it cannot send.',
+  receiver_blacklisted: 'The token has blacklisted the recipient, which could not send the tokens on.',
+  deprecated: 'The token is deprecated: its successor records the transfer, and this service does not read it.',
+  balance: 'The address holds less of the token in the newest block: another transfer may be pending.',
   reverted: 'The transfer reverts.',
-  moves_nothing: 'The call succeeds, and no tokens arrive.',
-  not_simulated: 'No node simulated the transfer: plan it again.',
+  moves_nothing: 'The call succeeds, but no tokens arrive.',
+  not_simulated: 'No node simulated the transfer. Plan it again.',
 } as const;
 
 export type FailureCause = keyof typeof FAILURES;

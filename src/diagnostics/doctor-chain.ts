@@ -40,21 +40,27 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
   return [
     ...reads.flatMap((look) => look.findings),
     ...(genesis.size > 1
-      ? [fault('nodes', 'The nodes are of different chains.', 'Name nodes of one network only in TRON_FULL_NODE_URLS.')]
+      ? [
+          fault(
+            'nodes',
+            'The nodes belong to different chains.',
+            'Use only nodes of one network in TRON_FULL_NODE_URLS.',
+          ),
+        ]
       : []),
     ...quorum(chain.fullNodeUrls),
     ...keysInClear(chain).map((host) =>
       warning(
         'API key',
-        `It goes to ${host} unencrypted.`,
-        'Name that node by https://, or give it no key in TRON_API_KEYS.',
+        `The key goes to ${host} unencrypted.`,
+        'Use an https:// URL for this node, or give it no key in TRON_API_KEYS.',
       ),
     ),
     ...(genesis.has(MAIN_NETWORK) && chain.headAgeMaxSec === 0
       ? [
           warning(
             'head age',
-            'On the main network, a node that is minutes behind is still believed.',
+            'A node of the main network that is minutes behind would still be trusted.',
             'Set TRON_HEAD_AGE_MAX_SEC=60.',
           ),
         ]
@@ -75,7 +81,7 @@ async function exchangedUrls(configured: readonly ConfiguredNode[]): Promise<Doc
     const { fullUrl, solidUrl, index } = options;
     if (fullUrl === solidUrl || (await answers(options))) return [];
     if (!(await answers({ ...options, fullUrl: solidUrl, solidUrl: fullUrl }))) return [];
-    const says = `The URLs of node ${(index + 1).toString()} are exchanged: the first is its solidity port, the second its full port.`;
+    const says = `The URLs of node ${(index + 1).toString()} are swapped: the first is its solidity port, the second its full port.`;
     return [fault(`node ${(index + 1).toString()}`, says, 'Exchange TRON_FULL_NODE_URLS and TRON_SOLIDITY_NODE_URLS.')];
   });
   return (await Promise.all(findings)).flat();
@@ -85,13 +91,15 @@ async function exchangedUrls(configured: readonly ConfiguredNode[]): Promise<Doc
 function quorum(urls: readonly string[]): DoctorFinding[] {
   const hosts = new Set(urls.map((url) => new URL(url).hostname));
   if (urls.length > 1 && hosts.size > 1)
-    return [ok('quorum', `${hosts.size.toString()} hosts can contradict each other.`)];
-  const says = urls.length === 1 ? 'There is one node only, so nobody contradicts it.' : 'All nodes are on one host.';
-  return [warning('quorum', says, 'Name nodes of two operators; with one, a refund has to scan blocks for its proof.')];
+    return [ok('quorum', `The nodes are on ${hosts.size.toString()} hosts, which are compared with each other.`)];
+  const says =
+    urls.length === 1 ? 'There is only one node, so its answers cannot be verified.' : 'All nodes are on one host.';
+  return [
+    warning('quorum', says, 'Use nodes of two operators; with one, a refund needs a scan of blocks as its proof.'),
+  ];
 }
 
-const THROTTLED_TODO =
-  'Set TRON_REQUESTS_PER_SEC to what the provider allows with this key, in the place of the node’s URL; TRON_API_KEYS may raise it.';
+const THROTTLED_TODO = 'Set TRON_REQUESTS_PER_SEC to the limit of the provider; TRON_API_KEYS may raise it.';
 
 async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook> {
   const check = `node ${node.name}`;
@@ -101,13 +109,13 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
     const findings: DoctorFinding[] = [];
     const head = await movedHead(node, first.number, patienceMs);
     if (head === undefined) {
-      const says = `Its head stands still at block ${first.number.toString()}.`;
-      findings.push(fault(check, says, 'Look whether the node syncs; until it does, nothing is asked of it.'));
-    } else findings.push(ok(check, `Its head moves; it is at block ${head.number.toString()}.`));
+      const says = `The node is stuck at block ${first.number.toString()}.`;
+      findings.push(fault(check, says, 'Check that the node syncs. It gets no requests until its head moves.'));
+    } else findings.push(ok(check, `Its head is moving, at block ${head.number.toString()}.`));
     const ageSec = (nowMs() - (head ?? first).timestampMs) / 1000;
     if (head !== undefined && Math.abs(ageSec) > HEAD_AGE_MAX_SEC) {
       const age = `${Math.round(Math.abs(ageSec)).toString()} s ${ageSec > 0 ? 'old by' : 'ahead of'}`;
-      const todo = 'The node lags behind, or the chain has a time of its own, or this clock is wrong.';
+      const todo = 'The node lags behind, the chain has its own time, or this machine’s clock is wrong.';
       findings.push(warning(check, `Its newest block is ${age} this machine's clock.`, todo));
     }
     findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
@@ -116,8 +124,11 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
     const isThrottled = error instanceof NodeError && error.kind === 'throttled';
     const todo = isThrottled
       ? THROTTLED_TODO
-      : 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want a key in TRON_API_KEYS.';
-    return { findings: [fault(check, `It gives no usable answer: ${messageOf(error)}.`, todo)], genesis: undefined };
+      : 'Start the node, or correct its URL in TRON_FULL_NODE_URLS. A provider may require a key in TRON_API_KEYS.';
+    return {
+      findings: [fault(check, `The node gives no usable answer: ${messageOf(error)}.`, todo)],
+      genesis: undefined,
+    };
   }
 }
 
@@ -138,26 +149,27 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
     const solidGenesis = (await solidHeaderOf(node, 0))?.id;
     if (genesis !== undefined && solidGenesis !== undefined && genesis !== solidGenesis) {
       const todo = 'TRON_SOLIDITY_NODE_URLS must name the same nodes as TRON_FULL_NODE_URLS, in the same order.';
-      return [fault(check, 'Its solidity port is of another chain than its full port.', todo)];
+      return [fault(check, 'The solidity port belongs to another chain than the full port.', todo)];
     }
     const lag = head - solid.number;
     if (lag > SOLID_LAG_MAX) {
       const says = `Its solid head is ${lag.toString()} blocks behind.`;
-      return [warning(check, says, 'Nothing settles and nothing is refunded until it catches up.')];
+      return [warning(check, says, 'Orders are not settled or refunded until it catches up.')];
     }
     return [ok(check, `Its solid head is ${Math.max(0, lag).toString()} blocks behind.`)];
   } catch (error) {
     const isThrottled = error instanceof NodeError && error.kind === 'throttled';
     const todo = isThrottled
       ? THROTTLED_TODO
-      : 'Correct TRON_SOLIDITY_NODE_URLS: orders are delivered and reclaimed, but without solid blocks nothing settles and nothing is refunded.';
-    return [fault(check, `Its solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
+      : 'Correct TRON_SOLIDITY_NODE_URLS. Orders are delivered and reclaimed, but not settled or refunded without solid blocks.';
+    return [fault(check, `The solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
   }
 }
 
 /** Checks that every witness keeps transaction history. */
 export async function lookAtHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
-  const todo = 'Name one with storage.transHistory.switch = on that is not pruned: its absences prove nothing.';
+  const todo =
+    'A transaction missing on this node proves nothing. Use an unpruned node with storage.transHistory.switch = on.';
   const findings = await Promise.all(
     pool.agreement.witnesses.map(async (node) => {
       const check = `history ${node.name}`;
@@ -166,7 +178,7 @@ export async function lookAtHistory({ pool }: TronClient, history: History): Pro
         return fault(check, 'It keeps no transaction history.', todo);
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
-        return warning(check, `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.');
+        return warning(check, `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.');
       }
     }),
   );
@@ -177,7 +189,7 @@ export async function lookAtHistory({ pool }: TronClient, history: History): Pro
 export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const token = chain.tokenContract;
   const todo = 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.';
-  if (!isAddress(token)) return [fault('token', 'TOKEN_CONTRACT is no address.', todo)];
+  if (!isAddress(token)) return [fault('token', 'TOKEN_CONTRACT is not an address.', todo)];
   try {
     const account = await tron.account(token);
     if (account?.isContract !== true) return [fault('token', `There is no contract at ${token}.`, todo)];
@@ -187,7 +199,7 @@ export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<
     if (outcome.kind !== 'success') return [fault('token', `${token} does not answer balanceOf(address).`, todo)];
     return [ok('token', `${token} answers like a token.`), ...(await lookAtOwnerActs(tron, token))];
   } catch (error) {
-    return [warning('token', `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.')];
+    return [warning('token', `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.')];
   }
 }
 
@@ -197,17 +209,21 @@ async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<Doc
   const findings: DoctorFinding[] = [];
   if (state.isDeprecated) {
     const successor = state.successor ?? 'no token';
-    const todo = `Its transfers come from the successor and are no deposits: \`deposits accept-successor ${successor}\`, then set TOKEN_CONTRACT.`;
-    findings.push(fault('token', `It is deprecated; its successor is ${successor}.`, todo));
+    const todo = `Transfers of the successor are not deposits yet. Run \`deposits accept-successor ${successor}\`, then set TOKEN_CONTRACT.`;
+    findings.push(fault('token', `The token is deprecated; its successor is ${successor}.`, todo));
   }
   if (state.isPaused) {
     findings.push(
-      warning('token', 'It is paused: nobody can send it.', 'Wait for its owner; deposits and sweeps go on after.'),
+      warning(
+        'token',
+        'The token is paused: all its transfers fail.',
+        'Wait for the issuer to unpause it. Deposits and sweeps continue then.',
+      ),
     );
   }
   if (state.feeBasisPoints > 0n) {
-    const says = `It keeps ${(Number(state.feeBasisPoints) / 100).toString()} % of each transfer, at most ${trxOf(state.maximumFee)}.`;
-    findings.push(warning('token', says, 'Transfers use more energy, and less arrives than is sent.'));
+    const says = `The token deducts a fee of ${(Number(state.feeBasisPoints) / 100).toString()} % from each transfer, at most ${trxOf(state.maximumFee)}.`;
+    findings.push(warning('token', says, 'Transfers use more energy, and the recipient gets less than was sent.'));
   }
   return findings;
 }
@@ -220,19 +236,19 @@ export async function lookAtWallets(
 ): Promise<DoctorFinding[]> {
   const findings: DoctorFinding[] = [];
   if (!wallets.some((wallet) => wallet.role === 'pool')) {
-    const todo = 'Add one: `npm run cli -- pool permissions ADDRESS …`, then `pool add`.';
-    findings.push(fault('pool', 'There is no pool wallet, so there is nothing to sell.', todo));
+    const todo = 'Add a wallet: `npm run cli -- pool permissions ADDRESS …`, then `pool add`.';
+    findings.push(fault('pool', 'The pool has no wallet, so there is nothing to sell.', todo));
   }
   if (!wallets.some((wallet) => wallet.role === 'activation')) {
-    const todo = 'Add one with `pool add --role activation`, if merchants shall activate accounts.';
+    const todo = 'Add one with `pool add --role activation` if merchants should be able to activate accounts.';
     findings.push(warning('pool', 'There is no activation wallet; POST /v1/activate answers 503.', todo));
   }
   for (const wallet of wallets) {
     try {
       findings.push(...judgeWallet(wallet, await tron.account(wallet.address), pool));
     } catch (error) {
-      const says = `It could not be read: ${messageOf(error)}.`;
-      findings.push(warning(`wallet ${wallet.address}`, says, 'Set the nodes right first.'));
+      const says = `The check failed: ${messageOf(error)}.`;
+      findings.push(warning(`wallet ${wallet.address}`, says, 'Fix the nodes first.'));
     }
   }
   return findings;
@@ -240,17 +256,18 @@ export async function lookAtWallets(
 
 function judgeWallet(wallet: WalletView, account: ChainAccount | undefined, pool: Config['pool']): DoctorFinding[] {
   const check = `wallet ${wallet.address}`;
-  if (account === undefined) return [fault(check, 'It is not on this chain.', 'Are the nodes of the right network?')];
+  if (account === undefined)
+    return [
+      fault(check, 'The wallet does not exist on this chain.', 'Check that the nodes belong to the right network.'),
+    ];
   const findings: DoctorFinding[] = [];
   const verdict = judgePermission(account, wallet.permission_id, wallet.key_address, wallet.role);
   const update = `\`pool permissions ${wallet.address} --role ${wallet.role}\` prints the update to sign.`;
   if (verdict.kind === 'wide' && pool.allowWidePermission.includes(wallet.address)) {
-    findings.push(warning(check, `It ${verdict.says}; POOL_ALLOW_WIDE_PERMISSION lets it.`, update));
+    findings.push(warning(check, `It ${verdict.says}; POOL_ALLOW_WIDE_PERMISSION accepts it.`, update));
   } else if (verdict.kind !== 'exact') findings.push(fault(check, `It ${verdict.says}.`, update));
   if (wallet.role === 'pool' && account.stakedForEnergySun === 0n) {
-    findings.push(
-      fault(check, 'It has nothing staked for energy.', 'Stake TRX for ENERGY in it, or remove it from sale.'),
-    );
+    findings.push(fault(check, 'The wallet has no stake for energy.', 'Stake TRX for ENERGY, or pause the wallet.'));
   }
   const minimum = BigInt(pool.minBandwidthTrx) * SUN_PER_TRX;
   if (account.balanceSun < minimum) {
@@ -258,12 +275,12 @@ function judgeWallet(wallet: WalletView, account: ChainAccount | undefined, pool
     findings.push(fault(check, says, 'Send it TRX, or stake for bandwidth and lower POOL_MIN_BANDWIDTH_TRX.'));
   }
   if (wallet.role === 'pool' && wallet.read_at !== null && wallet.free_transactions < TRANSACTIONS_PER_LEG) {
-    const says = 'Its bandwidth and TRX are spoken for by open orders and their reclaims; it sells nothing more.';
+    const says = 'Open orders and their reclaims need all its bandwidth and TRX, so it cannot sell more.';
     findings.push(warning(check, says, 'Send it TRX, or stake for bandwidth.'));
   }
   if (wallet.status === 'paused') {
-    const says = `It is paused: ${wallet.pause_reason ?? 'no reason was kept'}.`;
-    findings.push(warning(check, says, `\`pool resume ${wallet.address}\` when the reason is gone.`));
+    const says = `It is paused: ${wallet.pause_reason ?? 'no recorded reason'}.`;
+    findings.push(warning(check, says, `Run \`pool resume ${wallet.address}\` when the reason no longer applies.`));
   }
-  return findings.length > 0 ? findings : [ok(check, 'Its key may do exactly its work.')];
+  return findings.length > 0 ? findings : [ok(check, 'Its key has exactly the required permissions.')];
 }

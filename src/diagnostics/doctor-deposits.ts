@@ -56,16 +56,16 @@ export async function lookAtDeposits(
 async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
   try {
     const wrong = await addresses.wrong();
-    if (wrong.length === 0) return ok('deposit key', 'It gives every address that was assigned.');
-    const says = `It gives others than ${wrong.length.toString()} of the addresses that were assigned.`;
+    if (wrong.length === 0) return ok('deposit key', 'It derives every assigned address.');
+    const says = `It does not derive ${wrong.length.toString()} of the assigned addresses.`;
     return fault(
       'deposit key',
       says,
-      'Nothing may be paid there: `deposits addresses --check` lists them. Set the key that began the account.',
+      'Make sure that nothing is paid to them; `deposits addresses --check` lists them. Set DEPOSIT_XPUB to the original key of the account.',
     );
   } catch (error) {
-    const todo = 'Set DEPOSIT_XPUB to the key of the account; until then the API names no address.';
-    return fault('deposit key', `It cannot be compared: ${messageOf(error)}`, todo);
+    const todo = 'Set DEPOSIT_XPUB to the key of the account. Until then, the API returns no deposit addresses.';
+    return fault('deposit key', `The comparison failed: ${messageOf(error)}`, todo);
   }
 }
 
@@ -74,8 +74,8 @@ function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[]
   return [
     fault(
       'deposit token',
-      `TOKEN_CONTRACT is ${configured}, but deposits are paid in ${recorded}.`,
-      `Set TOKEN_CONTRACT=${recorded}: no worker starts without it. \`deposits accept-successor\` changes the token of deposits.`,
+      `TOKEN_CONTRACT is ${configured}, but deposits use ${recorded}.`,
+      `Set TOKEN_CONTRACT=${recorded}: workers refuse to start without it. To change the token of deposits, run \`deposits accept-successor\`.`,
     ),
   ];
 }
@@ -90,40 +90,40 @@ export function lookAtDollarRate(names: readonly string[]): DoctorFinding[] {
     return [
       fault(
         'USDT rate',
-        `${which} of the exchanges in RATE_SOURCES trades USDT against dollars: USDT never gets a rate, and its deposits wait for ever.`,
+        `${which} of the exchanges in RATE_SOURCES trades USDT against dollars. USDT gets no rate, so its deposits stay pending.`,
         `Name at least ${PEG_QUORUM_MIN.toString()} of ${known} in RATE_SOURCES, and restart the workers.`,
       ),
     ];
   }
-  return [ok('USDT rate', `${found.join(', ')} name it.`)];
+  return [ok('USDT rate', `${found.join(', ')} quote it.`)];
 }
 
 const BLACKLISTED = `SELECT address, use FROM blacklisted_address ORDER BY use, address LIMIT 20`;
 const WITHOUT_USE: Readonly<Record<string, string>> = {
-  deposit: 'What is paid there is held: it cannot be swept. `deposits list --status held`.',
-  sweep: 'What is swept there cannot be moved on: sweep to another address.',
-  receiver: 'Energy is rented for it, and it can send no tokens: warn the project that rents.',
+  deposit: 'Its deposits are held, because they cannot be swept. See `deposits list --status held`.',
+  sweep: 'Tokens that are swept to it cannot be moved. Sweep to another address.',
+  receiver: 'A project rents energy for it, but it cannot send tokens. Warn the project.',
 };
 
 /** Reports the blacklist as a worker last read it. */
 async function lookAtBlacklist(database: Database): Promise<DoctorFinding[]> {
   const rows = await database.query<{ address: string; use: string }>(BLACKLISTED);
   return rows.map(({ address, use }) =>
-    warning('blacklist', `The token lets ${address} (${use}) send nothing.`, WITHOUT_USE[use] ?? ''),
+    warning('blacklist', `The token has blacklisted ${address} (${use}), so it cannot send.`, WITHOUT_USE[use] ?? ''),
   );
 }
 
 function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   if (seconds > BEHIND_SEC) {
-    const says = `No block was read for ${durationText(Math.round(seconds))}.`;
+    const says = `No block has been read for ${durationText(Math.round(seconds))}.`;
     findings.push(
-      fault('deposits', says, 'Start a worker, or look at its log: both nodes must name the same payments.'),
+      fault('deposits', says, 'Start a worker, or check its log: both nodes must report the same payments.'),
     );
-  } else findings.push(ok('deposits', 'Blocks are read.'));
+  } else findings.push(ok('deposits', 'Blocks are being read.'));
   if (held > 0) {
-    const says = `${held.toString()} are held.`;
-    findings.push(warning('deposits', says, '`deposits list --status held`, then `deposits resolve`.'));
+    const says = `${held.toString()} deposits are held.`;
+    findings.push(warning('deposits', says, 'Review `deposits list --status held`, then run `deposits resolve`.'));
   }
   return findings;
 }
@@ -142,9 +142,9 @@ async function probe(node: TronNode): Promise<DoctorFinding> {
     }
     const says = `None of its newest ${BLOCKS_PROBED.toString()} blocks has an internal transaction.`;
     const todo =
-      'On the main network: set vm.saveInternalTx = true, or TRX that contracts pay is seen by `deposits audit` alone.';
+      'On the main network, set vm.saveInternalTx = true. Otherwise only `deposits audit` detects TRX sent by contracts.';
     return warning(check, says, todo);
   } catch (error) {
-    return warning(check, `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.');
+    return warning(check, `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.');
   }
 }

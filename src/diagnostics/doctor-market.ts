@@ -16,8 +16,8 @@ export async function lookAtFees(tron: TronClient, { market }: Config): Promise<
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
     const todo =
-      'Look up the fee; if the committee has changed it, set the bounds anew: ENERGY_FEE_BOUNDS_SUN, TRANSACTION_FEE_BOUNDS_SUN, CREATE_ACCOUNT_FEE_BOUNDS_SUN or SYSTEM_CONTRACT_FEE_BOUNDS_SUN.';
-    return [fault('fees', `Nothing is sold: ${reasonOf(error)}.`, todo)];
+      'Look up the fee. If the committee has changed it, set new bounds: ENERGY_FEE_BOUNDS_SUN, TRANSACTION_FEE_BOUNDS_SUN, CREATE_ACCOUNT_FEE_BOUNDS_SUN or SYSTEM_CONTRACT_FEE_BOUNDS_SUN.';
+    return [fault('fees', `Sales are stopped: ${reasonOf(error)}.`, todo)];
   }
 }
 
@@ -34,7 +34,7 @@ export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Prom
         return isClosed ? closed(check) : ok(check, 'It runs constant calls.');
       } catch (error) {
         if (NO_CONSTANT_CALLS.test(messageOf(error))) return closed(check);
-        return warning(check, `It could not be asked: ${messageOf(error)}.`, 'Set the nodes right first.');
+        return warning(check, `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.');
       }
     }),
   );
@@ -42,7 +42,7 @@ export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Prom
 
 function closed(check: string): DoctorFinding {
   const todo =
-    'Set vm.supportConstant = true in its configuration; until then orders are sized by another node or by estimates.';
+    'Set vm.supportConstant = true in its configuration. Until then, orders are sized by another node or by estimates.';
   return fault(check, 'It runs no constant calls (vm.supportConstant is false).', todo);
 }
 

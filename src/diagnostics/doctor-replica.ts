@@ -28,20 +28,20 @@ export async function lookAtReplica(
   client.on('error', () => undefined);
   try {
     const [written] = (await primary.query<Written>(WRITTEN_BY)).rows;
-    if (written === undefined) throw new Error('the primary does not say how far it is');
+    if (written === undefined) throw new Error('the primary does not report its position');
     hosts.know(written.system, written.timeline);
     await client.connect();
     const tookMs = await replayed(client, written.lsn, readLagMaxSec * 1000);
     const name = hosts.serving ?? 'it';
     if (tookMs !== undefined) {
-      return [ok('replica', `${name} had what was written within ${(Math.ceil(tookMs / 100) / 10).toFixed(1)} s.`)];
+      return [ok('replica', `${name} received a write within ${(Math.ceil(tookMs / 100) / 10).toFixed(1)} s.`)];
     }
-    const says = `${name} lacks what was written ${readLagMaxSec.toString()} s ago, so nothing is read there.`;
-    const todo = 'Look at pg_stat_replication and at what the replica runs: its reads may hold up its replay.';
+    const says = `${name} is more than ${readLagMaxSec.toString()} s behind, so it gets no reads.`;
+    const todo = 'Check pg_stat_replication and long reads on the replica, which may block its replay.';
     return [warning('replica', says, todo)];
   } catch (error) {
-    const todo = 'Start the standby, or correct DATABASE_READ_URL; meanwhile the primary answers all reads.';
-    return [warning('replica', `Nothing is read there: ${reasonOf(error)}.`, todo)];
+    const todo = 'Start the standby, or correct DATABASE_READ_URL. Until then, the primary answers all reads.';
+    return [warning('replica', `It gets no reads: ${reasonOf(error)}.`, todo)];
   } finally {
     await client.end().catch(() => undefined);
   }

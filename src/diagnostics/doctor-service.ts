@@ -22,20 +22,20 @@ export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   for (const { what, rewrapped, current, failed } of counts) {
     if (failed.length > 0) {
-      const says = `${failed.length.toString()} of the ${what} do not open: ${failed.slice(0, 5).join(', ')}.`;
+      const says = `${failed.length.toString()} of the ${what} cannot be decrypted: ${failed.slice(0, 5).join(', ')}.`;
       const todo =
-        'Set MASTER_KEY (or MASTER_KEY_PREVIOUS) to the key they were sealed under, or derive anew from it; otherwise make new ones.';
+        'Set MASTER_KEY (or MASTER_KEY_PREVIOUS) to the key that encrypted them, or derive the keys from it again. Otherwise create new secrets.';
       findings.push(fault('master key', says, todo));
     }
     if (rewrapped > 0) {
-      const says = `${rewrapped.toString()} of the ${what} lie under MASTER_KEY_PREVIOUS.`;
+      const says = `${rewrapped.toString()} of the ${what} are encrypted under MASTER_KEY_PREVIOUS.`;
       findings.push(warning('master key', says, 'Run `npm run cli -- keys rewrap`.'));
     }
     if (what === 'canaries' && current + rewrapped + failed.length === 0) {
-      const says = 'The database has no canary of the keys, so a process with a wrong MASTER_KEY may start.';
+      const says = 'The database has no key canary, so a process with a wrong MASTER_KEY could start.';
       findings.push(warning('master key', says, 'Run `npm run -s cli -- migrate` with MASTER_KEY set.'));
     } else if (failed.length === 0 && rewrapped === 0)
-      findings.push(ok('master key', `It opens all ${current.toString()} ${what}.`));
+      findings.push(ok('master key', `It decrypts all ${current.toString()} ${what}.`));
   }
   return findings;
 }
@@ -47,10 +47,10 @@ export async function lookAtPrices(
   { market }: Config,
 ): Promise<DoctorFinding[]> {
   const longest = rows.at(-1);
-  if (longest === undefined) return [fault('prices', 'There is no price.', 'Set some: `price set`.')];
+  if (longest === undefined) return [fault('prices', 'There are no prices.', 'Add one with `price set`.')];
   const findings: DoctorFinding[] = [];
   if (longest.durationMaxSec < DEFAULT_DURATION_SEC) {
-    const says = `No price holds for the default duration of ${durationText(DEFAULT_DURATION_SEC)}.`;
+    const says = `No price covers the default duration of ${durationText(DEFAULT_DURATION_SEC)}.`;
     findings.push(fault('prices', says, 'Add a longer row with `price set`.'));
   }
   for (const [index, row] of rows.entries()) {
@@ -58,37 +58,45 @@ export async function lookAtPrices(
     if (shorter !== undefined && row.sunPerEnergy < shorter.sunPerEnergy) {
       const says = `${durationText(row.durationMaxSec)} cost less than ${durationText(shorter.durationMaxSec)}.`;
       findings.push(
-        warning('prices', says, 'Look at `price list`: merchants will rent the longer and use the shorter.'),
+        warning(
+          'prices',
+          says,
+          'Check `price list`: merchants will rent the longer duration instead of the shorter one.',
+        ),
       );
     }
   }
   try {
     const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
     for (const row of rows.filter((each) => each.sunPerEnergy >= fee)) {
-      const says = `Up to ${durationText(row.durationMaxSec)} costs ${row.sunPerEnergy.toString()} sun per energy, and burning ${fee.toString()}.`;
+      const says = `Rentals up to ${durationText(row.durationMaxSec)} cost ${row.sunPerEnergy.toString()} sun per energy, burning costs ${fee.toString()}.`;
       findings.push(
         row.durationMaxSec <= DEFAULT_DURATION_SEC
-          ? fault('prices', says, 'Lower it with `price set`: every such order is refused as NOT_WORTH_RENTING.')
-          : warning('prices', says, 'Orders of this duration are refused as NOT_WORTH_RENTING; lower it or remove it.'),
+          ? fault('prices', says, 'Lower it with `price set`: every such order is refused with NOT_WORTH_RENTING.')
+          : warning(
+              'prices',
+              says,
+              'Orders of this duration are refused with NOT_WORTH_RENTING. Lower the price or remove it.',
+            ),
       );
     }
   } catch (error) {
-    findings.push(warning('prices', `The burn price is unknown: ${messageOf(error)}.`, 'Set the nodes right first.'));
+    findings.push(warning('prices', `The price of burning is unknown: ${messageOf(error)}.`, 'Fix the nodes first.'));
   }
-  return findings.length > 0 ? findings : [ok('prices', 'Every price is below what burning costs.')];
+  return findings.length > 0 ? findings : [ok('prices', 'Every price is below the price of burning.')];
 }
 
 /** Checks that the exchanges answer and agree. */
 export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
   const names = [...new Set(rates.sources)];
   if (names.length === 1 && names[0] === 'static') {
-    const says = `Credits are charged at ${rateText(rates.fallback)} USD per TRX, whatever the market says.`;
-    return [warning('rates', says, 'Name exchanges in RATE_SOURCES, unless the chain is a test.')];
+    const says = `Charges use a fixed rate of ${rateText(rates.fallback)} USD per TRX.`;
+    return [warning('rates', says, 'Name exchanges in RATE_SOURCES, except on a test chain.')];
   }
   const unknown = names.filter((name) => rateSource(name) === undefined);
   if (unknown.length > 0) {
-    const todo = `RATE_SOURCES may name ${RATE_SOURCE_NAMES.join(', ')}, or static alone.`;
-    return [fault('rates', `Nobody knows ${unknown.join(', ')}.`, todo)];
+    const todo = `RATE_SOURCES must name ${RATE_SOURCE_NAMES.join(', ')}, or only static.`;
+    return [fault('rates', `These sources are unknown: ${unknown.join(', ')}.`, todo)];
   }
   const answers = await Promise.allSettled(
     names
@@ -100,11 +108,17 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
   const count = `${found.length.toString()} of ${names.length.toString()} exchanges answer`;
   if (rate === undefined) {
     const todo =
-      'Let this machine reach them, or name others in RATE_SOURCES; until then the last rate ever seen is charged.';
-    return [fault('rates', `${count}, too few of them alike: there is no fresh rate.`, todo)];
+      'Allow this machine to reach them, or name others in RATE_SOURCES. Until then, charges use the last known rate.';
+    return [fault('rates', `${count}, too few of them alike: there is no current rate.`, todo)];
   }
   if (found.length < names.length) {
-    return [warning('rates', `${count}: ${rateText(rate)} USD per TRX.`, 'Look which one is blocked or gone.')];
+    return [
+      warning(
+        'rates',
+        `${count}: ${rateText(rate)} USD per TRX.`,
+        'Check which exchange is blocked or no longer exists.',
+      ),
+    ];
   }
   return [ok('rates', `${count}: ${rateText(rate)} USD per TRX.`)];
 }
@@ -113,9 +127,9 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
 export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
   const held = await rates.look();
   if (held === undefined) return [];
-  const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, which is held back; charges go on at the last rate.`;
+  const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, but this rate is held. Charges continue at the last rate.`;
   return [
-    fault('held rate', says, 'Compare it with the market: `price rate`, then `price confirm-rate` if it is right.'),
+    fault('held rate', says, 'Compare it with the market: `price rate`. If it is right, run `price confirm-rate`.'),
   ];
 }
 
@@ -130,15 +144,15 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
   const { md5 = 0, limited = 0 } = row ?? {};
   if (md5 === limited) {
     return [
-      ok('signatures', md5 === 0 ? 'Every project takes HMAC alone.' : 'Every project that takes MD5 is limited.'),
+      ok('signatures', md5 === 0 ? 'Every project accepts only HMAC.' : 'Every project that accepts MD5 is limited.'),
     ];
   }
   const open = md5 - limited;
   const says =
-    `${open === 1 ? '1 project takes MD5 and lacks' : `${open.toString()} projects take MD5 and lack`} a limit: it covers neither path nor method nor time, so ` +
-    'whoever captures a quote can buy with it, and read for ever.';
+    `${open === 1 ? '1 project accepts MD5 and lacks' : `${open.toString()} projects accept MD5 and lack`} a limit. MD5 covers neither path nor method nor time: ` +
+    'a captured quote request can be used to buy, and read requests can be repeated forever.';
   const todo =
-    '`project options MERCHANT --signatures hmac`, or until its callers sign so: --require-quote on, --allow-source, --daily-cap.';
+    'Run `project options MERCHANT --signatures hmac`. Until its callers sign with HMAC, set --require-quote on, --allow-source and --daily-cap.';
   return [warning('signatures', says, todo)];
 }
 
@@ -159,7 +173,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   );
   const findings: DoctorFinding[] = [];
   const overdueSec = row?.overdue_sec ?? 0;
-  const todo = 'Start a worker (`npm run start:worker`), or look at its log.';
+  const todo = 'Start a worker (`npm run start:worker`), or check its log.';
   if (overdueSec > OVERDUE_SEC) {
     const says = `${(row?.due ?? 0).toString()} orders are due, the oldest for ${durationText(overdueSec)}.`;
     findings.push(fault('worker', says, todo));
@@ -170,7 +184,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   const attention = row?.attention ?? 0;
   if (attention > 0) {
     const says = `${attention.toString()} orders need attention.`;
-    findings.push(warning('orders', says, '`orders list --attention`, then `orders explain`.'));
+    findings.push(warning('orders', says, 'Run `orders list --attention`, then `orders explain`.'));
   }
   return findings;
 }
@@ -180,8 +194,8 @@ export async function lookAtSigner({ secrets }: Config, wallets: readonly Wallet
   const elsewhere = wallets.filter((wallet) => wallet.key_held_by === 'signer');
   if (secrets.signerSocket === undefined) {
     if (elsewhere.length === 0) return [];
-    const says = `The keys of ${elsewhere.map((wallet) => wallet.address).join(', ')} are with a signer, and none is named.`;
-    return [fault('signer', says, 'Set SIGNER_SOCKET, or `pool set-key` with a key file.')];
+    const says = `A signer holds the keys of ${elsewhere.map((wallet) => wallet.address).join(', ')}, but no signer is configured.`;
+    return [fault('signer', says, 'Set SIGNER_SOCKET, or run `pool set-key` with a key file.')];
   }
   const signer = new SocketSigner(secrets.signerSocket);
   try {
@@ -191,14 +205,14 @@ export async function lookAtSigner({ secrets }: Config, wallets: readonly Wallet
       const matches = here?.key_address === wallet.key_address && here.permission_id === wallet.permission_id;
       if (matches && here.role === wallet.role) return [];
       const says = `The signer ${here === undefined ? 'does not hold' : 'holds another key, permission or role for'} ${wallet.address}.`;
-      return [fault('signer', says, 'Correct its SIGNER_WALLETS_FILE and restart it, or `pool set-key`.')];
+      return [fault('signer', says, 'Correct its SIGNER_WALLETS_FILE and restart it, or run `pool set-key`.')];
     });
     return findings.length > 0
       ? findings
       : [ok('signer', `It holds the keys of all ${wallets.length.toString()} wallets.`)];
   } catch (error) {
     const todo =
-      'Start it (`node dist/bundle/main.signer.js`) under the same SIGNER_SOCKET; until then nothing is delivered.';
+      'Start it (`node dist/bundle/main.signer.js`) with the same SIGNER_SOCKET. Until then, nothing is delivered.';
     return [fault('signer', `${messageOf(error)}.`, todo)];
   } finally {
     signer.close();

@@ -27,7 +27,7 @@ export async function lookAtSizing(
     const measured = await probe.measure([last?.holder ?? '', ...wallets.map(({ address }) => address)]);
     if (typeof measured === 'string') return [obstructed(measured)];
     const [warm, cold] = [measured.warmEnergy.toString(), measured.coldEnergy.toString()];
-    return [ok(CHECK, `A token transfer takes ${warm} energy, and ${cold} to an address without the token.`)];
+    return [ok(CHECK, `A token transfer needs ${warm} energy, or ${cold} to an address without the token.`)];
   } catch (error) {
     if (!(error instanceof ChainUnavailableError) && !(error instanceof NotRunError)) throw error;
     return [obstructed(obstacleOf(error))];
@@ -36,5 +36,5 @@ export async function lookAtSizing(
 
 function obstructed(obstacle: SizingObstacle): DoctorFinding {
   const { says, todo } = OBSTACLE_TEXTS[obstacle];
-  return warning(CHECK, `Token transfers cannot be measured: ${says}.`, todo);
+  return warning(CHECK, `The energy of token transfers cannot be measured: ${says}.`, todo);
 }

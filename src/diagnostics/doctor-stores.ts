@@ -37,7 +37,7 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
     const pending = await pendingMigrations(database.directUrl ?? database.url);
     findings.push(
       pending.length === 0
-        ? ok('migrations', 'The schema is that of this version.')
+        ? ok('migrations', 'The schema matches this version.')
         : fault('migrations', `The schema lacks ${pending.join(', ')}.`, 'Run `npm run cli -- migrate`.'),
     );
     return findings;
@@ -64,22 +64,27 @@ async function poolerFindings(
   const unlimited = rows.map(({ name }) => name).join(', ');
   const findings: DoctorFinding[] = [];
   if (unlimited !== '') {
-    const says = `Through DATABASE_URL nothing is limited by ${unlimited}.`;
-    findings.push(warning('pooler', says, 'Set them for its user by ALTER ROLE … SET (docs/high-availability.md).'));
+    const says = `Sessions through DATABASE_URL have no limit by ${unlimited}.`;
+    findings.push(
+      warning('pooler', says, 'Set the limits for its user with ALTER ROLE … SET (docs/high-availability.md).'),
+    );
   }
   if (namedStatements === 'on') {
-    const says = 'Statements are prepared by name, and a pooler in transaction mode loses them.';
+    const says = 'Prepared statements are enabled, but a pooler in transaction mode loses them.';
     findings.push(warning('pooler', says, 'Set PG_NAMED_STATEMENTS=off.'));
   }
   return findings.length > 0
     ? findings
-    : [ok('pooler', 'Sessions through DATABASE_URL are limited and need no state.')];
+    : [ok('pooler', 'Sessions through DATABASE_URL have limits and need no session state.')];
 }
 
 /** With several hosts, reports the serving one and the remedy for the others. */
 function hostFindings(hosts: DatabaseHosts): DoctorFinding[] {
   if (!hosts.areSeveral) return [];
-  const serving = ok('database hosts', `${hosts.serving ?? 'None'} serves, of timeline ${hosts.timeline.toString()}.`);
+  const serving = ok(
+    'database hosts',
+    `${hosts.serving ?? 'None'} is the primary, on timeline ${hosts.timeline.toString()}.`,
+  );
   const others = [...hosts.known].filter(([name]) => name !== hosts.serving);
   return [serving, ...others.flatMap(([name, state]) => hostFinding(name, state))];
 }
@@ -91,12 +96,12 @@ function hostFinding(name: string, { state, reason = '' }: HostState): DoctorFin
       return [ok('database host', says)];
     case 'old':
     case 'foreign': {
-      const todo = `Nothing is written there, but stop it: make it a standby of the one that serves (docs/high-availability.md).`;
+      const todo = 'It gets no writes, but stop it and make it a standby of the primary (docs/high-availability.md).';
       return [fault('database host', says, todo)];
     }
     case 'away':
     case 'read_only':
-      return [warning('database host', says, 'Bring it back as a standby: until then nothing takes over.')];
+      return [warning('database host', says, 'Bring it back as a standby: until then, there is no failover.')];
     default:
       return [];
   }
@@ -118,20 +123,21 @@ async function readDatabase(client: pg.Client): Promise<DoctorFinding[]> {
   const skewMs = Number(rows[0]?.now_ms ?? 0) - (beforeMs + nowMs()) / 2;
   const findings = [ok('database', `Postgres ${rows[0]?.version ?? ''} answers.`)];
   if (rows[0]?.fsync === 'off' || rows[0]?.commit === 'off') {
-    const says = 'Postgres confirms what it has not written yet (fsync or synchronous_commit is off).';
-    findings.push(warning('durability', says, 'Turn both on: after a crash an accepted order could be gone.'));
+    const says = 'Postgres confirms writes before they are durable (fsync or synchronous_commit is off).';
+    findings.push(warning('durability', says, 'Turn both on: otherwise a crash can lose an accepted order.'));
   }
   if (rows[0]?.is_super === true) {
-    const says = 'The login of DATABASE_URL is a superuser: whoever takes this process over owns the database server.';
-    findings.push(warning('login', says, 'Give each process a login of its own: `cli migrate roles --login`.'));
+    const says =
+      'The login of DATABASE_URL is a superuser: an attacker in this process would control the database server.';
+    findings.push(warning('login', says, 'Give each process its own login: `cli migrate roles --login`.'));
   }
   findings.push(
     Math.abs(skewMs) <= CLOCK_SKEW_MAX_MS
-      ? ok('clock', 'This machine and the database agree about the time.')
+      ? ok('clock', 'The clocks of this machine and the database agree.')
       : warning(
           'clock',
-          `This machine's clock and the database's are ${(Math.abs(skewMs) / 1000).toFixed(1)} s apart.`,
-          'Let NTP run on both: rentals do not depend on it, but logs and rate limits do.',
+          `The clocks of this machine and the database differ by ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`,
+          'Run NTP on both: rentals do not depend on it, but logs and rate limits do.',
         ),
   );
   return findings;
@@ -159,8 +165,9 @@ export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFi
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? (await policyByConfig(redis));
     return [ok('redis', `Redis ${version} answers.`), policyFinding(policy)];
   } catch (error) {
-    const todo = 'Start Redis, or correct REDIS_URL. Orders are taken without it, but limits count per process.';
-    return [fault('redis', `Redis does not let us in: ${reasonOf(cause ?? error)}.`, todo)];
+    const todo =
+      'Start Redis, or correct REDIS_URL. Orders are accepted without it, but limits then count per process.';
+    return [fault('redis', `Redis refuses the connection: ${reasonOf(cause ?? error)}.`, todo)];
   } finally {
     redis.disconnect();
   }
@@ -187,8 +194,8 @@ async function policyByConfig(redis: Redis): Promise<string | undefined> {
 }
 
 function policyFinding(policy: string | undefined): DoctorFinding {
-  const todo = 'Set maxmemory-policy to noeviction: an evicted key loses a rate limit or a wake-up unseen.';
+  const todo = 'Set maxmemory-policy to noeviction: an evicted key silently loses a rate limit or a wake-up.';
   if (policy === 'noeviction') return ok('redis eviction', 'Redis never evicts.');
-  if (policy === undefined) return warning('redis eviction', 'Redis does not say what it evicts.', todo);
+  if (policy === undefined) return warning('redis eviction', 'Redis does not report its eviction policy.', todo);
   return fault('redis eviction', `Redis evicts keys (${policy}).`, todo);
 }

@@ -51,23 +51,26 @@ export function checkProject({ project, keys, webhooks, read, nowMs }: ProjectCh
 }
 
 function stateOf({ id, frozen }: ProjectView): ProjectFinding {
-  if (!frozen) return fine('state', 'It is served.');
+  if (!frozen) return fine('state', 'The project is active.');
   return missing(
     'state',
-    'It is frozen: every request is refused.',
-    `\`project unfreeze ${id}\` when the reason is gone.`,
+    'The project is frozen: every request is refused.',
+    `Run \`project unfreeze ${id}\` when the reason no longer applies.`,
   );
 }
 
 function signaturesOf(project: ProjectView): ProjectFinding {
   const { id, signature_schemes: schemes } = project;
-  if (schemes === 'hmac') return fine('signatures', 'It takes HMAC alone.');
+  if (schemes === 'hmac') return fine('signatures', 'The project accepts only HMAC.');
   const isLimited = project.require_quote && project.allowed_sources.length > 0 && project.daily_cap_credits !== null;
   const means =
-    'MD5 covers the body alone, neither path nor time: whoever records a quote can buy with it, and read for ever' +
-    (isLimited ? '; quotes, sources and a cap limit it.' : '.');
-  const alone = schemes === 'md5' ? 'It takes MD5 alone, so no events, webhooks or deposits. ' : 'It takes MD5 too. ';
-  const todo = `\`project options ${id} --signatures hmac\` as soon as its callers sign so.`;
+    'MD5 covers only the body, neither path nor time: a captured quote request can be used to buy, and read requests can be repeated forever' +
+    (isLimited ? '; required quotes, allowed addresses and a cap limit this.' : '.');
+  const alone =
+    schemes === 'md5'
+      ? 'The project accepts only MD5, so it has no events, webhooks or deposits. '
+      : 'The project also accepts MD5. ';
+  const todo = `Run \`project options ${id} --signatures hmac\` as soon as its callers sign with HMAC.`;
   return look('signatures', alone + means, todo);
 }
 
@@ -75,7 +78,7 @@ function keysOf(project: ProjectView, keys: readonly KeyView[], nowMs: number): 
   const findings = keys.map((key) => keyOf(project, key, nowMs));
   if (keys.some(({ scopes }) => scopes.includes('order'))) return findings;
   const todo = `\`keys create ${project.id} --name shop --scope read quote order\`.`;
-  return [...findings, missing('keys', 'No key may buy.', todo)];
+  return [...findings, missing('keys', 'No key has the scope order.', todo)];
 }
 
 function keyOf(project: ProjectView, key: KeyView, nowMs: number): ProjectFinding {
@@ -85,39 +88,41 @@ function keyOf(project: ProjectView, key: KeyView, nowMs: number): ProjectFindin
   const lists = [key.allowed_sources, project.allowed_sources].filter((list) => list.length > 0);
   const used = key.last_used_at === null ? 'never used' : `last used ${agoText(days(key.last_used_at))}`;
   const says = [
-    `May ${key.scopes.join(', ')}`,
+    `Scopes ${key.scopes.join(', ')}`,
     key.daily_cap_credits === null ? 'no cap' : `cap ${creditsText(key.daily_cap_credits)}`,
     lists.length === 0
-      ? 'from anywhere'
-      : `from ${lists.map((list) => list.join(', ')).join(', if the project may be called from there: ')}`,
+      ? 'from any address'
+      : `from ${lists.map((list) => list.join(', ')).join(', if also allowed by the project: ')}`,
     used,
-    `made ${agoText(days(key.created_at))}`,
+    `created ${agoText(days(key.created_at))}`,
   ];
   const facts = `${says.join('; ')}.`;
   const options = `keys options ${key.id}`;
   const rotate = key.is_primary ? `project rotate-key ${project.id}` : `keys rotate ${key.id}`;
   const isBounded = key.daily_cap_credits !== null || project.daily_cap_credits !== null || lists.length > 0;
   if (key.scopes.includes('order') && !isBounded) {
-    const todo = `Limit what a thief could spend: \`${options} --daily-cap N\`, or \`--allow-source ADDRESS\`.`;
+    const todo = `Limit the damage of a stolen key: \`${options} --daily-cap N\`, or \`--allow-source ADDRESS\`.`;
     return look(check, facts, todo);
   }
-  if (key.last_used_at === null) return look(check, facts, 'Have a request signed with it, or revoke it.');
-  if (days(key.last_used_at) > UNUSED_DAYS) return look(check, facts, `\`keys revoke ${key.id}\` if nobody needs it.`);
-  if (days(key.created_at) > OLD_DAYS) return look(check, facts, `\`${rotate} --overlap 3600\`: it is old.`);
+  if (key.last_used_at === null) return look(check, facts, 'Send a request signed with it, or revoke it.');
+  if (days(key.last_used_at) > UNUSED_DAYS)
+    return look(check, facts, `Run \`keys revoke ${key.id}\` if it is no longer needed.`);
+  if (days(key.created_at) > OLD_DAYS)
+    return look(check, facts, `Replace this old secret: \`${rotate} --overlap 3600\`.`);
   return fine(check, facts);
 }
 
 function idempotencyOf({ id, require_idempotency_key: isDemanded }: ProjectView, read: OrdersLook): ProjectFinding {
   const { orders, without_key: made } = read;
-  if (isDemanded) return fine('idempotency', 'Every purchase must have an Idempotency-Key.');
+  if (isDemanded) return fine('idempotency', 'Every purchase requires an Idempotency-Key.');
   const todo = `\`project options ${id} --require-idempotency-key on\`.`;
   if (orders === 0)
-    return missing('idempotency', 'An Idempotency-Key is not demanded, and nothing was bought yet.', todo);
+    return missing('idempotency', 'An Idempotency-Key is not required. There are no purchases yet.', todo);
   if (made === 0) {
-    return look('idempotency', `Not demanded, though all ${orders.toString()} orders of ${DAYS} had a key.`, todo);
+    return look('idempotency', `Not required, although all ${orders.toString()} orders of ${DAYS} had a key.`, todo);
   }
-  const says = `${made.toString()} of ${orders.toString()} orders of ${DAYS} had no key of their own: after a lost answer they cannot be repeated.`;
-  return missing('idempotency', says, `Have the merchant send one, then ${todo}`);
+  const says = `${made.toString()} of ${orders.toString()} orders of ${DAYS} had no key of their own, so they could not be retried safely after a lost answer.`;
+  return missing('idempotency', says, `Ask the merchant to send a key, then ${todo}`);
 }
 
 function webhooksOf(
@@ -126,8 +131,8 @@ function webhooksOf(
   successes: ReadonlyMap<string, Date>,
 ): ProjectFinding[] {
   if (webhooks.length > 0) return webhooks.map((webhook) => webhookOf(webhook, successes.get(webhook.id)));
-  const says = 'There is none: events must be read from the log.';
-  return [look('webhooks', says, `\`webhooks create ${id} --url https://…\`, unless the merchant reads the log.`)];
+  const says = 'There are no webhooks, so events must be read from the log.';
+  return [look('webhooks', says, `Run \`webhooks create ${id} --url https://…\`, unless the merchant reads the log.`)];
 }
 
 function webhookOf(webhook: WebhookView, success: Date | undefined): ProjectFinding {
@@ -136,37 +141,39 @@ function webhookOf(webhook: WebhookView, success: Date | undefined): ProjectFind
   if (disabled === 'owner') {
     return look(
       check,
-      'It is disabled by its owner.',
-      `\`webhooks change ${id} --enabled on\`, or \`webhooks delete ${id}\`.`,
+      'An owner has disabled it.',
+      `Run \`webhooks change ${id} --enabled on\`, or \`webhooks delete ${id}\`.`,
     );
   }
   if (disabled !== null) {
-    const why = disabled === 'gone' ? 'it answered 410' : 'it took nothing for days';
-    const todo = `Mend the receiver, then \`webhooks change ${id} --enabled on\` and \`webhooks replay ${id} --after POSITION\`.`;
+    const why = disabled === 'gone' ? 'its server answered 410' : 'no success for days';
+    const todo = `Fix the receiver, then run \`webhooks change ${id} --enabled on\` and \`webhooks replay ${id} --after POSITION\`.`;
     return missing(check, `It was disabled: ${why}.`, todo);
   }
   if (failingSince !== null) {
-    const says = `It has taken nothing since ${momentText(failingSince)}; ${pendingText(webhook)} wait.`;
-    return missing(check, says, `\`webhooks deliveries ${id} --status pending\` shows what it answers.`);
+    const says = `Deliveries have failed since ${momentText(failingSince)}; ${pendingText(webhook)} are waiting.`;
+    return missing(check, says, `Run \`webhooks deliveries ${id} --status pending\` to see the answers.`);
   }
-  if (success === undefined) return missing(check, `It took nothing in ${DAYS}.`, `\`webhooks test ${id}\`.`);
-  return fine(check, `It took an event at ${momentText(success)}.`);
+  if (success === undefined) return missing(check, `No delivery succeeded in ${DAYS}.`, `Run \`webhooks test ${id}\`.`);
+  return fine(check, `The last delivery succeeded at ${momentText(success)}.`);
 }
 
 function eventsOf({ id }: ProjectView, { position, delivered_at: at }: EventsLook): ProjectFinding {
   if (at !== null)
-    return fine('events', `A webhook took one at ${momentText(at)}; the log is at ${position.toString()}.`);
-  const says = `No webhook took one in ${DAYS}; the log is at ${position.toString()}. Whether it is read leaves no record.`;
-  const todo = `Ask which position the merchant keeps, or \`webhooks create ${id} --url https://…\`.`;
+    return fine(
+      'events',
+      `The last webhook delivery was at ${momentText(at)}; the log is at position ${position.toString()}.`,
+    );
+  const says = `No webhook delivery in ${DAYS}; the log is at position ${position.toString()}. Reads of the log are not recorded.`;
+  const todo = `Ask the merchant for the last position that they have read, or run \`webhooks create ${id} --url https://…\`.`;
   return look('events', says, todo);
 }
 
 function depositsOf({ id }: ProjectView, { deposit_address: address, deposits }: MoneyLook): ProjectFinding {
   const topUp = `\`credits topup ${id} N --ref …\``;
-  if (address === null) return look('deposits', 'There is no address to pay to.', `Credits come by ${topUp}.`);
-  if (deposits === 0)
-    return look('deposits', `Nothing was paid to ${address} yet.`, 'Have a small amount paid and credited first.');
-  return fine('deposits', `${deposits.toString()} were credited; pay to ${address}.`);
+  if (address === null) return look('deposits', 'The project has no deposit address.', `Book credits with ${topUp}.`);
+  if (deposits === 0) return look('deposits', `No deposit to ${address} yet.`, 'Try a small deposit first.');
+  return fine('deposits', `${deposits.toString()} deposits were credited; the address is ${address}.`);
 }
 
 function balanceOf(
@@ -177,11 +184,11 @@ function balanceOf(
   if (floor === null) return fine(check, `${creditsText(balance)}, postpaid without a limit.`);
   const available = balance - floor;
   const todo = `\`credits topup ${id} N --ref …\`, or have a deposit paid.`;
-  if (available <= 0n) return missing(check, `${creditsText(balance)}: nothing may be spent.`, todo);
-  if (read.spent_credits <= 0n) return fine(check, `${creditsText(balance)}; nothing was spent in ${DAYS}.`);
+  if (available <= 0n) return missing(check, `${creditsText(balance)}: too low for any purchase.`, todo);
+  if (read.spent_credits <= 0n) return fine(check, `${creditsText(balance)}; no spending in ${DAYS}.`);
   const perDay = Number(read.spent_credits) / read.days;
   const days = Number(available) / perDay;
-  const says = `${creditsText(balance)}: ${days < 1 ? 'less than a day' : daysText(Math.floor(days))} at what was spent in ${DAYS}.`;
+  const says = `${creditsText(balance)}: ${days < 1 ? 'less than a day' : daysText(Math.floor(days))} at the spending of ${DAYS}.`;
   if (days < DAYS_LEFT_MISSING) return missing(check, says, todo);
   return days < DAYS_LEFT_LOOK ? look(check, says, todo) : fine(check, says);
 }
@@ -189,25 +196,27 @@ function balanceOf(
 function lowBalanceOf(project: ProjectView): ProjectFinding {
   const { id, low_balance_credits: threshold, balance_credits: balance } = project;
   if (threshold === null) {
-    if (project.floor_credits === null) return fine('low balance', 'No threshold, and no limit to come near to.');
-    const todo = `\`project options ${id} --low-balance N\`: some days' worth.`;
-    return missing('low balance', 'No threshold: no event comes before the credits are used up.', todo);
+    if (project.floor_credits === null)
+      return fine('low balance', 'No threshold, but the balance has no limit either.');
+    const todo = `Set some days’ spending: \`project options ${id} --low-balance N\`.`;
+    return missing('low balance', 'No threshold: there is no warning before the balance is used up.', todo);
   }
-  if (balance >= threshold) return fine('low balance', `The event comes below ${creditsText(threshold)}.`);
-  const todo = `\`credits topup ${id} N --ref …\`; the next event comes after it has been as high.`;
+  if (balance >= threshold) return fine('low balance', `The event is sent below ${creditsText(threshold)}.`);
+  const todo = `Run \`credits topup ${id} N --ref …\`. The next event is sent after the balance has risen above the threshold.`;
   return look('low balance', `The balance is below the threshold of ${creditsText(threshold)}.`, todo);
 }
 
 function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyLook): ProjectFinding {
   const { id, daily_cap_credits: cap } = project;
-  const todo = `\`project options ${id} --daily-cap N\`: well above an ordinary day.`;
+  const todo = `Set a cap well above an ordinary day: \`project options ${id} --daily-cap N\`.`;
   if (cap === null) {
     const buying = keys.filter(({ scopes }) => scopes.includes('order'));
     if (buying.length > 0 && buying.every((key) => key.daily_cap_credits !== null)) {
-      return fine('spend cap', 'Each key that may buy has a daily cap.');
+      return fine('spend cap', 'Each key that can buy has a daily cap.');
     }
-    if (project.floor_credits === null) return missing('spend cap', 'No daily cap, and no limit of the balance.', todo);
-    return look('spend cap', 'No daily cap: the balance alone limits what a mistake can cost.', todo);
+    if (project.floor_credits === null)
+      return missing('spend cap', 'There is no daily cap and no limit of the balance.', todo);
+    return look('spend cap', 'There is no daily cap: only the balance limits the cost of a mistake.', todo);
   }
   const spent = read.spent_today_credits;
   const says = `${creditsText(cap)} a day, of which ${creditsText(spent)} today.`;
@@ -216,9 +225,9 @@ function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyLook):
 
 function requestsOf({ id }: ProjectView, { refusals, orders: { orders } }: ProjectLook): ProjectFinding {
   const all = refusals.reduce((sum, { count }) => sum + count, 0);
-  if (all === 0) return fine('requests', `None was refused with 400 or 401 in ${DAYS}.`);
+  if (all === 0) return fine('requests', `No request was refused with 400 or 401 in ${DAYS}.`);
   const shares = refusals.map((each) => shareText(each, all)).join(' ');
-  const says = `${all.toString()} were refused in ${DAYS}, beside ${orders.toString()} orders. ${shares}`;
+  const says = `${all.toString()} requests were refused in ${DAYS}, compared with ${orders.toString()} orders. ${shares}`;
   const todo = `\`project requests ${id}\` lists them.`;
   return all >= REFUSALS_MANY && all > orders ? missing('requests', says, todo) : look('requests', says, todo);
 }
@@ -229,19 +238,19 @@ function shareText({ status, error, count, reason }: RefusalLook, all: number): 
 
 function retriesOf({ id }: ProjectView, { orders: { twins }, refusals }: ProjectLook): ProjectFinding {
   if (twins > 0) {
-    const says = `${twins.toString()} orders without a key of their own came within a minute of one alike: if these were retries, each was charged.`;
+    const says = `${twins.toString()} orders without a key of their own came within a minute of an identical order: if they were retries, each was charged.`;
     return missing(
       'retries',
       says,
-      `Have retries use the same key; \`project options ${id} --require-idempotency-key on\`.`,
+      `Use the same key for retries; \`project options ${id} --require-idempotency-key on\` enforces keys.`,
     );
   }
   const replayed = refusals.find(({ error }) => error === 'SIGNATURE_REPLAYED')?.count ?? 0;
   if (replayed > 0) {
-    const says = `${replayed.toString()} requests came again with the same nonce.`;
-    return look('retries', says, 'Have every attempt signed anew, with the same Idempotency-Key (docs/retries.md).');
+    const says = `${replayed.toString()} requests repeated a nonce.`;
+    return look('retries', says, 'Sign every attempt again, with the same Idempotency-Key (docs/retries.md).');
   }
-  return fine('retries', 'None went wrong; one with the same key leaves no record.');
+  return fine('retries', 'None failed. Retries with the same key leave no record.');
 }
 
 const creditsText = (credits: Credits): string =>

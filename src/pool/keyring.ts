@@ -41,10 +41,10 @@ export class Keyring extends Signer {
   private async open(walletAddress: string): Promise<OpenKey> {
     const select = { keySealed: true, keyAddress: true };
     const row = await this.wallets.findOne({ select, where: { address: walletAddress } });
-    if (!row?.keySealed) throw new Error('no key is held for this wallet');
+    if (!row?.keySealed) throw new Error('no key is stored for this wallet');
     const key = this.sealers.poolKey.open(row.keySealed, walletAddress);
-    if (key === undefined) throw new Error('the key of this wallet does not open under MASTER_KEY');
-    if (addressOfKey(key) !== row.keyAddress) throw new Error('the key of this wallet is not the recorded one');
+    if (key === undefined) throw new Error('the key of this wallet cannot be decrypted with MASTER_KEY');
+    if (addressOfKey(key) !== row.keyAddress) throw new Error('the key of this wallet differs from the recorded one');
     return { key, address: row.keyAddress, openedAtMs: monotonicMs() };
   }
 }

@@ -58,21 +58,20 @@ export class LegEnds {
     });
     if (judged.least === 0n) {
       throw new OperatorError(
-        `The chain still shows everything delegated that open orders hold from ${leg.address} to ${leg.receive_address}; ` +
-          'nothing was changed. The worker takes it back by itself.',
+        `The chain still shows all energy that open orders delegate from ${leg.address} to ${leg.receive_address}. ` +
+          'Nothing was changed. The worker reclaims it by itself.',
       );
     }
     const at = new Date(block.timestampMs);
     await this.database.transaction(async (tx) => {
       if (!(await holdPair(tx, judged))) {
         throw new OperatorError(
-          `Another delegation from ${leg.address} to ${leg.receive_address} was ended meanwhile; nothing was changed. Look again.`,
+          `Another delegation from ${leg.address} to ${leg.receive_address} ended meanwhile. Nothing was changed. Check the order again.`,
         );
       }
       await refuseWhileOnItsWay(tx, leg);
       const { closed } = await closeLegs(tx, { legIds: [leg.id], at, txid, reason: author.reason });
-      if (closed === 0)
-        throw new OperatorError(`Leg ${leg.leg_no.toString()} has ended meanwhile; nothing was changed.`);
+      if (closed === 0) throw new OperatorError(`Leg ${leg.leg_no.toString()} ended meanwhile. Nothing was changed.`);
       if (txid !== undefined) await tx.query(MARK_ACT, [txid, leg.id]);
       const detail = { leg: leg.leg_no, amountSun: leg.amount_sun, txid: txid ?? null, missingSun: judged.least };
       await recordAct(tx, author, { action: 'orders.close-leg', subject: orderId.toString(), detail });
@@ -86,15 +85,15 @@ export class LegEnds {
     const [leg, ...more] = open;
     if (leg === undefined) {
       throw new OperatorError(
-        'Only a delivered leg that was not reclaimed yet can be closed; `orders explain` shows how they stand.',
+        'Only a delivered leg that is not reclaimed yet can be closed. Run `orders explain` to see the legs.',
       );
     }
     if (more.length > 0) {
       const numbers = open.map((each) => each.leg_no.toString()).join(', ');
-      throw new OperatorError(`The order has several open legs (${numbers}); name one with --leg.`);
+      throw new OperatorError(`The order has several open legs (${numbers}). Choose one with --leg.`);
     }
     if (leg.delivered === null) {
-      throw new OperatorError('The delegation is not in a solid block yet; look again in a minute.');
+      throw new OperatorError('The delegation is not in a solid block yet. Try again in a minute.');
     }
     return leg;
   }
@@ -112,14 +111,14 @@ export class LegEnds {
     const found = block?.transactions.find((tx) => tx.txid === txid && tx.succeeded);
     if (block === undefined || found === undefined) {
       throw new OperatorError(
-        'No solid block holds this transaction; look again in a minute, or close the leg without --txid.',
+        'No solid block contains this transaction. Try again in a minute, or close the leg without --txid.',
       );
     }
     const act = found.signed?.act;
     const isOfLeg = act?.owner === leg.address && act.receiver === leg.receive_address && act.isEnergy;
     if (act?.type !== UNDELEGATE_TYPE || !isOfLeg || BigInt(block.number) < (leg.delivered ?? 0n)) {
       throw new OperatorError(
-        `This transaction took no energy of ${leg.address} back from ${leg.receive_address} after its delivery.`,
+        `This transaction did not reclaim energy of ${leg.address} from ${leg.receive_address} after the delivery.`,
       );
     }
     const [ours] = await this.database.query<{ order_id: bigint }>(
@@ -127,7 +126,7 @@ export class LegEnds {
       [txid],
     );
     if (ours !== undefined) {
-      throw new OperatorError(`This transaction is the service's own, of order ${ours.order_id.toString()}.`);
+      throw new OperatorError(`This transaction belongs to the service itself, to order ${ours.order_id.toString()}.`);
     }
     return block;
   }
@@ -137,7 +136,7 @@ async function refuseWhileOnItsWay(tx: Queryable, leg: LegRow): Promise<void> {
   const [ours] = await tx.query<{ txid: string }>(ON_ITS_WAY, [leg.id]);
   if (ours === undefined) return;
   throw new OperatorError(
-    `An undelegation of the service's own (${ours.txid}) may still take it back; ` +
-      'once that is included, or proven dead some two minutes later, try again.',
+    `An undelegation of the service (${ours.txid}) may still reclaim it. ` +
+      'Try again once it is included, or proven dead some two minutes later.',
   );
 }

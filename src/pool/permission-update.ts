@@ -55,7 +55,7 @@ export function planUpdate(account: ChainAccount, role: WalletRole, keyAddress: 
   const earlier = actives.findIndex((permission) => permission.name === ours.permission_name);
   if (earlier < 0 && actives.length >= ACTIVES_MAX) {
     throw new OperatorError(
-      `${account.address} has ${ACTIVES_MAX.toString()} active permissions, the most TRON allows.`,
+      `${account.address} has ${ACTIVES_MAX.toString()} active permissions, the maximum of TRON.`,
     );
   }
   const carried = actives.map((permission) => toJson(permission, 2));

@@ -123,7 +123,7 @@ export class PoolWallets {
     } catch (error) {
       if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
       throw new OperatorError(
-        `${wallet.address} is in the pool already; \`pool set-key\` changes its key, \`pool resume\` its status.`,
+        `${wallet.address} is already in the pool. \`pool set-key\` changes its key, \`pool resume\` its status.`,
       );
     }
     return checked;
@@ -149,7 +149,7 @@ export class PoolWallets {
   /** Pauses or resumes a wallet. A paused wallet sells nothing, but its running rentals are still reclaimed. */
   async setStatus(address: string, status: 'active' | 'paused', act: Author): Promise<void> {
     // The pool's own pass resumes only its own pauses, and recognizes them by this prefix.
-    if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
+    if (act.reason.startsWith('auto:')) throw usageError('A reason must not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
       const changes = status === 'paused' ? { pauseReason: act.reason } : { pauseReason: null, ...DELIVERS_AGAIN };
       const { affected } = await tx.repository(PoolWallet).update({ address }, { status, ...changes });
@@ -166,7 +166,7 @@ export class PoolWallets {
   async account(address: string): Promise<ChainAccount> {
     const account = await this.tron.account(address);
     if (account === undefined) {
-      throw new OperatorError(`${address} is not on chain: activate it by sending it TRX, then try again.`);
+      throw new OperatorError(`${address} does not exist on chain. Send TRX to it to activate it, then try again.`);
     }
     return account;
   }
@@ -198,17 +198,19 @@ export class PoolWallets {
     const account = await this.account(address);
     const verdict = judgePermission(account, permissionId, keyAddress, role);
     if (verdict.kind === 'exact') return { account, warning: undefined };
-    const wanted = `A ${role} wallet's key must be allowed exactly the operations ${operationsOf(role)}`;
+    const wanted = `The key of a ${role} wallet must be allowed exactly these operations: ${operationsOf(role)}`;
     if (verdict.kind !== 'wide') {
-      throw new OperatorError(`${address} ${verdict.says}. ${wanted}; \`pool permissions\` prints the update to sign.`);
+      throw new OperatorError(
+        `${address} ${verdict.says}. ${wanted}. Run \`pool permissions\` for the update to sign.`,
+      );
     }
     if (!this.config.pool.allowWidePermission.includes(address)) {
       throw new OperatorError(
-        `${address} ${verdict.says}. ${wanted}, so that a stolen key costs no TRX; \`pool permissions\` prints the ` +
-          `update to sign. To run this risk, name the address in POOL_ALLOW_WIDE_PERMISSION.`,
+        `${address} ${verdict.says}. ${wanted}. Otherwise a stolen key could cost TRX. Run \`pool permissions\` for the ` +
+          'update to sign. To accept the risk, add the address to POOL_ALLOW_WIDE_PERMISSION.',
       );
     }
-    return { account, warning: `${address} ${verdict.says}; let pass since POOL_ALLOW_WIDE_PERMISSION names it.` };
+    return { account, warning: `${address} ${verdict.says}; accepted because of POOL_ALLOW_WIDE_PERMISSION.` };
   }
 
   private async insert(tx: Transaction, added: NewWallet, act: Author): Promise<void> {
@@ -237,5 +239,5 @@ export class PoolWallets {
 }
 
 function noSuchWallet(address: string): OperatorError {
-  return new OperatorError(`The pool has no wallet ${address}; \`pool list\` shows them.`, 1, 'NOT_FOUND');
+  return new OperatorError(`The pool has no wallet ${address}. \`pool list\` shows the wallets.`, 1, 'NOT_FOUND');
 }

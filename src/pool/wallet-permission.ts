@@ -93,13 +93,13 @@ export function judgePermission(
     return { kind: 'key', says: `does not name the key of ${keyAddress} in permission ${permissionId.toString()}` };
   }
   if (weight < permission.threshold) {
-    const says = `gives the key weight ${weight.toString()} where permission ${permissionId.toString()} asks for ${permission.threshold.toString()}`;
+    const says = `gives the key weight ${weight.toString()}, but permission ${permissionId.toString()} requires ${permission.threshold.toString()}`;
     return { kind: 'key', says };
   }
   if (permission.operations === undefined) {
     return {
       kind: 'wide',
-      says: `lets the key do everything: permission ${permissionId.toString()} is the owner's own`,
+      says: `lets the key do everything: permission ${permissionId.toString()} is the owner permission`,
     };
   }
   const allowed = typesOf(permission.operations);

@@ -202,7 +202,7 @@ export class Reconciler {
   private async contain(report: Report, fence: number): Promise<void> {
     const stopping = report.checks.filter((check) => stopsEverything(check));
     if (stopping.length > 0) {
-      const reason = `the records are in question: ${stopping.map(nameOf).join('; ')}`;
+      const reason = `the records have findings: ${stopping.map(nameOf).join('; ')}`;
       const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
       if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX), fence)) {
         this.log.fatal({ reason, todo: 'explain each finding with `verify explain`' }, 'sales stopped');

@@ -19,7 +19,7 @@ export const AUTO_DELEGATION_CHECKS: readonly OrderCheck[] = [
   {
     check: 'auto-delegation-purchases',
     rule: 'I17',
-    says: 'Purchases of an auto-delegation are for its address, numbered without a gap, and counted; each order was taken once the one before was over.',
+    says: 'Purchases of an auto-delegation are for its address, numbered without gaps, and counted; each order followed the end of the one before.',
     stops: 'everything',
     text: `SELECT 'order ' || p.of_order AS subject, p.of_order, p.key, p.receive_address, a.address, a.purchases, a.open_order_id
       FROM ${PURCHASES}

@@ -152,7 +152,7 @@ function recordedOf(row: SolidRow): readonly Recorded[] {
 const SOLID_RULE: Rule = {
   check: 'solid-transactions',
   rule: 'I3',
-  says: 'Every final transaction stands in its solid block with our own bytes.',
+  says: 'Every final transaction is in its recorded solid block, with exactly our bytes.',
   stops: 'everything',
 };
 
@@ -268,7 +268,7 @@ async function solidBlock(client: TronClient, number: number): Promise<Block> {
 const DEAD_RULE: Rule = {
   check: 'dead-transactions',
   rule: 'I10',
-  says: 'What was given up as dead is in no solid block.',
+  says: 'No transaction recorded as dead is in a solid block.',
   stops: 'everything',
 };
 
@@ -330,7 +330,7 @@ async function checkUnknown(
 const LATE_RULE: Rule = {
   check: 'reclaim-late',
   rule: 'I6',
-  says: 'Every rental that ended is reclaimed in time.',
+  says: 'Every ended rental is reclaimed in time.',
   stops: 'nothing',
 };
 

@@ -12,7 +12,7 @@ import type { RecordCheck } from './record-check.js';
 export const COSTS_RECORDED: RecordCheck = {
   check: 'chain-costs',
   rule: 'I15',
-  says: 'Every transaction that was final an hour ago has what it burnt.',
+  says: 'Every transaction that became final over an hour ago has a recorded cost.',
   stops: 'nothing',
   text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.block_number, t.block_at
       FROM chain_tx t CROSS JOIN deposit_cursor c
@@ -23,7 +23,7 @@ export const COSTS_RECORDED: RecordCheck = {
 const COSTS_ON_CHAIN = {
   check: 'chain-costs-receipts',
   rule: 'I15',
-  says: 'What a final transaction burnt is what its receipt says.',
+  says: 'The cost of a final transaction matches its receipt.',
   stops: 'nothing',
 } as const;
 

@@ -95,7 +95,7 @@ export class DelegationCheck {
       check: CHECK,
       rule: RULE,
       stops: 'wallet',
-      says: 'What open legs say is delegated is what the chain says, per wallet and receiver.',
+      says: 'The delegations of open legs match the chain, per wallet and receiver.',
       count: this.count,
       findings: this.findings,
       covered: `${wallets.length.toString()} wallets by sum and receivers, ${this.read.toString()} of ${this.pairs.toString()} pairs one by one`,

@@ -11,7 +11,7 @@ const LATE_SEC_MIN = 300;
 export const DELIVERIES_ATTEMPTED: RecordCheck = {
   check: 'deliveries-attempted',
   rule: 'I10',
-  says: 'What is due to a webhook is attempted, or its endpoint is in a sender’s hands.',
+  says: 'A due webhook delivery is attempted, or a sender has claimed its endpoint.',
   stops: 'nothing',
   text: `SELECT 'webhook ' || e.id AS subject, d.id AS delivery, d.type, d.position, d.attempts, d.next_at AS due,
         s.due_at AS endpoint_due

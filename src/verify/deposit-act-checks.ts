@@ -8,7 +8,7 @@ const WORTH = `CASE WHEN d.status = 'credited' AND d.credits IS NOT NULL
 const RETURN_CREDITS: RecordCheck = {
   check: 'deposit-return-credits',
   rule: 'I14',
-  says: 'Every deposit that was given back is taken off the ledger with what it was worth, and no other is.',
+  says: 'Every returned deposit is deducted in the ledger at its full credited value, and no other deposit is.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, r.entry_key, e.credits, (-(${WORTH}))::text AS should_be
       FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
@@ -21,7 +21,7 @@ const RETURN_CREDITS: RecordCheck = {
 const IGNORED: RecordCheck = {
   check: 'deposit-ignored',
   rule: 'I14',
-  says: 'Every deposit that is ignored was ignored by the act of an operator.',
+  says: 'Every ignored deposit was ignored by an operator.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, d.asset, d.amount::text AS amount, d.reason, d.changed_at
       FROM deposit d LEFT JOIN (
@@ -36,7 +36,7 @@ const IGNORED: RecordCheck = {
 const SAID: RecordCheck = {
   check: 'deposit-said',
   rule: 'I14',
-  says: 'A deposit is what its events said: credited or ignored for good, the same payment to the same project.',
+  says: 'A deposit matches its events: credited or ignored permanently, as the same payment to the same project.',
   stops: 'everything',
   identity: ['event'],
   text: `SELECT coalesce('deposit ' || d.id, p.said ->> 'id') AS subject, e.id AS event, e.type, d.status, d.asset, d.amount::text AS amount,

@@ -15,7 +15,7 @@ const WORTH = `div(sum(d.amount * d.rate_e8) * 10000000, 100000000000000)`;
 const ENTRY: Omit<RecordCheck, 'text'> = {
   check: 'deposit-credits',
   rule: 'I14',
-  says: 'Every deposit that is credited is in one entry of its project, worth all that it holds.',
+  says: 'Every credited deposit belongs to one ledger entry of its project, which equals the value of its deposits.',
   stops: 'everything',
 };
 
@@ -33,7 +33,7 @@ const DIFFER = ` GROUP BY d.entry_key, d.project_id HAVING max(e.credits) IS DIS
 const ADDRESS: RecordCheck = {
   check: 'deposit-address',
   rule: 'I14',
-  says: 'Every deposit that waits or is held was paid to an address of its project.',
+  says: 'Every pending or held deposit was paid to an address of its project.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, d.address, a.project_id::text AS of_project, d.project_id::text AS credited_to
       FROM deposit d JOIN deposit_address a ON a.address = d.address
@@ -44,7 +44,7 @@ const ADDRESS: RecordCheck = {
 const TOKEN: RecordCheck = {
   check: 'deposit-token',
   rule: 'I14',
-  says: 'Every deposit of the last two days in USDT was paid in the token that counts in its block.',
+  says: 'Every USDT deposit of the last two days was paid in the token that counts in its block.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, d.contract, d.block_number::text AS block_number, t.contract AS counting
       FROM deposit d
@@ -59,7 +59,7 @@ const TOKEN: RecordCheck = {
 const SUMS: RecordCheck = {
   check: 'deposit-sums',
   rule: 'I14',
-  says: 'Every sum of small deposits is what its deposits come to.',
+  says: 'Every sum of small deposits equals its deposits.',
   stops: 'everything',
   text: `SELECT 'deposit sum ' || s.id AS subject, s.project_id::text AS of_project, s.amount::text AS amount, s.worth::text AS worth,
       m.amount::text AS deposits_amount, m.worth::text AS deposits_worth
@@ -77,7 +77,7 @@ const ITS_RATES = `FROM asset_rate r WHERE r.asset = d.asset AND r.minute >= dat
 const RATES: RecordCheck = {
   check: 'deposit-rates',
   rule: 'I14',
-  says: 'Every deposit that was credited in the last two days was credited at a stored rate of its minute or later.',
+  says: 'Every deposit credited in the last two days used a stored rate of its minute or later.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, d.asset, d.rate_e8::text AS rate, d.block_at::text AS block_at
       FROM deposit d
@@ -91,7 +91,7 @@ const RATES: RecordCheck = {
 const RETURNS: RecordCheck = {
   check: 'deposit-returns',
   rule: 'I14',
-  says: 'Every deposit that is given back was paid to its receiver, or its transaction can still come.',
+  says: 'Every deposit that is being returned has been paid to its recipient, or its transaction can still be included.',
   stops: 'nothing',
   text: `SELECT 'deposit ' || d.id AS subject, d.project_id::text AS of_project, r.to_address, r.txid, r.expires_at
       FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id CROSS JOIN deposit_cursor c
@@ -101,7 +101,7 @@ const RETURNS: RecordCheck = {
 const OUTFLOWS: RecordCheck = {
   check: DEPOSIT_OUTFLOWS,
   rule: 'I14',
-  says: 'What left a deposit address went to another one, to an address that is swept to, or gave a deposit back.',
+  says: 'Every transfer from a deposit address goes to another deposit address, to a sweep address, or returns a deposit.',
   stops: 'nothing',
   identity: OUTFLOW_IDENTITY,
   text: UNEXPLAINED_OUTFLOWS,
@@ -117,13 +117,13 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   },
   {
     ...TOKEN,
-    says: 'Every deposit in USDT was paid in the token that counts in its block.',
+    says: 'Every USDT deposit was paid in the token that counts in its block.',
     text: TOKEN.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
   },
   SUMS,
   {
     ...RATES,
-    says: 'Every deposit was credited at a stored rate of its minute or later.',
+    says: 'Every credited deposit used a stored rate of its minute or later.',
     text: RATES.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
   },
   RETURNS,
@@ -171,7 +171,7 @@ export function holdingsCheck({ addresses, unexplained }: HoldingsReport, findin
   return {
     check: DEPOSIT_HOLDINGS,
     rule: 'I14',
-    says: 'Deposit addresses hold on chain what came to them and left them.',
+    says: 'The balances of deposit addresses on chain match their recorded receipts and transfers.',
     stops: 'nothing',
     count: findings.length,
     findings: findings.slice(0, findingsMax),

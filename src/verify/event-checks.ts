@@ -12,7 +12,7 @@ const RESTART_STEP = '1000000';
 export const ORDER_EVENTS: OrderCheck = {
   check: 'order-events',
   rule: 'I10',
-  says: 'A settled order has its events, from `order.created` to its end, numbered in the order in which they happened.',
+  says: 'A settled order has all its events, from `order.created` to its end, with positions in the order of their times.',
   stops: 'nothing',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, array_to_string(e.types, ', ') AS events
       FROM the_orders o JOIN (
@@ -33,7 +33,7 @@ export const ORDER_EVENTS: OrderCheck = {
 export const EVENT_POSITIONS: RecordCheck = {
   check: 'event-positions',
   rule: 'I10',
-  says: 'The positions of a project’s events rise by one, but for announced restarts, up to the one that was given last.',
+  says: 'The positions of a project’s events have no gaps except announced restarts, up to the last assigned position.',
   stops: 'nothing',
   identity: ['position'],
   // A test project also loses the rows before its log's start.

@@ -20,7 +20,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
   {
     check: 'guards',
     rule: 'I10',
-    says: 'The triggers, functions and unique indexes that keep the past and referee the present are there and on.',
+    says: 'The triggers, functions and unique indexes that protect the records exist and are enabled.',
     stops: 'everything',
     identity: ['state'],
     text: [
@@ -51,7 +51,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
   {
     check: 'guard-definitions',
     rule: 'I10',
-    says: 'Those triggers, functions and unique indexes say what this version of the code wrote into them.',
+    says: 'These triggers, functions and unique indexes match this version of the code.',
     stops: 'everything',
     identity: ['definition'],
     // While two versions share a schema, one of them rightly sees different functions.
@@ -59,7 +59,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
       text: `SELECT FROM (SELECT array_agg(name::text ORDER BY name::text) AS names FROM migrations) m
               WHERE m.names IS DISTINCT FROM (SELECT array_agg(name ORDER BY name) FROM unnest($1::text[]) AS name)`,
       params: [MIGRATION_NAMES],
-      why: 'the schema is another version’s: run `migrate`, or replace this process by the newer version',
+      why: 'the schema belongs to another version: run `migrate`, or update this process',
     },
     text: [
       `SELECT 'trigger ' || g.name AS subject, pg_get_triggerdef(t.oid, true) AS definition

@@ -12,7 +12,7 @@ const SIGN = `CASE e.kind WHEN 'charge' THEN -1 WHEN 'adjustment' THEN sign(e.cr
 const SHAPE: RecordCheck = {
   check: 'ledger-shape',
   rule: 'I2',
-  says: 'Every entry has the sign and the other side of its kind; play money is in test projects alone.',
+  says: 'Every entry has the sign and contra account of its kind; play money occurs only in test projects.',
   stops: 'everything',
   text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.contra,
         ${OTHER_SIDE} || CASE ${SIGN} WHEN 1 THEN ', above 0' WHEN -1 THEN ', below 0' ELSE '' END AS should_be
@@ -29,7 +29,7 @@ const IS_OF_RETURN = `EXISTS (SELECT FROM deposit_return r WHERE r.entry_key = e
 const ACTS: RecordCheck = {
   check: 'ledger-acts',
   rule: 'I2',
-  says: 'Every top-up, adjustment and compensation has the act of an operator, over just as much.',
+  says: 'Every top-up, adjustment and compensation has an operator’s action of the same amount.',
   stops: 'everything',
   text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.actor, e.created_at,
         'an act credits.' || e.kind || ' or orders.compensate in the audit log' AS should_be
@@ -47,7 +47,7 @@ const ACTS: RecordCheck = {
 const REQUESTS: RecordCheck = {
   check: 'credit-requests',
   rule: 'I2',
-  says: 'Every credit request that was approved is booked, over just as much, and was approved by an act.',
+  says: 'Every approved credit request is booked with its exact amount and has an approval in the audit log.',
   stops: 'everything',
   text: `SELECT 'credit request ' || r.id AS subject, r.kind, r.reference, r.credits AS should_be, e.credits, a.request IS NOT NULL AS has_act
       FROM credit_request r
@@ -103,7 +103,7 @@ const SPENT_BY_AUTO = spentBy(
 const SPENT: RecordCheck = {
   check: 'spent-credits',
   rule: 'I8',
-  says: 'What a project, a key or an auto-delegation has spent on its day is at least what it was charged on it.',
+  says: 'The recorded daily spending of a project, a key or an auto-delegation is at least its charges of that day.',
   stops: 'nothing',
   text: `WITH charges AS (${CHARGES})
     ${SPENT_BY_PROJECT} UNION ALL ${SPENT_BY_KEY} UNION ALL ${SPENT_BY_AUTO}`,
@@ -123,7 +123,7 @@ const CAP_ACTS = newestAct(`'credits.daily-cap'`);
 const TERMS: RecordCheck = {
   check: 'account-terms',
   rule: 'I8',
-  says: 'What a project may owe, whether it is frozen and its daily cap are as the newest act of an operator set them.',
+  says: 'The debt limit, freeze and daily cap of a project match the newest operator’s action on each.',
   stops: 'everything',
   text: `SELECT 'project ' || a.project_id AS subject, a.is_postpaid, a.floor_credits, a.frozen, a.daily_cap_credits,
         t.detail -> 'terms' AS terms_should_be, f.action AS last_freeze, c.detail AS cap_should_be
@@ -142,7 +142,7 @@ const TERMS: RecordCheck = {
 const KEYS: RecordCheck = {
   check: 'revoked-keys',
   rule: 'I8',
-  says: 'A key that an operator revoked stays revoked.',
+  says: 'A key revoked by an operator stays revoked.',
   stops: 'everything',
   text: `SELECT 'key ' || k.id AS subject, k.project_id::text AS of_project, min(l.at) AS revoked_by_act_at
       FROM audit_log l JOIN api_key k ON k.id::text = l.detail ->> 'key'

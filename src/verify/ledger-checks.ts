@@ -49,7 +49,7 @@ const IS_EXTENSION = `EXISTS (SELECT FROM order_extension x WHERE x.order_id = e
 const ENTRY: RecordCheck = {
   check: 'ledger-entry',
   rule: 'I2',
-  says: 'Every entry belongs to a known order, deposit or project, under the key that makes it happen once.',
+  says: 'Every entry belongs to a known order, deposit or project, under the key that prevents a second booking.',
   stops: 'everything',
   text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
@@ -66,7 +66,7 @@ const ENTRY: RecordCheck = {
 const KEPT = {
   check: 'ledger-kept',
   rule: 'I1',
-  says: 'Entries of the ledger say what they said when they were judged.',
+  says: 'Ledger entries are unchanged since they were checked.',
   stops: 'everything',
   identity: ['says_now'],
 } as const;
@@ -81,7 +81,7 @@ const CHANGED_RANGES = `SELECT 'entries ' || j.to_id - ${RANGE_BEGINS} || ' to '
 const OVERDRAFT: RecordCheck = {
   check: 'overdraft',
   rule: 'I8',
-  says: 'No debit took a balance below what the project may owe.',
+  says: 'No debit took a balance below its limit.',
   stops: 'everything',
   size: 'beyond',
   // Reads the newest debit of each project. A limit lowered at that time or since is no overdraft.

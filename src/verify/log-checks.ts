@@ -11,7 +11,7 @@ const EVENT_KEY = keyOf('e');
 const SAYS: RecordCheck = {
   check: 'event-says',
   rule: 'I10',
-  says: 'An event as it is read has the type, position, id and time of its row.',
+  says: 'The payload of an event has the type, position, ID and time of its row.',
   stops: 'nothing',
   text: `SELECT 'event ' || e.position || ' of ' || e.project_id AS subject, e.id AS event, e.type, e.at, ${EVENT_KEY} AS should_be,
         left(e.payload, 200) AS says
@@ -28,7 +28,7 @@ const SAYS: RecordCheck = {
 const PRUNED: RecordCheck = {
   check: 'event-pruned',
   rule: 'I10',
-  says: 'A log ends at an event that was pruned, and none behind its end has lost what it said.',
+  says: 'A log starts after a pruned event, and every later event still has its payload.',
   stops: 'nothing',
   text: `SELECT 'project ' || p.project_id AS subject, p.pruned_to, 'the position of an event without a payload' AS should_be
       FROM event_position p LEFT JOIN project r ON r.id = p.project_id
@@ -44,7 +44,7 @@ const PRUNED: RecordCheck = {
 const DELIVERIES: RecordCheck = {
   check: 'delivery-events',
   rule: 'I10',
-  says: 'A delivery is of an event of its endpoint’s project, and counts as delivered by a status of success alone.',
+  says: 'A delivery belongs to an event of its endpoint’s project, and counts as delivered only with a success status.',
   stops: 'nothing',
   text: `SELECT 'delivery ' || d.id AS subject, d.endpoint_id::text AS endpoint, d.status, d.type, d.position, d.event_key, d.answer_status,
         d.attempts, e.type || ' at ' || e.position || ', ' || ${EVENT_KEY} AS should_be
@@ -58,7 +58,7 @@ const DELIVERIES: RecordCheck = {
 const PURCHASES: RecordCheck = {
   check: 'auto-delegation-numbers',
   rule: 'I17',
-  says: 'An auto-delegation counts the purchases that there are, and its open order is its newest.',
+  says: 'An auto-delegation counts exactly its purchases, and its open order is its newest.',
   stops: 'everything',
   text: `SELECT 'auto-delegation ' || a.id AS subject, a.project_id::text AS of_project, a.purchases, a.open_order_id, k.order_id AS should_be
       FROM auto_delegation a

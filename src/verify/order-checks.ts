@@ -18,7 +18,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-legs',
     rule: 'I3',
-    says: 'An order’s legs stand as its status says, and together they hold what was sold, when it was sold.',
+    says: 'The legs of an order match its status, and together they hold the energy that was sold, from when it was sold.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.status, o.settled, o.energy,
         l.energy AS legs_energy, o.delivered_at, o.ends_at, l.statuses
@@ -45,7 +45,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'leg-transactions',
     rule: 'I3',
-    says: 'Every leg stands as its own transactions say: delivered by exactly one, reclaimed by at most one.',
+    says: 'Every leg matches its own transactions: delivered by exactly one, reclaimed by at most one.',
     stops: 'everything',
     text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order,
         l.wallet_id, l.status, t.delivery, t.reclaim, t.deliveries, t.reclaims
@@ -68,7 +68,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-settled',
     rule: 'I3',
-    says: 'A settled delivery stands in solid blocks, every leg of it.',
+    says: 'All legs of a settled delivery are in solid blocks.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, l.wallet_id, l.id AS leg, l.status
       FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status <> 'released' AND NOT l.top_up
@@ -78,7 +78,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'top-ups',
     rule: 'I3',
-    says: 'What is added to a rental is added to one that was delivered and settled, and not without bound.',
+    says: 'Top-ups belong only to delivered, settled rentals, and their number is bounded.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, min(l.wallet_id) AS wallet_id, o.status,
         o.settled, count(*) AS top_ups
@@ -88,7 +88,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-refunded',
     rule: 'I3',
-    says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or reclaimed.',
+    says: 'No leg of a refunded order stays on chain: each is proven dead or reclaimed.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, t.purpose, t.txid, t.status
       FROM the_orders o JOIN the_transactions t ON t.order_id = o.id
@@ -99,7 +99,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'orphan-rows',
     rule: 'I4',
-    says: 'Every transaction has its leg and wallet, every leg its order: nothing hangs in the air.',
+    says: 'Every transaction has its leg and wallet, and every leg has its order.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order,
           w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
@@ -114,7 +114,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'transaction-id',
     rule: 'I4',
-    says: 'No two transactions share an id, and an id is the hash of its bytes.',
+    says: 'Transaction ids are unique, and each is the hash of its bytes.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, min(order_id) AS of_order,
         min(wallet_id) AS wallet_id, count(*) AS copies
@@ -126,7 +126,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-overdue',
     rule: 'I5',
-    says: 'Every charged order comes to an end: settled or refunded, within its time.',
+    says: 'Every charged order is settled or refunded in time.',
     stops: 'nothing',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.created_at, o.needs_attention, o.next_run_at
       FROM the_orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
@@ -135,7 +135,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-forgotten',
     rule: 'I5',
-    says: 'Every order that is not over is due some day: nobody waits for ever.',
+    says: 'Every open order has a next due time.',
     stops: 'nothing',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.settled, o.created_at
       FROM the_orders o WHERE o.next_run_at IS NULL AND o.play_at IS NULL AND NOT o.settled
@@ -162,7 +162,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'closed-legs',
     rule: 'I6',
-    says: 'A delegation ended by a foreign act names a known act of just that amount, unless the operator answers for it.',
+    says: 'A delegation ended by a foreign act names a known act of exactly that amount, unless an operator closed it.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, min(l.order_id) AS of_order, l.wallet_id,
         sum(l.amount_sun)::bigint AS legs_sun, max(o.amount_sun) AS act_sun, count(*) AS legs
@@ -175,7 +175,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-history',
     rule: 'I10',
-    says: 'An order moved only as it may, step by step from `reserved` to where it is.',
+    says: 'The status changes of an order are all allowed, from `reserved` to its current status.',
     stops: 'everything',
     // Moves before the oldest kept one may be missing. An order created after that one must have all of its moves.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
@@ -194,7 +194,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'death-evidence',
     rule: 'I10',
-    says: 'A transaction given up as dead carries its proof: solid heads past its expiration, then its absence.',
+    says: 'A transaction recorded as dead has its proof: solid heads past its expiration, then its absence.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.order_id, t.evidence
       FROM the_transactions t WHERE t.status = 'dead' AND NOT CASE WHEN jsonb_typeof(t.evidence -> 'absences') = 'array' THEN coalesce(
@@ -215,7 +215,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-charge',
     rule: 'I2',
-    says: 'Every order is charged once, exactly its credits, and given back once if and only if it is refunded.',
+    says: 'Every order is charged once, exactly its credits, and refunded once if and only if its status is refunded.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
         coalesce(e.refunds, 0) AS refunds, e.refunded
@@ -232,7 +232,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-extensions',
     rule: 'I2',
-    says: 'Every extension is charged once, exactly its credits, has its key, and moved the end of a delivered rental on.',
+    says: 'Every extension is charged once, exactly its credits, has its key, and moved the end of a delivered rental.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.extensions, x.extensions AS recorded, o.ends_at,
         x.ends_at AS extended_to, x.credits, coalesce(e.charges, 0) AS charges, e.charged
@@ -252,7 +252,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-compensation',
     rule: 'I2',
-    says: 'What was given back for an order, its refund included, is at most what it and its extensions were charged.',
+    says: 'The refund and compensations of an order are at most its charges and those of its extensions.',
     stops: 'everything',
     size: 'beyond',
     text: `SELECT 'order ' || order_id AS subject, order_id AS of_order, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
@@ -279,7 +279,7 @@ export const DOUBLE_CHECKS: readonly RecordCheck[] = [
   {
     check: 'order-twice',
     rule: 'I9',
-    says: 'One order or extension per key of a project, and every order under its key; one order per quote.',
+    says: 'Each key of a project has one order or extension, every order has its key, and each quote has one order.',
     stops: 'everything',
     text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
         FROM orders GROUP BY project_id, key HAVING count(*) > 1

@@ -10,7 +10,7 @@ const EXTENSION_CREDITS = creditsFor('x');
 const PRICE: OrderCheck = {
   check: 'order-price',
   rule: 'I2',
-  says: 'The credits of an order or extension are its price at its rate, rounded up.',
+  says: 'The credits of an order or extension equal its price at its rate, rounded up.',
   stops: 'everything',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.price_sun, o.trx_usd_e8, o.credits, ${ORDER_CREDITS}::text AS should_be
       FROM the_orders o WHERE o.project_id <> '${RECOVERY_PROJECT}' AND o.credits <> ${ORDER_CREDITS}
@@ -34,7 +34,7 @@ const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ',' 
 const REQUEST: OrderCheck = {
   check: 'order-request',
   rule: 'I9',
-  says: 'An order without a quote, and an extension, has the receiver, energy and duration that were asked for.',
+  says: 'An order without a quote, or an extension, has the receiver, energy and duration of its request.',
   stops: 'everything',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.receive_address, o.energy, o.duration_sec,
         encode(o.request_hash, 'hex') AS should_hash_to
@@ -62,7 +62,7 @@ const DELIVERED_SHOWN = shownAs('o.delivered_at');
 const EVENTS_SAY: OrderCheck = {
   check: 'order-said',
   rule: 'I10',
-  says: 'What the events of an order said of its terms, and of its delivery once that was settled, is what the order says.',
+  says: 'The events of an order match its terms, and match its delivery once that is settled.',
   stops: 'everything',
   identity: ['event'],
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, e.id AS event, e.type, o.receive_address, o.energy, o.duration_sec,
@@ -85,7 +85,7 @@ const EVENTS_SAY: OrderCheck = {
 const TIMES: OrderCheck = {
   check: 'order-times',
   rule: 'I3',
-  says: 'A leg was delivered at the time of its block, and a rental was over at the time of the last block that took it back.',
+  says: 'A leg was delivered at the time of its block, and a rental ended at the time of the last block that reclaimed it.',
   stops: 'everything',
   text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.active_at AS recorded_at,
         t.block_at AS should_be

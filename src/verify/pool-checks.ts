@@ -5,7 +5,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'capacity',
     rule: 'I13',
-    says: 'What is free and what is spoken for never exceed a wallet’s stake, and what is over holds nothing.',
+    says: 'Free and reserved stake never exceed a wallet’s stake, and finished orders reserve nothing.',
     stops: 'wallet',
     size: 'over_sun',
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_sun, s.free AS free_sun, l.open AS open_sun,
@@ -26,7 +26,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'bandwidth',
     rule: 'I13',
-    says: 'Transactions that are free and those that open legs still need never exceed what a wallet’s bandwidth and TRX pay for.',
+    says: 'Free and reserved transactions never exceed the number that a wallet’s bandwidth and TRX can pay for.',
     stops: 'wallet',
     // A lower bound of each leg's need, so that a leg that advances or is adopted between two readings causes no
     // finding. 282 is TRANSACTION_BYTES.
@@ -47,7 +47,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'orphan-transactions',
     rule: 'I4',
-    says: 'No act of our wallets stands on chain without a record, but for those that the operator has explained, or an ended order.',
+    says: 'Every act of our wallets on chain is recorded, explained by an operator, or belongs to an ended order.',
     // An act by the service's own key means lost records or a leaked key: every sale stops.
     stops: 'wallet',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,

@@ -10,7 +10,7 @@ const LATELY = ` WHERE closed_at >= clock_timestamp() - interval '10 minutes'`;
 const SUMS: Omit<RecordCheck, 'text'> = {
   check: 'statement-sums',
   rule: 'I16',
-  says: 'Every statement is what the entries are whose month it was the first to close behind them.',
+  says: 'Every statement consists of the entries of its month that it was the first to close.',
   stops: 'nothing',
 };
 
@@ -34,7 +34,7 @@ const SUMS_END = `) r CROSS JOIN LATERAL (
 const NUMBERS: RecordCheck = {
   check: 'statement-numbers',
   rule: 'I16',
-  says: 'The statements of a project are numbered without gaps, each later than the one before and opening with what that closed with.',
+  says: 'The statements of a project are numbered without gaps, each later than the one before and opening with its closing balance.',
   stops: 'nothing',
   text: `SELECT 'statement ' || number || ' of ' || project_id AS subject, before, opening_credits, closed_with
       FROM (SELECT project_id, number, opening_credits, ends_at, entries_to, lag(number) OVER one_by_one AS before,
@@ -51,7 +51,7 @@ const NUMBERS: RecordCheck = {
 const COMPLETE: RecordCheck = {
   check: 'statement-complete',
   rule: 'I16',
-  says: 'Every entry of a live project in a closed month is in a statement, and the newest one closes with the sum of them all.',
+  says: 'Every entry of a live project in a closed month is in a statement, and the newest statement closes with the sum of all.',
   stops: 'nothing',
   text: `SELECT 'project ' || project_id AS subject, e.entries, s.lines, e.credits, s.closing_credits
       FROM (

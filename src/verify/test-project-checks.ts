@@ -5,7 +5,7 @@ import type { OrderCheck, RecordCheck } from './record-check.js';
 export const TEST_ORDERS_APART: OrderCheck = {
   check: 'test-orders',
   rule: 'I18',
-  says: 'An order of a test project has neither legs nor transactions nor revenue, and is played; no other order is.',
+  says: 'An order of a test project has no legs, transactions or revenue, and is simulated; no other order is.',
   stops: 'everything',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.test, p.test AS of_test_project, o.next_run_at, o.play_at,
         EXISTS (SELECT FROM the_legs l WHERE l.order_id = o.id) AS has_legs,
@@ -30,7 +30,7 @@ export const TEST_ORDERS_APART: OrderCheck = {
 export const TEST_PROJECTS_APART: RecordCheck = {
   check: 'test-projects',
   rule: 'I18',
-  says: 'A test project has no deposit address, no statement, no auto-delegation, and no entry of anybody’s money.',
+  says: 'A test project has no deposit address, statement or auto-delegation, and no entry of real money.',
   stops: 'everything',
   identity: ['what'],
   text: `SELECT 'project ' || p.id AS subject, f.what

@@ -58,7 +58,7 @@ export async function checkContents(
     judged += rows.length;
     onProgress?.(judged);
   }
-  const says = 'A transaction’s bytes say what its leg says: owner, receiver, sun, energy, unlocked.';
+  const says = 'The bytes of a transaction match its leg: owner, receiver, sun, energy, unlocked.';
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 

@@ -108,7 +108,7 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
     checks.push(...fromChain.checks);
     unmade.push(...fromChain.unmade);
     ({ blocksTo } = fromChain);
-  } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
+  } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not checked' })));
   try {
     const held = await terms.holdings?.();
     if (held !== undefined) checks.push(holdingsCheck(held, terms.findingsMax ?? FINDINGS_MAX));

@@ -104,7 +104,7 @@ it('the act that ended an archived order ends no other order of the same receive
   const { id: runningId } = await orderOf(running);
   const author = { actor: 'the operator', reason: 'a reason' };
   await expect(hand.part(LegEnds).close(runningId, undefined, act!.txid, author)).rejects.toThrow(
-    `the service's own, of order ${id.toString()}`,
+    `belongs to the service itself, to order ${id.toString()}`,
   );
 });
 

@@ -81,7 +81,7 @@ it('the doctor names a wrong key, and missing canaries', async () => {
   };
   expect(await findings({})).toContainEqual(expect.stringMatching(/^warning: The database has no canary/));
   await cli({}, 'migrate');
-  expect(await findings({})).toContain('ok: It opens all 5 canaries.');
+  expect(await findings({})).toContain('ok: It decrypts all 5 canaries.');
   expect(await findings({ MASTER_KEY: newKey() })).toEqual([
     expect.stringMatching(/^fault: MASTER_KEY is not the key/),
   ]);

@@ -157,18 +157,18 @@ test('doctor warns of projects that accept MD5 without all limits on it, and of 
   try {
     const run = cliWith(settings(own.url));
     const finding = async (): Promise<unknown> => (await lookAtSignatures(connection))[0];
-    expect(await finding()).toMatchObject({ says: 'Every project takes HMAC alone.' });
+    expect(await finding()).toMatchObject({ says: 'Every project accepts only HMAC.' });
     const { merchant } = (await run('--json', 'project', 'create', '--name', 'Shop')).json();
-    const warned = { says: expect.stringMatching(/^1 project takes MD5 and lacks a limit/) };
+    const warned = { says: expect.stringMatching(/^1 project accepts MD5 and lacks a limit/) };
     expect(await finding()).toMatchObject(warned);
     await run('project', 'options', merchant, '--require-quote', 'on', '--allow-source', '10.0.0.1');
     expect(await finding()).toMatchObject(warned);
     await run('project', 'options', merchant, '--daily-cap', '5');
-    expect(await finding()).toMatchObject({ says: 'Every project that takes MD5 is limited.' });
+    expect(await finding()).toMatchObject({ says: 'Every project that accepts MD5 is limited.' });
     await run('project', 'options', merchant, '--any-source');
     expect(await finding()).toMatchObject(warned);
     await run('project', 'options', merchant, '--signatures', 'hmac');
-    expect(await finding()).toMatchObject({ says: 'Every project takes HMAC alone.' });
+    expect(await finding()).toMatchObject({ says: 'Every project accepts only HMAC.' });
   } finally {
     await connection.source.destroy();
     await own.drop();

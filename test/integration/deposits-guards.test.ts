@@ -53,7 +53,7 @@ describe('a payment', () => {
       `SELECT id FROM deposit WHERE project_id = $1 ORDER BY id`,
       [full.id],
     );
-    await expect(operator.get(DepositBook).resolve(id, true, AUTHOR)).rejects.toThrow('more than 2^53');
+    await expect(operator.get(DepositBook).resolve(id, true, AUTHOR)).rejects.toThrow('would exceed 2^53');
     await ledger.adjust(full.id, credits(-6_000_000n), 'room for it', AUTHOR);
     expect(await operator.get(DepositBook).resolve(id, true, AUTHOR)).toBe(30_000_000n);
   });

@@ -106,7 +106,7 @@ describe('a sweep', () => {
   it('goes to no deposit address, and a transfer between two of them is no project’s deposit', async () => {
     const [one, other] = [await shop(), await shop()];
     await expect(operator.get(Sweeps).plan({ to: other.address, keepSun: 0n, limit: 10 }, AUTHOR)).rejects.toThrow(
-      'is the deposit address of a project',
+      'is a project’s deposit address',
     );
     await payTrx(one, 30_000_000);
     await settle();
@@ -200,7 +200,7 @@ describe('a missed deposit', () => {
   it('beyond a month of blocks, or backwards, is refused', async () => {
     const rescan = operator.get(Rescan);
     await expect(rescan.run({ from: 0, to: 31 * 28_800 })).rejects.toThrow('at most');
-    await expect(rescan.run({ from: 5, to: 4 })).rejects.toThrow('to a later one');
+    await expect(rescan.run({ from: 5, to: 4 })).rejects.toThrow('out of range');
   });
 });
 
@@ -234,7 +234,7 @@ describe('a return', () => {
     });
     expect(await creditedTo(to)).toBe(0n);
     await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow('may still be sent');
-    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is being given back to');
+    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is already being returned to');
     // It was never sent, and by the chain's time it has expired.
     await mine(1);
     await expire(id);
@@ -333,7 +333,7 @@ describe('a return', () => {
     await follow();
     await operator.get(Ledger).adjust(to.id, credits(-1n), 'spent', AUTHOR);
     const id = await idOf(to);
-    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('has spent them');
+    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('has spent these credits');
     expect(await creditedTo(to)).toBe(119_999_999n);
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
   });

@@ -167,16 +167,16 @@ it('the doctor names the owner’s settings, and the reason why transfers cannot
   // Makes the reversals of the previous tests solid.
   await settle();
   const answers = `token ok: ${env['TOKEN_CONTRACT']!} answers like a token.`;
-  const measured = expect.stringMatching(/^sizing ok: A token transfer takes 64285 energy, and 130285 to an address/);
+  const measured = expect.stringMatching(/^sizing ok: A token transfer needs 64285 energy, or 130285 to an address/);
   expect(await doctorLines()).toEqual([answers, measured]);
   await tokenAct('fees', { basis_points: 10, max_fee: 1 });
   await tokenAct('pause');
   await settle();
   expect(await doctorLines()).toEqual([
     answers,
-    'token warning: It is paused: nobody can send it.',
-    'token warning: It keeps 0.1 % of each transfer, at most 1.000000.',
-    'sizing warning: Token transfers cannot be measured: the token is paused by its owner.',
+    'token warning: The token is paused: all its transfers fail.',
+    'token warning: The token deducts a fee of 0.1 % from each transfer, at most 1.000000.',
+    'sizing warning: The energy of token transfers cannot be measured: the token is paused by its owner.',
   ]);
   await tokenAct('fees', { basis_points: 0, max_fee: 0 });
   await tokenAct('unpause');
@@ -223,7 +223,7 @@ describe('a deprecated token', () => {
     const range = ['--from', blockNumber.toString(), '--to', (await solid()).toString()];
     expect(await commandLine('deposits', 'rescan', ...range)).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`set TOKEN_CONTRACT=${localUsdtSuccessor}`),
+      err: expect.stringContaining(`Set TOKEN_CONTRACT=${localUsdtSuccessor}`),
     });
     expect((await withSuccessor('deposits', 'rescan', ...range)).json()).toMatchObject({ found: 1 });
     // A running worker with the old setting continues by the records.
@@ -244,7 +244,7 @@ describe('a deprecated token', () => {
     await payTrx(to, 50_000_000);
     await settle();
     await follow();
-    const fault = `token fault: It is deprecated; its successor is ${localUsdtSuccessor}.`;
+    const fault = `token fault: The token is deprecated; its successor is ${localUsdtSuccessor}.`;
     expect(await doctorLines()).toContain(fault);
     expect(await doctorLines({ TOKEN_CONTRACT: localUsdtSuccessor })).not.toContain(fault);
     const [customer, treasury] = [newChainAccount().address, newChainAccount().address];
@@ -254,7 +254,7 @@ describe('a deprecated token', () => {
     );
     const giveBack = ['deposits', 'return', deposit!.id.toString(), '--to', customer];
     const sweep = ['deposits', 'sweep-plan', '--to', treasury];
-    const todo = expect.stringContaining(`set TOKEN_CONTRACT=${localUsdtSuccessor}`);
+    const todo = expect.stringContaining(`Set TOKEN_CONTRACT=${localUsdtSuccessor}`);
     for (const args of [giveBack, sweep]) expect(await commandLine(...args)).toMatchObject({ code: 1, err: todo });
 
     const returned = await withSuccessor(...giveBack);

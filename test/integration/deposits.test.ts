@@ -340,7 +340,7 @@ describe('addresses', () => {
       to.id,
     ]);
     await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER deposit_address_kept`);
-    await expect(addresses.addressOf(to.id)).rejects.toThrow('is another address');
+    await expect(addresses.addressOf(to.id)).rejects.toThrow('differs from the assigned one');
     expect(await addresses.wrong()).toHaveLength(1);
   });
 

@@ -27,19 +27,23 @@ const balance = async (): Promise<bigint> => (await ledgerOn(database).balanceOf
 it('a correction lowers a balance to its floor, and no credit further', async () => {
   const ledger = ledgerOn(database);
   await ledger.topUp(PROJECT, credits(100), 'first', AUTHOR);
-  await expect(ledger.adjust(PROJECT, credits(-101), 'too-much', AUTHOR)).rejects.toThrow('below what the terms allow');
+  await expect(ledger.adjust(PROJECT, credits(-101), 'too-much', AUTHOR)).rejects.toThrow(
+    'below the limit of the project’s terms',
+  );
   expect(await balance()).toBe(100n);
   await ledger.adjust(PROJECT, credits(-100), 'all-of-it', AUTHOR);
   expect(await balance()).toBe(0n);
   await ledger.setTerms(PROJECT, { kind: 'postpaid', debtLimitCredits: credits(10) }, AUTHOR);
   await ledger.adjust(PROJECT, credits(-10), 'all-of-the-debt', AUTHOR);
-  await expect(ledger.adjust(PROJECT, credits(-1), 'one-more', AUTHOR)).rejects.toThrow('below what the terms allow');
+  await expect(ledger.adjust(PROJECT, credits(-1), 'one-more', AUTHOR)).rejects.toThrow(
+    'below the limit of the project’s terms',
+  );
   expect(await balance()).toBe(-10n);
 });
 
 it('a booking raises a balance to the largest JSON integer, and no credit further', async () => {
   const ledger = ledgerOn(database);
   await ledger.topUp(PROJECT, credits(MOST - (await balance())), 'as-much-as-there-can-be', AUTHOR);
-  await expect(ledger.topUp(PROJECT, credits(1), 'one-too-many', AUTHOR)).rejects.toThrow('would pass 2^53');
+  await expect(ledger.topUp(PROJECT, credits(1), 'one-too-many', AUTHOR)).rejects.toThrow('would exceed 2^53');
   expect(await balance()).toBe(MOST);
 });

@@ -130,7 +130,7 @@ describe('options and terms', () => {
       { isNew: false, balanceCredits: 500n },
     ]);
     await expect(api.ledger.topUp(customer.merchant, credits(501), reference, AUTHOR)).rejects.toThrow(
-      'booked already',
+      'already booked',
     );
     await api.ledger.adjust(customer.merchant, credits(-200), randomUUID(), AUTHOR);
     await expect(api.ledger.adjust(customer.merchant, credits(-301), randomUUID(), AUTHOR)).rejects.toThrow('below');

@@ -129,10 +129,10 @@ it('the receiver is blacklisted: a transfer would succeed and stay there forever
   const from = await paid();
   const treasury = newChainAccount().address;
   await act('blacklist', { holder: treasury });
-  await expectNamed(from, treasury, 'receiver_blacklisted', /blacklisted the receiver/);
+  await expectNamed(from, treasury, 'receiver_blacklisted', /blacklisted the recipient/);
   const customer = newChainAccount().address;
   await act('blacklist', { holder: customer });
-  await expectRefused(from, customer, /blacklisted the receiver/);
+  await expectRefused(from, customer, /blacklisted the recipient/);
   await act('unblacklist', { holder: treasury });
   await send((await sweep(treasury)).transactions);
   expect(await tokenOf(treasury)).toBeGreaterThanOrEqual(AMOUNT - 1n);
@@ -199,10 +199,10 @@ describe('the token takes fees:', () => {
     ]);
     const again = () => operator.get(DepositReturns).give(from.deposit, customer, AUTHOR);
     const refusal = await again().then(() => '', String);
-    expect(refusal).toContain('is neither a sweep nor a return on record');
+    expect(refusal).toContain('is neither a recorded sweep nor a recorded return');
     const [, fingerprint = ''] = /verify explain (\w+)/.exec(refusal) ?? [];
     await commandLine('verify', 'explain', fingerprint, '--reason', 'a test');
-    await expect(again()).rejects.toThrow(`As much went from ${from.address} to ${customer}`);
+    await expect(again()).rejects.toThrow(`moved the same amount from ${from.address} to ${customer}`);
     await byHand(`INSERT INTO deposit_return SELECT * FROM jsonb_populate_record(NULL::deposit_return, $1)`, [
       (lost as { row: object }).row,
     ]);

@@ -40,7 +40,7 @@ describe.each([
   const rows = plants.map(([what, ...plant]) => ({ what, plant }));
   it.each(rows)('$what', async ({ plant: [statements, checks, subject, says = {}] }) => {
     const report = await planted(history.world.api.database, statements.map(filled));
-    expect(report.unmade.filter(({ why }) => why !== 'the chain was not asked')).toEqual([]);
+    expect(report.unmade.filter(({ why }) => why !== 'the chain was not checked')).toEqual([]);
     expect(namesOf(report)).toEqual([...checks]);
     const first = findingsOf(report).find(({ check }) => check === checks[0]);
     expect(first).toMatchObject({ subject: expect.stringMatching(subject) as string, facts: says });

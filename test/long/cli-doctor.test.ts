@@ -183,7 +183,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
         {
           check: 'prices',
           state: 'fault',
-          says: expect.stringContaining('1 h costs 100 sun per energy, and burning 100'),
+          says: expect.stringContaining('1 h cost 100 sun per energy, burning costs 100'),
           todo: expect.stringContaining('price set'),
         },
       ]);

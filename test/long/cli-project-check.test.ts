@@ -51,10 +51,10 @@ it('a project that is ready has every line ok, with its facts, and the command e
   expect([code, findings.map((finding) => finding.check)]).toEqual([0, LINES]);
   const says = Object.fromEntries(findings.map((finding) => [finding.check, finding.says]));
   expect(says['key primary']).toMatch(
-    /^May read, quote, order, manage; no cap; from anywhere; last used today; made today\.$/,
+    /^Scopes read, quote, order, manage; no cap; from any address; last used today; created today\.$/,
   );
-  expect(says['deposits']).toMatch(/^1 were credited; pay to T\w{33}\.$/);
-  expect(says['balance']).toMatch(/^\d[\d ]+ credits \(\$[\d.]+\): \d+ days at what was spent in 7 days\.$/);
+  expect(says['deposits']).toMatch(/^1 deposits were credited; the address is T\w{33}\.$/);
+  expect(says['balance']).toMatch(/^\d[\d ]+ credits \(\$[\d.]+\): \d+ days at the spending of 7 days\.$/);
   expect(says['spend cap']).toMatch(/^500 000 000 credits \(\$50\.00\) a day, of which \d[\d ]+ credits/);
 });
 
@@ -65,7 +65,7 @@ it('shows from where a key may be used: from the addresses on its own list and o
     (await check(ready)).findings.find(({ check: name }) => name === 'key primary')?.says;
   expect(await says()).toContain('; from 127.0.0.0/8;');
   await run('keys', 'options', ready.merchant, '--allow-source', '127.0.0.1');
-  expect(await says()).toContain('; from 127.0.0.1, if the project may be called from there: 127.0.0.0/8;');
+  expect(await says()).toContain('; from 127.0.0.1, if also allowed by the project: 127.0.0.0/8;');
 });
 
 it('a check writes nothing', async () => {
@@ -137,7 +137,7 @@ const CASES: readonly Case[] = [
     options('--signatures', 'either', '--require-quote', 'on', '--allow-source', '127.0.0.1'),
     'signatures',
     'look',
-    /quotes, sources and a cap limit it/,
+    /required quotes, allowed addresses and a cap limit this/,
     /--signatures hmac/,
   ],
   [
@@ -182,7 +182,7 @@ const CASES: readonly Case[] = [
     },
     'idempotency',
     'missing',
-    /nothing was bought yet/,
+    /no purchases yet/,
     /--require-idempotency-key on/,
   ],
   [
@@ -200,7 +200,7 @@ const CASES: readonly Case[] = [
     ofWebhook(`UPDATE webhook_state SET failing_since = clock_timestamp() WHERE endpoint_id = $1`),
     'webhook shop.example.com',
     'missing',
-    /taken nothing since \d{4}-/,
+    /have failed since \d{4}-/,
     /webhooks deliveries/,
   ],
   [
@@ -224,8 +224,8 @@ const CASES: readonly Case[] = [
     ofWebhook(`UPDATE webhook_delivery SET cause = 'test' WHERE endpoint_id = $1`),
     'events',
     'look',
-    /No webhook took one/,
-    /which position/,
+    /No webhook delivery/,
+    /last position/,
   ],
   [
     'has no webhook',
@@ -248,7 +248,7 @@ const CASES: readonly Case[] = [
     ofProject(`DELETE FROM deposit WHERE project_id = $1`),
     'deposits',
     'look',
-    /Nothing was paid to T/,
+    /No deposit to T/,
     /small amount/,
   ],
   [
@@ -256,7 +256,7 @@ const CASES: readonly Case[] = [
     ofProject(`UPDATE credit_account SET balance_credits = 0, low_balance_credits = 0 WHERE project_id = $1`),
     'balance',
     'missing',
-    /nothing may be spent/,
+    /too low for any purchase/,
     /credits topup/,
   ],
   [
@@ -275,7 +275,14 @@ const CASES: readonly Case[] = [
     /: 3 days at/,
     /credits topup/,
   ],
-  ['has no threshold', options('--low-balance-off'), 'low balance', 'missing', /no event comes/, /--low-balance N/],
+  [
+    'has no threshold',
+    options('--low-balance-off'),
+    'low balance',
+    'missing',
+    /there is no warning/,
+    /--low-balance N/,
+  ],
   [
     'is below its threshold',
     ofProject(`UPDATE credit_account SET low_balance_credits = 2000000000 WHERE project_id = $1`),
@@ -363,7 +370,7 @@ it('a repeated nonce is a retry that was not signed again', async () => {
   const { findings } = await check(ready);
   expect(findings.find((finding) => finding.check === 'retries')).toMatchObject({
     state: 'look',
-    says: '2 requests came again with the same nonce.',
+    says: '2 requests repeated a nonce.',
   });
 });
 
@@ -381,9 +388,9 @@ it('people read marks, sentences and commands, in 80 columns', async () => {
   const ready = await projects.create();
   await run('project', 'options', ready.merchant, '--signatures', 'either', '--low-balance-off');
   const { code, out, err } = await projects.cli('project', 'check', ready.merchant);
-  expect([code, err]).toEqual([1, '1 to mend.\n']);
-  expect(out).toMatch(/^ok {6}state +It is served\.$/m);
-  expect(out).toMatch(/^look {4}signatures +It takes MD5 too/m);
+  expect([code, err]).toEqual([1, '1 to fix.\n']);
+  expect(out).toMatch(/^ok {6}state +The project is active\.$/m);
+  expect(out).toMatch(/^look {4}signatures +The project also accepts MD5/m);
   expect(out).toMatch(/^missing low balance +No threshold[^→]*\n +→ `project options/m);
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
   const unknown = await projects.cli('project', 'check', '00000000-0000-4000-8000-000000000000');

@@ -350,7 +350,7 @@ describe('credits', () => {
     expect((await topUp()).json()).toMatchObject({ booked: false, credits_balance: 500 });
     const other = await newProject();
     const foreign = await cli('credits', 'topup', other.merchant, '--credits', '500', '--ref', `bank-${merchant}`);
-    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining('booked already')]);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining('already booked')]);
   });
 
   it('an adjustment requires a reason and a confirmation, and obeys the terms', async () => {

@@ -244,7 +244,7 @@ test('the doctor reports which host serves, and what to do about an old primary'
   const findings = await lookAtDatabase({ database: { url, poolMax: 1 } } as unknown as Config);
   const hosts = findings.filter(({ check }) => check.startsWith('database host'));
   expect(hosts).toMatchObject([
-    { state: 'ok', says: `${at(pair.second.port)} serves, of timeline 2.` },
+    { state: 'ok', says: `${at(pair.second.port)} is the primary, on timeline 2.` },
     { state: 'fault', says: `${at(pair.first.port)} is of timeline 1, and 2 was seen: an old primary.` },
   ]);
 });

@@ -190,14 +190,14 @@ it('what no act explains is ended by the operator alone, and only while the chai
     world.cli('orders', 'close-leg', order.id.toString(), '--yes', '--reason', 'sold twice by hand', ...more);
   const refused = await close(short);
   expect(refused.code).toBe(1);
-  expect(refused.err).toMatch(/still shows everything delegated/);
+  expect(refused.err).toMatch(/still shows all energy/);
   // More than the first rental and less than both, so that it fits no single rental.
   const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + 1_000_000_000);
   await world.pass();
   await world.pass();
   expect(await answerOf(short)).not.toHaveProperty('ended_early_by');
   const wrong = await close(short, '--txid', 'ab'.repeat(32));
-  expect(wrong.err).toMatch(/No solid block holds this transaction/);
+  expect(wrong.err).toMatch(/No solid block contains this transaction/);
   expect((await close(short, '--txid', txid)).code).toBe(0);
   expect(await answerOf(short)).toMatchObject({ ended_early_by: txid });
   expect((await close(long)).code).toBe(0);
@@ -270,7 +270,7 @@ it('a compensation with a number is booked once, whatever is repeated', async ()
   expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { compensation: 1, booked: false }]);
   const other = await give(999, 1);
   expect(other.code).toBe(1);
-  expect(other.err).toMatch(/number 1 of the order is booked already, over 1000 credits/);
+  expect(other.err).toMatch(/number 1 of the order is already booked, over 1000 credits/);
   expect(await given()).toMatchObject([{ credits: 1000 }]);
   const atOnce = await Promise.all([1, 2, 3].map(() => give(2000, 2)));
   expect(atOnce.map(({ code, out }) => [code, (JSON.parse(out) as { booked: boolean }).booked]).sort()).toEqual([

@@ -373,7 +373,7 @@ test('the doctor reports whether the replica follows', async () => {
   };
   const host = `127.0.0.1:${pair.second.port.toString()}`;
   expect(await look(pair.second.url)).toMatchObject([
-    { state: 'ok', says: expect.stringContaining(`${host} had what was written within`) as string },
+    { state: 'ok', says: expect.stringContaining(`${host} received a write within`) as string },
   ]);
   expect(await look(pair.first.url)).toMatchObject([
     { state: 'warning', says: expect.stringContaining('takes writes: it is no standby') as string },
@@ -381,7 +381,7 @@ test('the doctor reports whether the replica follows', async () => {
   await replay('pause');
   await asAdmin(pair.first.url, (client) => client.query('CREATE TABLE more (n integer)'));
   expect(await look(pair.second.url)).toMatchObject([
-    { state: 'warning', says: `${host} lacks what was written 5 s ago, so nothing is read there.` },
+    { state: 'warning', says: `${host} is more than 5 s behind, so it gets no reads.` },
   ]);
   await replay('resume');
 });

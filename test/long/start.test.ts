@@ -115,7 +115,7 @@ it('the worker: deposits are paid in another token than that of its settings', a
   await others.query(`INSERT INTO deposit_token (contract, from_block) VALUES ($1, 0)`, [paid]);
   await others.source.destroy();
   const said = lineOf(await runToEnd(program('worker'), [], env));
-  expect(said).toMatch(new RegExp(`^TOKEN_CONTRACT is \\w+, but deposits are paid in ${paid}: set it back\\. `));
+  expect(said).toMatch(new RegExp(`^TOKEN_CONTRACT is \\w+, but deposits use ${paid}\\. Set it back\\. `));
 });
 
 describe('the sender', () => {

@@ -110,7 +110,7 @@ describe('a wallet whose key fails', () => {
     for (const key of orders) expect(await statusOf(key)).toBe('delivered');
     expect(await walletOf(second.address)).toEqual({
       status: 'paused',
-      pause_reason: 'auto: its key does not sign: no key is held for this wallet',
+      pause_reason: 'auto: its key does not sign: no key is stored for this wallet',
     });
     // The next order uses the other wallet from the start.
     const next = await rent(receivers[0]!);
