@@ -80,6 +80,6 @@ export class ActivationService {
     const refusal = testAddressRefusal(address, isTest);
     if (refusal !== undefined) return refusal;
     if ((await this.receivers.stateOf(address)) === 'not-activated') return undefined;
-    return new ApiError('ALREADY_ACTIVATED', 'This address is on chain already; nothing was charged.');
+    return new ApiError('ALREADY_ACTIVATED', 'This address already exists on chain. Nothing was charged.');
   }
 }

@@ -86,13 +86,13 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
 /** Exceeds most bodies. Mistakes in larger ones are not explained, because only their answer is kept. */
 const EXPLAINED_BYTES_MAX = 16 * 1024;
 
-const BY_FURTHER_KEY = 'MD5 is signed with the primary API key alone, in force; this one is another, or was replaced.';
+const BY_FURTHER_KEY = 'This is not the current primary API key. Sign MD5 requests with the primary key.';
 
 /** Explains the refusal of a signature that a secret of the project does make. */
 function ofProject({ project }: Entry): string {
   return project?.record.signatureSchemes === 'md5'
-    ? 'The project takes MD5 alone: `project options --signatures either` lets it take HMAC too.'
-    : 'The secret was replaced, and the time in which it still verified is over.';
+    ? 'The project accepts only MD5. Run `project options --signatures either` to accept HMAC as well.'
+    : 'The secret was replaced, and its overlap has ended. Sign with the new secret.';
 }
 
 const textsOf = (secrets: readonly Secret[]): string[] => secrets.map(({ text }) => text);
@@ -122,7 +122,10 @@ export function isInUse(secret: Secret): secret is KnownSecret {
 function singleHeader(request: Request, name: string): string {
   const [value, ...more] = headerValues(request.rawHeaders, name.toLowerCase());
   if (value === undefined || value === '' || more.length > 0) {
-    throw new ApiError('BAD_AUTH_HEADERS', `Send the headers Merchant and Signature once each; ${name} is not.`);
+    throw new ApiError(
+      'BAD_AUTH_HEADERS',
+      `The header ${name} is missing or repeated. Send the headers Merchant and Signature once each.`,
+    );
   }
   return value;
 }

@@ -50,18 +50,18 @@ export function readHmacHeaders(rawHeaders: readonly string[]): HmacHeaders {
   const nonce = once(rawHeaders, 'X-CC-Nonce');
   const signature = SIGNATURE.exec(once(rawHeaders, 'X-CC-Signature'))?.[1];
   const idempotencyKey = once(rawHeaders, 'Idempotency-Key');
-  if (merchant === '' || LINE_BREAK.test(merchant)) throw badHeader('Merchant', 'is the UUID of the project');
-  if (!TIMESTAMP.test(timestamp)) throw badHeader('X-CC-Timestamp', 'is a time in whole Unix seconds');
-  if (!NONCE.test(nonce)) throw badHeader('X-CC-Nonce', 'has 16 to 64 characters of A-Z a-z 0-9 _ -');
-  if (signature === undefined) throw badHeader('X-CC-Signature', 'is v1= and 64 hex digits');
-  if (LINE_BREAK.test(idempotencyKey)) throw badHeader('Idempotency-Key', 'is one line');
+  if (merchant === '' || LINE_BREAK.test(merchant)) throw badHeader('Merchant', 'must be the UUID of the project');
+  if (!TIMESTAMP.test(timestamp)) throw badHeader('X-CC-Timestamp', 'must be a time in whole Unix seconds');
+  if (!NONCE.test(nonce)) throw badHeader('X-CC-Nonce', 'must have 16 to 64 characters of A-Z a-z 0-9 _ -');
+  if (signature === undefined) throw badHeader('X-CC-Signature', 'must be v1= and 64 hex digits');
+  if (LINE_BREAK.test(idempotencyKey)) throw badHeader('Idempotency-Key', 'must be one line');
   return { merchant, timestamp, nonce, signature: Buffer.from(signature, 'hex'), idempotencyKey };
 }
 
 /** Returns the header's only value without surrounding spaces and tabs; empty when it was not sent. */
 function once(rawHeaders: readonly string[], name: string): string {
   const [value = '', ...more] = headerValues(rawHeaders, name.toLowerCase());
-  if (more.length > 0) throw badHeader(name, 'is sent once');
+  if (more.length > 0) throw badHeader(name, 'must be sent once');
   return trimmed(value);
 }
 
@@ -80,7 +80,7 @@ function trimmed(value: string): string {
 function badHeader(name: string, rule: string): ApiError {
   return new ApiError(
     'BAD_AUTH_HEADERS',
-    `${name} ${rule}; sign with Merchant, X-CC-Timestamp, X-CC-Nonce and X-CC-Signature.`,
+    `${name} ${rule}. Sign with Merchant, X-CC-Timestamp, X-CC-Nonce and X-CC-Signature.`,
   );
 }
 
@@ -97,7 +97,7 @@ export function requireJsonType(rawHeaders: readonly string[]): void {
   if (given.at(-1) === '') given.pop();
   const isJson = trimmed(type ?? '').toLowerCase() === 'application/json';
   if (!isJson || !given.every((parameter) => PARAMETER.test(parameter))) {
-    throw badHeader('Content-Type', 'is application/json where there is a body');
+    throw badHeader('Content-Type', 'must be application/json if there is a body');
   }
 }
 
@@ -116,7 +116,7 @@ export function linesToSign(
 ): SignedLines {
   const [path = '', ...rest] = target.split('?');
   const decoded = decodePath(path);
-  if (decoded === undefined || LINE_BREAK.test(decoded)) throw badHeader('The path', 'is one line of UTF-8');
+  if (decoded === undefined || LINE_BREAK.test(decoded)) throw badHeader('The path', 'must be one line of UTF-8');
   return [
     VERSION,
     headers.timestamp,

@@ -120,7 +120,7 @@ export class Nonces {
     try {
       isNew = (await this.database.query(INSERT, [projectId, nonce])).length === 1;
     } catch (cause) {
-      const words = 'The request cannot be verified just now; try again shortly.';
+      const words = 'The request cannot be verified at present. Try again shortly.';
       throw new ApiError('AUTH_UNAVAILABLE', words, { retryAfterSec: 1, cause });
     }
     if (!isNew) throw replayed();
@@ -141,15 +141,15 @@ export function nonceOf({ nonce, project }: Caller): Witness {
 
 /** Refuses a timestamp and returns the server's time to sign with instead. */
 export function outOfRange(serverTime: number): ApiError {
-  const words = `X-CC-Timestamp is too far from server_time; sign again with a time within ${WINDOW_SEC.toString()} s of it.`;
+  const words = `X-CC-Timestamp is too far from server_time. Sign again with a time within ${WINDOW_SEC.toString()} s of it.`;
   return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime });
 }
 
 /** Refuses a timestamp from before the service began to remember nonces: that nonce may have been used. */
 function beforeMemory(timestampSec: number, sinceSec: number): ApiError {
   const words =
-    `X-CC-Timestamp ${timestampSec.toString()} is not after ${sinceSec.toString()}, when the service began to remember nonces: ` +
-    'its store of them was emptied, or is new. Nothing was done; sign again with server_time.';
+    `X-CC-Timestamp ${timestampSec.toString()} is not after ${sinceSec.toString()}, the time since which the service remembers nonces: ` +
+    'its nonce store is new or was emptied. Nothing was done. Sign again with server_time.';
   return new ApiError('SIGNATURE_TIMESTAMP_OUT_OF_RANGE', words, { serverTime: Math.max(secondNow(), sinceSec + 1) });
 }
 
@@ -159,5 +159,5 @@ export function secondNow(): number {
 }
 
 function replayed(): ApiError {
-  return new ApiError('SIGNATURE_REPLAYED', 'This X-CC-Nonce was used already; sign every request with a new one.');
+  return new ApiError('SIGNATURE_REPLAYED', 'This X-CC-Nonce was already used. Sign every request with a new one.');
 }

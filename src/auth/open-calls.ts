@@ -77,7 +77,7 @@ export class OpenCalls implements OnModuleDestroy {
     } catch (thrown) {
       const isRefusal = thrown instanceof ApiError;
       if (!isRefusal) this.log.error({ err: thrown }, 'failed to re-check an open request');
-      const refusal = isRefusal ? thrown : new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified any more.');
+      const refusal = isRefusal ? thrown : new ApiError('AUTH_UNAVAILABLE', 'The request can no longer be verified.');
       if (refusal.code === 'AUTH_UNAVAILABLE' && nowMs - call.allowedMs < UNKNOWN_MS_MAX) call.nextMs = nowMs + TICK_MS;
       else call.end(refusal);
     }

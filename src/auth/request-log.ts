@@ -275,14 +275,14 @@ function reasonOf(error: ApiError, request: Request, isProven: boolean): string 
   switch (error.code) {
     case 'INVALID_SIGNATURE':
       return isProven
-        ? 'The API key that signed it is revoked.'
-        : 'No API key of the project makes this signature of this request.';
+        ? 'The API key that signed the request is revoked.'
+        : 'The signature of this request matches no API key of the project.';
     case 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE': {
       const [timestamp = ''] = headerValues(request.rawHeaders, 'x-cc-timestamp');
       const said = `X-CC-Timestamp was ${timestamp.trim()}, and the service’s clock ${error.serverTime?.toString() ?? 'another'}`;
-      if (timestamp.trim().length >= 13) return `${said}: it is in milliseconds, send seconds.`;
+      if (timestamp.trim().length >= 13) return `${said}: it is in milliseconds. Send seconds.`;
       const isInWindow = Math.abs(Number(timestamp) - (error.serverTime ?? 0)) <= WINDOW_SEC;
-      return isInWindow ? `${said}: which nonces were used until then is not known any more; sign again.` : `${said}.`;
+      return isInWindow ? `${said}: nonces from before that time are unknown. Sign again.` : `${said}.`;
     }
     default: {
       const [first, ...more] = error.details ?? [];

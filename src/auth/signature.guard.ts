@@ -185,16 +185,13 @@ function identityOf({ project }: Entry, secret: KnownSecret | undefined, isHmac:
 /** Returns the 403 for a request that the project or key may not make, or not from this address. */
 function refusalOf({ project, secret: { key } }: Identity, { route, source }: Asked): ApiError | undefined {
   if (project.record.isFrozen) {
-    return new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
+    return new ApiError('PROJECT_FROZEN', 'This project is frozen. Contact the operator.');
   }
   if (!key.scopes.has(route.scope)) {
-    return new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
+    return new ApiError('KEY_SCOPE', `This API key lacks the scope ${route.scope}. Use a key with this scope.`);
   }
   if (project.sources?.has(source) === false || key.sources?.has(source) === false) {
-    return new ApiError(
-      'SOURCE_NOT_ALLOWED',
-      'This project, or this API key of it, may not be used from this address.',
-    );
+    return new ApiError('SOURCE_NOT_ALLOWED', 'This address is not allowed for this project or API key.');
   }
   return undefined;
 }
@@ -208,7 +205,7 @@ function requireAllowed(identity: Identity, asked: Asked): void {
 function refusalOfMd5({ record }: KnownProject, route: Route): ApiError | undefined {
   if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return undefined;
   const what = route.acceptsMd5 ? 'This project' : 'This path';
-  return new ApiError('HMAC_REQUIRED', `${what} takes requests signed by HMAC only: send X-CC-Signature.`);
+  return new ApiError('HMAC_REQUIRED', `${what} accepts only HMAC signatures. Send X-CC-Signature.`);
 }
 
 function requireMd5(project: KnownProject, route: Route): void {
@@ -219,11 +216,15 @@ function requireMd5(project: KnownProject, route: Route): void {
 function invalidSignature(): ApiError {
   return new ApiError(
     'INVALID_SIGNATURE',
-    'The signature does not match the body and the API key of this merchant; the usual causes are keys that were not ' +
-      'sorted, and a body that changed after it was signed.',
+    'The signature does not match the body and the API key of this merchant. Common causes are unsorted keys ' +
+      'and a body that changed after it was signed.',
   );
 }
 
 function tooManyFailures(retryAfterSec: number): ApiError {
-  return new ApiError('RATE_LIMITED', 'Too many requests from this address had a wrong signature.', { retryAfterSec });
+  return new ApiError(
+    'RATE_LIMITED',
+    'Too many requests from this address had a wrong signature. Wait before you try again.',
+    { retryAfterSec },
+  );
 }

@@ -43,7 +43,9 @@ export class AutoDelegationRequest {
   @IsText({
     maxLength: 27,
     check: (value) =>
-      value.includes('T') && momentOf(value) !== undefined ? undefined : 'must be a UTC time, as 2026-12-31T12:00:00Z',
+      value.includes('T') && momentOf(value) !== undefined
+        ? undefined
+        : 'must be a UTC time, such as 2026-12-31T12:00:00Z',
     openApi: { format: 'date-time', examples: ['2026-12-31T12:00:00Z'] },
     description: 'Chain time after which nothing is bought. Without end if absent.',
   })

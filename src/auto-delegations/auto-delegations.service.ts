@@ -207,7 +207,7 @@ export class AutoDelegations {
       [projectId],
     );
     if (counted === undefined || counted.made < perProjectMax) return;
-    const words = `A project has at most ${perProjectMax.toString()} auto-delegations; delete one first.`;
+    const words = `A project can have at most ${perProjectMax.toString()} auto-delegations. Delete one first.`;
     throw new ApiError('LIMIT_REACHED', words);
   }
 
@@ -254,5 +254,5 @@ function requireAddress(text: string): void {
 }
 
 function noSuchAutoDelegation(): ApiError {
-  return new ApiError('NOT_FOUND', 'This project has no auto-delegation of this address.');
+  return new ApiError('NOT_FOUND', 'This project has no auto-delegation for this address.');
 }

@@ -198,7 +198,7 @@ export function crashTrapOf(setting: string | undefined): CrashTrap | undefined 
   ].find((name) => name === match?.[1]);
   let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
-    throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');
+    throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point. Unset it: it is only for tests.');
   const signal = match?.[3] === undefined ? 'SIGKILL' : 'SIGSTOP';
   const pass = (): void => {
     remaining -= 1;

@@ -32,14 +32,14 @@ function causeOf(
   const where = `port ${String(port ?? '')} of ${settings.port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `Something else listens on ${where} already: stop it, or choose another port with ${settings.port}.`;
+      return `Another program already listens on ${where}. Stop it, or choose another port with ${settings.port}.`;
     case 'EACCES':
-      return `This user may not listen on ${where}: choose one above 1023 with ${settings.port}.`;
+      return `This user may not listen on ${where}. Choose a port above 1023 with ${settings.port}.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return `${settings.host} is no address of this machine${address === undefined ? '' : ` (${address})`}: set it to one, or to 0.0.0.0 for all.`;
+      return `${settings.host} is not an address of this machine${address === undefined ? '' : ` (${address})`}. Set it to one, or to 0.0.0.0 for all.`;
     default:
       return undefined;
   }

@@ -24,7 +24,7 @@ export function postgresHosts(text: string, wanted?: 'standby'): readonly Postgr
   const [, scheme = '', authority = '', rest = ''] = match;
   const at = authority.lastIndexOf('@') + 1;
   const parts = authority.slice(at).split(',');
-  if (parts.length > 1 && parts.includes('')) return 'must name a host between any two commas';
+  if (parts.length > 1 && parts.includes('')) return 'must not have an empty host between commas';
   const urls = parts.map((part) => `${scheme}${authority.slice(0, at)}${part}${rest}`);
   if (!urls.every((url) => URL.canParse(url))) return 'must hold URLs starting with postgres: or postgresql:';
   const wrong = wrongAbout(parts, new URL(urls[0] ?? '').searchParams, wanted);
@@ -35,13 +35,13 @@ export function postgresHosts(text: string, wanted?: 'standby'): readonly Postgr
 function wrongAbout(parts: readonly string[], query: URLSearchParams, wanted?: 'standby'): string | undefined {
   const target = query.get('target_session_attrs');
   if (wanted === 'standby' && target !== null && !STANDBYS.has(target)) {
-    return 'must leave target_session_attrs out, or say standby: it is read from a standby alone';
+    return 'must not set target_session_attrs to anything but standby: it is read only from a standby';
   }
   if (wanted === undefined && target !== null && !TARGETS.has(target)) {
-    return 'must leave target_session_attrs out, or say read-write: a host that takes no writes is of no use';
+    return 'must not set target_session_attrs to anything but read-write: a host that accepts no writes is of no use';
   }
   if (query.getAll('host').some((each) => each.includes(',')) || (parts.length > 1 && query.has('host'))) {
-    return 'must name several hosts before its path: postgres://user:password@h1:5432,h2:5432/database';
+    return 'must list several hosts before its path: postgres://user:password@h1:5432,h2:5432/database';
   }
   if (parts.length === 1) return undefined;
   if (parts.length > HOSTS_MAX) return `must name at most ${HOSTS_MAX.toString()} hosts`;

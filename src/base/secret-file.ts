@@ -28,9 +28,9 @@ export function readSecretFile(path: string, bytesMax: number): Buffer {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     // Checks the opened file: the path may refer to another file by now.
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new SecretFileError(`${path} is no ordinary file`);
+    if (!stats.isFile()) throw new SecretFileError(`${path} is not a regular file`);
     if (isOpenToOthers(realpathSync(path), stats.mode)) {
-      throw new SecretFileError(`${path} is open to others: chmod 600 ${path}`);
+      throw new SecretFileError(`${path} is readable by others. Run chmod 600 ${path}`);
     }
     if (stats.size > bytesMax) throw new SecretFileError(`${path} is too large`);
     return readFileSync(file);

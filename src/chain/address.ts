@@ -68,7 +68,7 @@ export function addressSlip(text: string): string | undefined {
   if (text.trim() !== text && isAddress(text.trim())) return 'must have no space before or after the address';
   if (/^\s*tron:/i.test(text)) return 'must be the address alone, beginning with T, without "tron:"';
   if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';
-  if (isAddress(text.replaceAll(INVISIBLE, ''))) return 'must hold no invisible characters';
+  if (isAddress(text.replaceAll(INVISIBLE, ''))) return 'must not contain invisible characters';
   return undefined;
 }
 

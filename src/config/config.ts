@@ -30,7 +30,7 @@ export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
   /** `faults`: one sentence for each faulty variable. */
   constructor(readonly faults: readonly string[]) {
-    super('CONFIGURATION', `Configuration: ${faults.join('; ')}. .env.example has a line on each.`);
+    super('CONFIGURATION', `Configuration: ${faults.join('; ')}. .env.example describes each setting.`);
   }
 }
 
@@ -111,7 +111,7 @@ function secrets(r: SettingsReader, role: Role | undefined) {
     if (own !== undefined) sealKeys.set(purpose, own);
   }
   if (master !== undefined && sealKeys.size > 0) {
-    r.faults.push('MASTER_KEY and keys derived from it (SEAL_KEY_…) are both set: a process takes one or the other');
+    r.faults.push('MASTER_KEY and keys derived from it (SEAL_KEY_…) are both set; keep only one of them');
   }
   if (master !== undefined) {
     for (const purpose of SEAL_PURPOSES) sealKeys.set(purpose, sealKeysOf(master, purpose));
@@ -121,7 +121,7 @@ function secrets(r: SettingsReader, role: Role | undefined) {
   const missing = needed.filter((purpose) => !sealKeys.has(purpose));
   if (missing.length > 0 && r.faults.length === faultsBefore) {
     const names = needed.map((purpose) => SEAL_KEY_SETTINGS[purpose]).join(' and ');
-    r.faults.push(`MASTER_KEY is required, or ${names} in its place (\`cli secrets derive --for ${role ?? ''}\`)`);
+    r.faults.push(`MASTER_KEY or ${names} is required (\`cli secrets derive --for ${role ?? ''}\`)`);
   }
   return { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys>, isMaster: master !== undefined, signerSocket };
 }
@@ -209,7 +209,7 @@ export function readConfig(env: Env = process.env, role: Role = 'cli'): Config {
   const config = new Config(r, role);
   // If the old name were ignored, the operator would notice the missing key only when the provider throttles.
   if ('TRON_API_KEY' in env)
-    r.faults.push('TRON_API_KEY is called TRON_API_KEYS now, and a single key is the first node’s');
+    r.faults.push('TRON_API_KEY was renamed: use TRON_API_KEYS, where a single key is that of the first node');
   if (r.faults.length > 0) throw new ConfigError(r.faults);
   return Object.freeze(config);
 }

@@ -79,17 +79,17 @@ export function readConsoleConfig(env: Env) {
   const audience = own.audience === '' ? 'merchant' : own.audience;
   const { url } = own;
   if (url === undefined && !r.faults.some((fault) => fault.startsWith('CONSOLE_URL'))) {
-    r.faults.push('CONSOLE_URL is required: where browsers reach the console');
+    r.faults.push('CONSOLE_URL is required: the URL of the console in the browser');
   }
   if (own.explorerUrl !== undefined && !isExplorer(own.explorerUrl)) {
-    r.faults.push('EXPLORER_URL must be an https URL that holds {txid}');
+    r.faults.push('EXPLORER_URL must be an https URL that contains {txid}');
   }
   if (!isNode(own.checkNodeUrl)) r.faults.push('CHECK_NODE_URL must be an http or https URL without a query');
   const http = r.read(HttpSettings);
   const isSecure = url?.startsWith('https:') === true;
   // An operator console, and any console without TLS, listens only on this machine by default.
   const host = own.host ?? (audience === 'operator' || !isSecure ? '127.0.0.1' : '0.0.0.0');
-  if (!isSecure && !isLoopback(host)) r.faults.push('HOST must be 127.0.0.1 or ::1 while CONSOLE_URL is without https');
+  if (!isSecure && !isLoopback(host)) r.faults.push('HOST must be 127.0.0.1 or ::1 if CONSOLE_URL is not https');
   const config = {
     audience,
     /** The origin, without a trailing slash. */
@@ -134,7 +134,8 @@ function ownKeys(r: SettingsReader, { current, previous }: ConsoleSettings): Rea
   }
   const others = [...SECRET_SETTINGS].filter((each) => /^(MASTER_KEY|SEAL_KEY_)/.test(each) && !each.startsWith(KEY));
   for (const other of others) {
-    if (r.optional(other) !== undefined) r.faults.push(`${other} is set: a console opens no secret but second factors`);
+    if (r.optional(other) !== undefined)
+      r.faults.push(`${other} must not be set: a console decrypts only second factors`);
   }
   return new Map(current === undefined ? [] : [['second-factor', { current, previous }]]);
 }

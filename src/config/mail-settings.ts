@@ -34,14 +34,14 @@ export interface MailConfig {
 
 const PORTS: Readonly<Record<string, number>> = { 'smtps:': 465, 'smtp:': 587 };
 const URL_WORDS =
-  'SMTP_URL must be smtps://user:password@host:port, or smtp:// with STARTTLS, with user and password in percent-encoding where they need it';
+  'SMTP_URL must be smtps://user:password@host:port, or smtp:// with STARTTLS; percent-encode user and password if necessary';
 
 /** Returns undefined when no mail server is configured. Faults go to the reader, never with a value. */
 export function readMail(r: SettingsReader): MailConfig | undefined {
   const { url, from } = r.read(MailSettings);
   if (url === undefined && from === undefined) return undefined;
   const server = url === undefined ? undefined : serverOf(url);
-  if (url === undefined) r.faults.push('SMTP_URL is required beside MAIL_FROM');
+  if (url === undefined) r.faults.push('SMTP_URL is required with MAIL_FROM');
   else if (server === undefined) r.faults.push(URL_WORDS);
   if (from === undefined) r.faults.push('MAIL_FROM is required beside SMTP_URL: whom mails are from');
   else if (!EMAIL_ADDRESS.test(from.toLowerCase())) r.faults.push('MAIL_FROM must be an e-mail address alone');

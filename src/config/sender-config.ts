@@ -56,7 +56,8 @@ export function readSenderConfig(env: Env) {
   }
   const others = [...SECRET_SETTINGS].filter((each) => /^(MASTER_KEY|SEAL_KEY_)/.test(each) && !each.startsWith(KEY));
   for (const other of others) {
-    if (r.optional(other) !== undefined) r.faults.push(`${other} is set: this process opens webhook secrets alone`);
+    if (r.optional(other) !== undefined)
+      r.faults.push(`${other} must not be set: this process decrypts only webhook secrets`);
   }
   const sealKeys = new Map<SealPurpose, SealKeys>();
   if (own.current !== undefined) {

@@ -116,7 +116,7 @@ export function List(name: string, fallback = ''): PropertyDecorator {
 export function Networks(name: string): PropertyDecorator {
   return applyDecorators(
     List(name),
-    Rule(`${name} must hold IP addresses or CIDR ranges`, (value) =>
+    Rule(`${name} must be IP addresses or CIDR ranges`, (value) =>
       isEach(value, (part) => parseIpRange(part) !== undefined),
     ),
   );
@@ -130,7 +130,7 @@ export function Ports(name: string, fallback: string): PropertyDecorator {
     return parts.every(isPort) ? Object.freeze(parts.map(Number)) : text;
   };
   const isRead = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
-  return applyDecorators(Setting(name, read), Rule(`${name} must hold ports from 1 to 65535`, isRead));
+  return applyDecorators(Setting(name, read), Rule(`${name} must be ports from 1 to 65535`, isRead));
 }
 
 const isUrl = (text: string, schemes: readonly string[]): boolean =>
@@ -142,7 +142,7 @@ export function Urls(name: string, schemes: readonly string[]): PropertyDecorato
   return applyDecorators(
     Setting(name, (text) => Object.freeze(listOf(text).map(withoutSlash))),
     ArrayNotEmpty({ message: `${name} is required` }),
-    Rule(`${name} must hold URLs starting with ${schemes.join(' or ')}`, (value) =>
+    Rule(`${name} must be URLs starting with ${schemes.join(' or ')}`, (value) =>
       isEach(value, (part) => isUrl(part, schemes)),
     ),
   );
@@ -157,7 +157,7 @@ export function Url(name: string, schemes: readonly string[]): PropertyDecorator
   return applyDecorators(
     Setting(name, read),
     IsDefined({ message: `${name} is required` }),
-    Rule(`${name} must hold URLs starting with ${schemes.join(' or ')}`, (value) => typeof value === 'string'),
+    Rule(`${name} must be URLs starting with ${schemes.join(' or ')}`, (value) => typeof value === 'string'),
   );
 }
 
@@ -178,7 +178,7 @@ export function originOf(text: string): string | undefined {
 
 /** An origin for links to browsers, or undefined. */
 export function OptionalOrigin(name: string): PropertyDecorator {
-  const message = `${name} must be an origin alone, as https://console.example.com; http:// only for localhost or 127.0.0.1`;
+  const message = `${name} must be an origin, such as https://console.example.com; http:// only for localhost or 127.0.0.1`;
   return applyDecorators(
     Setting(name, (text) => (text === undefined ? undefined : (originOf(text) ?? NaN))),
     IsOptional(),
@@ -216,7 +216,7 @@ export function NamedUrls(name: string, schemes: readonly string[]): PropertyDec
     const isRead = pairs.every(([key, url]) => key !== '' && isUrl(url, schemes));
     return isRead ? new Map(pairs.map(([key, url]) => [key, withoutSlash(url)])) : text;
   };
-  const message = `${name} must hold name=URL pairs, the URLs starting with ${schemes.join(' or ')}`;
+  const message = `${name} must be name=URL pairs, with URLs starting with ${schemes.join(' or ')}`;
   return applyDecorators(
     Setting(name, read),
     Rule(message, (value) => value instanceof Map),
@@ -254,7 +254,7 @@ function keyOf(text: string | undefined): unknown {
 
 /** A key of 32 bytes in base64, or undefined. */
 export function Key(name: string): PropertyDecorator {
-  const message = `${name} must be 32 bytes in base64 (make one: openssl rand -base64 32)`;
+  const message = `${name} must be 32 bytes in base64 (create one: openssl rand -base64 32)`;
   return applyDecorators(
     Setting(name, keyOf),
     IsOptional(),
@@ -274,7 +274,7 @@ function PerUrl(name: string, urls: string, of: (part: string | undefined) => un
     const parts = Array.from({ length }, (_, index) => given[index]?.trim());
     return Object.freeze(parts.map((part) => of(part === '' ? undefined : part)));
   };
-  const message = `${name} must hold one value, or one for each URL of ${urls}, empty for none`;
+  const message = `${name} must be one value, or one for each URL of ${urls}, empty for none`;
   return applyDecorators(
     Setting(name, read),
     Rule(message, (value) => Array.isArray(value)),
@@ -285,7 +285,7 @@ function PerUrl(name: string, urls: string, of: (part: string | undefined) => un
 export function KeyPerUrl(name: string, urls: string): PropertyDecorator {
   return applyDecorators(
     PerUrl(name, urls, (part) => part),
-    Rule(`${name} must hold keys of visible ASCII characters`, (value) =>
+    Rule(`${name} must be keys of visible ASCII characters`, (value) =>
       isEach(value, (part) => /^[\x21-\x7e]+$/.test(part)),
     ),
   );
@@ -295,7 +295,7 @@ export function KeyPerUrl(name: string, urls: string): PropertyDecorator {
 export function IntegerPerUrl(name: string, urls: string, max: number): PropertyDecorator {
   return applyDecorators(
     PerUrl(name, urls, (part = '0') => (DIGITS.test(part) ? Number(part) : Number.NaN)),
-    Rule(`${name} must hold integers from 0 to ${max.toString()}`, (value) =>
+    Rule(`${name} must be integers from 0 to ${max.toString()}`, (value) =>
       isEach(value, (part) => Number(part) <= max),
     ),
   );

@@ -41,7 +41,7 @@ export class SettingsReader {
     const file = this.secrets.has(name) ? this.given(`${name}_FILE`) : undefined;
     if (file === undefined) return value;
     if (value !== undefined) {
-      this.faults.push(`${name} and ${name}_FILE are both set: leave one of them out`);
+      this.faults.push(`${name} and ${name}_FILE are both set; keep only one of them`);
       return undefined;
     }
     return this.fileOf(name, file);

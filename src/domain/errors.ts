@@ -111,7 +111,7 @@ export class ApiError extends Error {
  * message without the remedy.
  */
 export function serviceBusy(says: string): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', `${says}; repeat the request.`, { retryAfterSec: 1 });
+  return new ApiError('SERVICE_UNAVAILABLE', `${says}. Repeat the request.`, { retryAfterSec: 1 });
 }
 
 /** Returns 400 INVALID_REQUEST with `details` for one wrong field. */

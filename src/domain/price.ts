@@ -78,7 +78,7 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
       : []),
     ...(dearer === undefined
       ? []
-      : [`${price} is less than the shorter row of ${dearer.durationMaxSec.toString()} s asks.`]),
+      : [`${price} is less than the price of the shorter row of ${dearer.durationMaxSec.toString()} s.`]),
     ...(energyFeeSun !== undefined && row.sunPerEnergy * BURN_PRICE_PART < energyFeeSun
       ? [`${price} is less than a tenth of the chain's burn price of ${energyFeeSun.toString()} sun.`]
       : []),

@@ -6,7 +6,9 @@ const UNPRINTABLE_BUT_BREAKS = new RegExp(`(?!\\n)${UNPRINTABLE.source}`, 'gu');
 
 /** Returns the reason that a text is not a valid name, or undefined. */
 export const nameFault = (text: string): string | undefined =>
-  UNPRINTABLE.test(text) ? 'must hold no control characters and no marks that turn the direction of text' : undefined;
+  UNPRINTABLE.test(text)
+    ? 'must not contain control characters or characters that change the direction of text'
+    : undefined;
 
 /**
  * Returns the text for a terminal: characters that could move its cursor or change the text direction become U+FFFD.

@@ -17,8 +17,8 @@ export interface TypedAmount {
   readonly fault?: string;
 }
 
-const NO_DOLLARS = 'Dollars, such as 500 or 250.50.';
-const NO_WHOLE = 'A whole number, such as 131000.';
+const NO_DOLLARS = 'Enter dollars, such as 500 or 250.50.';
+const NO_WHOLE = 'Enter a whole number, such as 131000.';
 
 /** Parses dollars as credits. An empty text is not an amount. */
 export function dollarsTyped(text: string): TypedAmount {
@@ -30,9 +30,9 @@ export function dollarsTyped(text: string): TypedAmount {
   const fault = faultOfMarks(typed);
   if (fault !== undefined) return { fault };
   const [whole = '', decimals = ''] = typed.replaceAll(',', '').split('.');
-  if (decimals.length > DECIMALS_MAX) return { fault: `At most ${DECIMALS_MAX.toString()} decimals.` };
+  if (decimals.length > DECIMALS_MAX) return { fault: `Enter at most ${DECIMALS_MAX.toString()} decimals.` };
   const value = BigInt(whole) * CREDITS_PER_USD + BigInt(decimals.padEnd(DECIMALS_MAX, '0'));
-  return value > LARGEST ? { fault: `At most ${largestDollars}.` } : { value };
+  return value > LARGEST ? { fault: `Enter at most ${largestDollars}.` } : { value };
 }
 
 /**
@@ -46,9 +46,9 @@ function faultOfMarks(typed: string): string | undefined {
   if (isGroup(typed)) return twoWays(typed);
   if (commas === 1 && typed.lastIndexOf(',') > typed.lastIndexOf('.')) {
     const [whole = '', decimals = ''] = typed.split(',');
-    return `Put a point before the decimals and nothing between thousands: ${whole.replaceAll('.', '')}.${decimals || '00'}`;
+    return `Use a point before the decimals and no separator between thousands: ${whole.replaceAll('.', '')}.${decimals || '00'}`;
   }
-  return `${NO_DOLLARS} A point stands before the decimals.`;
+  return `${NO_DOLLARS} Use a point before the decimals.`;
 }
 
 /**
@@ -59,7 +59,7 @@ const isGroup = (typed: string): boolean => /^[1-9]\d{0,2}[.,]\d{3}$/.test(typed
 
 function twoWays(typed: string): string {
   const [whole = '', rest = ''] = typed.split(/[.,]/);
-  return `This can be read in two ways: write ${whole}${rest} for the larger amount, or ${whole}.${rest}0 for the smaller.`;
+  return `This number is ambiguous. Write ${whole}${rest} for the larger amount, or ${whole}.${rest}0 for the smaller.`;
 }
 
 const largestDollars = '$900,719,925.47';
@@ -72,10 +72,10 @@ export function wholeTyped(text: string, largest: bigint = LARGEST): TypedAmount
   const typed = text.trim().replaceAll(SPACES, '');
   const digits = /^\d{1,3}(,\d{3})+$/.test(typed) ? typed.replaceAll(',', '') : typed;
   if (!/^\d{1,60}$/.test(digits)) {
-    return { fault: /^\d[\d.,]*$/.test(typed) ? `${NO_WHOLE} It has no decimals.` : NO_WHOLE };
+    return { fault: /^\d[\d.,]*$/.test(typed) ? `${NO_WHOLE} Decimals are not accepted.` : NO_WHOLE };
   }
   const value = BigInt(digits);
-  return value > largest ? { fault: `At most ${groupedDigits(largest)}.` } : { value };
+  return value > largest ? { fault: `Enter at most ${groupedDigits(largest)}.` } : { value };
 }
 
 const groupedDigits = (value: bigint): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ',');

@@ -30,6 +30,6 @@ export class CreditsController {
   @HttpCode(200)
   @RouteOptionsOf({ scope: 'manage', mayBeEmpty: true })
   topup(@Caller() _caller: Caller, @Body() _request: TopupRequest): never {
-    throw new ApiError('TOPUP_NOT_CONFIGURED', 'Credits cannot be bought here; ask whoever runs this service.');
+    throw new ApiError('TOPUP_NOT_CONFIGURED', 'Credits cannot be bought here. Ask the operator of the service.');
   }
 }

@@ -24,7 +24,7 @@ const STATUS_OF: Readonly<Record<OrderStatus, EnergyStatus>> = {
 
 const UNRESOLVED = {
   error:
-    'The order is charged and not delivered yet; repeat the request with the same Idempotency-Key to learn its outcome.',
+    'The order is charged but not delivered yet. Repeat the request with the same Idempotency-Key for its outcome.',
   error_code: 'SUPPLIER_UNKNOWN',
 };
 

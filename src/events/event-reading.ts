@@ -69,6 +69,6 @@ function throwIfOver({ endedBy, refusal }: HeldRead): void {
 }
 
 function expired(oldestPosition: bigint): ApiError {
-  const words = `Events before position ${oldestPosition.toString()} are not kept any more; leave after out to read from there.`;
+  const words = `Events before position ${oldestPosition.toString()} are no longer kept. Omit after to read from that position.`;
   return new ApiError('EVENTS_EXPIRED', words, { oldestPosition: Number(oldestPosition) });
 }

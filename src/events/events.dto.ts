@@ -9,7 +9,7 @@ import { EVENT_TYPES, type EventType } from './payload.js';
 
 /** Positions are integers that JSON represents exactly. */
 const POSITION = /^(?:0|[1-9][0-9]{0,15})$/;
-const AFTER_RULE = 'must be a position (digits alone, up to 9007199254740991) or latest';
+const AFTER_RULE = 'must be a position (only digits, at most 9007199254740991) or latest';
 const WAIT = /^(?:[0-9]|[12][0-9]|30)$/;
 
 const isPosition = (text: string): boolean => POSITION.test(text) && Number.isSafeInteger(Number(text));
@@ -89,7 +89,7 @@ const LAST_EVENT_ID = 'Last-Event-ID';
 export function resumedAfter(rawHeaders: readonly string[], after: string | undefined): After {
   const [id, ...more] = headerValues(rawHeaders, LAST_EVENT_ID.toLowerCase());
   if (id === undefined) return afterOf(after);
-  const fault: FieldFault['msg'] = more.length > 0 ? 'must be sent once' : 'must be the id of an event of a stream';
+  const fault: FieldFault['msg'] = more.length > 0 ? 'must be sent once' : 'must be the ID of an event of a stream';
   if (more.length > 0 || !isPosition(id)) throw invalidField(LAST_EVENT_ID, fault);
   return BigInt(id);
 }

@@ -109,10 +109,10 @@ export class HeldReads implements OnModuleDestroy {
 
   private requireRoom(kind: ReadKind, count: number): void {
     if (count >= PER_PROJECT[kind]) {
-      const words = `A project may have ${PER_PROJECT[kind].toString()} ${NAMES[kind]} open at once.`;
+      const words = `A project can have at most ${PER_PROJECT[kind].toString()} ${NAMES[kind]} open at once. Close one first.`;
       throw new ApiError('RATE_LIMITED', words, { retryAfterSec: RETRY_AFTER_SEC });
     }
-    if (this.held[kind].size >= this.max[kind]) throw serviceBusy(`As many ${NAMES[kind]} are open as may be`);
+    if (this.held[kind].size >= this.max[kind]) throw serviceBusy(`The maximum number of ${NAMES[kind]} is open`);
     if (kind === 'stream' && this.isStopping) throw serviceBusy('This process stops');
   }
 

@@ -147,7 +147,7 @@ async function readInput(input: Readable | undefined): Promise<Buffer> {
     for await (const chunk of input) {
       chunks.push(Buffer.from(chunk as Uint8Array));
       size += (chunk as Uint8Array).length;
-      if (size > KEY_FILE_BYTES_MAX) throw new Error('it is too long for a key');
+      if (size > KEY_FILE_BYTES_MAX) throw new Error('it is too large for a key');
     }
     return Buffer.concat(chunks);
   } catch (error) {

@@ -103,5 +103,5 @@ export class ExtensionsService {
 }
 
 function tooLong(longestSec: number): ApiError {
-  return invalidField('duration_sec', `must leave the rental at most ${longestSec.toString()} seconds from now`);
+  return invalidField('duration_sec', `must end the rental at most ${longestSec.toString()} seconds from now`);
 }

@@ -78,9 +78,7 @@ export class OrderHistory {
   async list(filter: OrderFilter): Promise<Order[]> {
     const { projectId: project, status, receiver, reference, from, to } = filter;
     if (project === undefined && [receiver, reference, from, to].some((each) => each !== undefined)) {
-      throw new OperatorError(
-        'By receiver, reference and time the orders of one project are listed; name it with --project.',
-      );
+      throw new OperatorError('--receiver, --reference, --from and --to need a project. Pass --project.');
     }
     const query = this.orders.createQueryBuilder('o').take(filter.limit);
     if (project === undefined) query.orderBy('o.id', 'DESC');
@@ -106,7 +104,7 @@ export class OrderHistory {
         ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
         : ((await this.orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
     if (found === null)
-      throw new OperatorError(`There is no order ${idOrKey}; \`orders list\` shows them.`, 1, 'NOT_FOUND');
+      throw new OperatorError(`There is no order ${idOrKey}. \`orders list\` shows the orders.`, 1, 'NOT_FOUND');
     return found;
   }
 
@@ -162,7 +160,7 @@ export class OrderHistory {
         [order.id],
       );
       if (row === undefined) {
-        const why = order.isTest ? 'of a test project, and played by itself' : 'finished: nothing is left to do';
+        const why = order.isTest ? 'an order of a test project, which needs no worker' : 'finished';
         throw new OperatorError(`Order ${order.id.toString()} is ${why}.`);
       }
       // Repeatedly failed reclaims are retried ever less often. This resets their count.
@@ -183,7 +181,7 @@ export class OrderHistory {
   private async byKeyAlone(key: string): Promise<Order | null> {
     const found = await this.orders.find({ where: { key }, take: 2 });
     if (found.length > 1)
-      throw new OperatorError('Several projects have an order of this key; name one with --project.');
+      throw new OperatorError('Several projects have an order with this key. Choose one with --project.');
     return found[0] ?? null;
   }
 }

@@ -31,7 +31,7 @@ const matching = (pattern: string, fault: string) => {
   const rule = new RegExp(pattern, 'u');
   return { check: (value: string) => (rule.test(value) ? undefined : fault), openApi: { pattern } };
 };
-const IS_PRINTABLE = matching(PRINTABLE, 'must be of printable characters, with spaces only between others');
+const IS_PRINTABLE = matching(PRINTABLE, 'must consist of printable characters, with spaces only between others');
 
 const REFERENCE = { maxLength: REFERENCE_MAX, ...IS_PRINTABLE };
 
@@ -60,7 +60,7 @@ export const IsMetadata = () =>
   IsTextRecord({
     entriesMax: ENTRIES_MAX,
     name: { maxLength: NAME_MAX, ...IS_PRINTABLE },
-    value: { maxLength: VALUE_MAX, ...matching(WITHOUT_CONTROLS, 'must have no control characters') },
+    value: { maxLength: VALUE_MAX, ...matching(WITHOUT_CONTROLS, 'must not contain control characters') },
     description:
       'Your named texts, shown with the order. Names have printable characters; values have no control characters. Only in requests signed by HMAC. A repetition may send others; the first ones stay.',
     example: { customer: '4711', batch: 'night 2026-11-20' },
@@ -78,10 +78,7 @@ export interface Labelled {
  */
 export function labelsOf({ nonce }: Caller, { reference, metadata }: Labelled): OrderLabels {
   if (metadata !== undefined && nonce === undefined) {
-    throw new ApiError(
-      'HMAC_REQUIRED',
-      'metadata is taken in requests signed by HMAC only: send X-CC-Signature, or leave it out.',
-    );
+    throw new ApiError('HMAC_REQUIRED', 'metadata requires an HMAC signature. Send X-CC-Signature, or omit metadata.');
   }
   const entries = (metadata?.entries ?? []) as readonly (readonly [string, string])[];
   return { reference, metadata: entries.length === 0 ? undefined : Object.fromEntries(entries) };

@@ -4,31 +4,34 @@ import type { OrderDetails } from './order-history.js';
 /** Returns the order's current state and its next step, as a sentence for the operator. Pure. */
 export function standing(details: OrderDetails): string {
   const { order, transactions } = details;
-  if (order.isTest) return 'An order of a test project: it is played, by its receiver, and nothing of it is on chain.';
+  if (order.isTest)
+    return 'An order of a test project: its receiver determines the simulated outcome. Nothing is on chain.';
   const newest = transactions.at(-1);
   const expiry =
-    newest === undefined ? '' : ` Its newest transaction expires at ${timeText(newest.expiresAt)} of the chain.`;
+    newest === undefined
+      ? ''
+      : ` Its newest transaction expires at ${timeText(newest.expiresAt)} by the chain’s clock.`;
   switch (order.status) {
     case 'reserved':
-      return 'Charged, capacity held, nothing sent yet: a worker will build and send its transactions.';
+      return 'Charged, capacity reserved, nothing sent yet: a worker will build and send its transactions.';
     case 'placed':
-      return `A signed transaction may be on its way: it is looked for, and sent again, until it is found or proven dead.${expiry}`;
+      return `A signed transaction may be under way. It is sent again until it is found on chain or proven dead.${expiry}`;
     case 'unresolved':
-      return `No proof either way for long, so the outcome is open. It resolves itself once a node answers.${expiry}`;
+      return `There has been no proof of delivery or failure for a long time, so the outcome is open. It resolves itself when a node answers.${expiry}`;
     case 'refunded':
       return order.settled || order.reclaimedAt !== null
-        ? 'Proven never to have happened, or undone; the charge is back.'
-        : 'Proven never to happen; the charge is back.';
+        ? 'Proven dead or reclaimed; the charge was returned.'
+        : 'Proven dead; the charge was returned.';
     case 'delivered':
       if (order.kind === 'activation') {
-        return order.settled ? 'Activated, for good.' : 'Activated; waiting for its block to become solid.';
+        return order.settled ? 'Activated; final.' : 'Activated; waiting for its block to become solid.';
       }
       if (order.reclaimedAt !== null)
-        return `Delivered and reclaimed at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
+        return `Delivered, and reclaimed at ${timeText(order.reclaimedAt)} by the chain’s clock. Finished.`;
       if (order.settled) {
-        return `Delivered, for good. Reclaimed when the chain's head reaches ${at(order.endsAt)}. Each transaction uses no more of the energy than its fee_limit pays for, and pays its bandwidth itself.`;
+        return `Delivered; final. Reclaimed when the chain's head reaches ${at(order.endsAt)}. A transaction uses energy only up to its fee_limit, and pays for its own bandwidth.`;
       }
-      return 'Delivered in a block that is not solid yet; should it be reverted, the same bytes are sent again.';
+      return 'Delivered in a block that is not solid yet. If the block is reverted, the same bytes are sent again.';
   }
 }
 

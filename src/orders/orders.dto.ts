@@ -152,10 +152,10 @@ export interface OrderBody {
 
 /** Default error of a failed order without a more exact record. The codes are those of this family of interfaces. */
 const FAULTS: Readonly<Partial<Record<OrderStatus, { readonly code: string; readonly error: string }>>> = {
-  refunded: { code: 'SUPPLIER_REFUSED', error: 'The order could not be delivered; its charge is back.' },
+  refunded: { code: 'SUPPLIER_REFUSED', error: 'The order could not be delivered; the charge was returned.' },
   unresolved: {
     code: 'SUPPLIER_UNKNOWN',
-    error: 'It is not yet known whether the order was delivered; it resolves itself as soon as the chain answers.',
+    error: 'It is not known yet if the order was delivered. It resolves itself when the chain answers.',
   },
 };
 

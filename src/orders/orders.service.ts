@@ -88,7 +88,10 @@ export class OrdersService {
   ): Promise<Prepared> {
     const quote = this.quotes.openQuote(ref, project.id);
     if (quote === undefined) {
-      const refusal = new ApiError('QUOTE_NOT_FOUND', 'There is no such quote for this project.');
+      const refusal = new ApiError(
+        'QUOTE_NOT_FOUND',
+        'This quote does not exist or belongs to another project. Request a new one.',
+      );
       return { terms: undefined, refusal };
     }
     const sized = this.direct.capacityOf(quote);
@@ -110,7 +113,7 @@ export class OrdersService {
 
   private async prepareDirect(request: DirectRequest, project: ProjectRecord): Promise<Prepared> {
     if (project.requireQuote) {
-      const refusal = new ApiError('QUOTE_REQUIRED', 'This project orders by quote only; send a quote_ref.');
+      const refusal = new ApiError('QUOTE_REQUIRED', 'This project requires a quote. Send a quote_ref.');
       return { terms: undefined, refusal };
     }
     return this.direct.prepare({ ...request, isTest: project.isTest });
@@ -129,5 +132,5 @@ function mismatchOf(
   ];
   const wrong = named.filter(([, differs]) => differs).map(([field]) => field);
   if (wrong.length === 0) return undefined;
-  return new ApiError('QUOTE_MISMATCH', `The order names another ${wrong.join(', ')} than its quote.`);
+  return new ApiError('QUOTE_MISMATCH', `The order has a different ${wrong.join(', ')} than its quote.`);
 }

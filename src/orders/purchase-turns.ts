@@ -123,19 +123,19 @@ function asRefusal(error: unknown, key: string): ApiError {
     return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
   if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
-    const words = `It is not known yet whether this was taken; ${howToFindOut(key)}`;
+    const words = `It is unknown if this purchase was made. ${howToFindOut(key)}`;
     return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
   }
-  const words = `Something went wrong on our side, and this may have been taken; ${howToFindOut(key)}`;
+  const words = `An error in the service; the purchase may have been made. ${howToFindOut(key)}`;
   return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
 }
 
 function howToFindOut(key: string): string {
   if (mayBeSent(key)) {
-    return `repeat the request with Idempotency-Key ${key} to find out, or to have it taken, at most once.`;
+    return `Repeat the request with Idempotency-Key ${key}: it is bought at most once, and you get its outcome.`;
   }
   return (
-    `read GET /v1/orders/${key} to find out: if it is not there after five minutes, nothing was bought. ` +
-    'Send an Idempotency-Key of your own, and you can send the request again instead.'
+    `Read GET /v1/orders/${key} for the outcome: if there is no order after five minutes, nothing was bought. ` +
+    'With an Idempotency-Key of your own, you can repeat the request instead.'
   );
 }

@@ -66,7 +66,10 @@ export class ReceiverCheck {
       case 'not-activated':
         return notActivated();
       case 'contract':
-        return new ApiError('RECEIVER_NOT_SUPPORTED', 'The receiver is a contract; TRON delegates to accounts only.');
+        return new ApiError(
+          'RECEIVER_NOT_SUPPORTED',
+          'The receiver is a contract, but TRON delegates only to other accounts.',
+        );
     }
   }
 
@@ -135,13 +138,13 @@ export function playedRefusal(address: string, kind: OrderKind): ApiError | unde
 function notActivated(): ApiError {
   return new ApiError(
     'RECEIVER_NOT_ACTIVATED',
-    'The receiver is not on chain yet; activate it with POST /v1/activate, then order.',
+    'The receiver does not exist on chain yet. Activate it with POST /v1/activate, then order.',
   );
 }
 
 /** Returns the 503 for a chain that cannot be read. */
 export function chainAway(cause: unknown): ApiError {
-  return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read just now; repeat the request shortly.', {
+  return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read at present. Repeat the request shortly.', {
     cause,
     retryAfterSec: 3,
   });

@@ -2,17 +2,16 @@
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  QUOTE_ALREADY_USED:
-    'This quote has become an order already; GET /v1/orders/{key}, by the key of that order, shows it.',
-  QUOTE_EXPIRED: 'This quote has expired; get a new one.',
-  INSUFFICIENT_CREDITS: 'The charge would pass what the project may spend; top up, or raise the debt limit.',
-  INVALID_SIGNATURE: 'The API key of this request is revoked.',
-  PROJECT_FROZEN: 'This project is frozen; unfreeze it on the platform.',
-  SPEND_CAP_REACHED: 'The charge would pass the daily spend cap of this project or of its API key.',
+  QUOTE_ALREADY_USED: 'This quote was already used. GET /v1/orders/{key} shows its order, by the key of that order.',
+  QUOTE_EXPIRED: 'This quote has expired. Request a new one.',
+  INSUFFICIENT_CREDITS: 'The charge exceeds the balance or debt limit of the project. Top up, or raise the debt limit.',
+  INVALID_SIGNATURE: 'The API key of this request is revoked. Use another key.',
+  PROJECT_FROZEN: 'This project is frozen. Contact the operator.',
+  SPEND_CAP_REACHED: 'The charge exceeds the daily spend cap of this project or of its API key.',
   NOT_FOUND: 'This project has no order with this key.',
   NOT_EXTENDABLE:
-    'Only a settled rental that runs and is not being reclaimed can be extended, a hundred times at most; order anew.',
-  CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount just now; try again shortly or order less.',
+    'This order cannot be extended: it must be a settled rental that is running, not being reclaimed, and extended less than a hundred times. Place a new order.',
+  CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount at present. Try again shortly, or order less.',
 };
 
 /** Capacity is free again as rentals end, every few seconds on a busy pool. */
@@ -35,6 +34,6 @@ export function refusalNamed(code: string, known: ApiError | undefined): ApiErro
 export function keyReused(): ApiError {
   return new ApiError(
     'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key belongs to another request, whose order stands, or extension; GET /v1/orders/{key} shows an order.',
+    'This Idempotency-Key was already used for a different order or extension. Send a new key; GET /v1/orders/{key} shows an existing order.',
   );
 }

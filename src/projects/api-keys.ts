@@ -147,7 +147,11 @@ export class ApiKeys {
     const apiKey = await this.database.transaction(async (tx) => {
       const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [projectId]);
       if (project === undefined)
-        throw new OperatorError(`There is no project ${projectId}; \`project list\` shows them.`, 1, 'NOT_FOUND');
+        throw new OperatorError(
+          `There is no project ${projectId}. \`project list\` shows the projects.`,
+          1,
+          'NOT_FOUND',
+        );
       const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
       if (count >= KEYS_MAX) throw tooManyKeys();
       const [today] = await tx.query<{ made: number }>(MADE_LATELY, [projectId]);
@@ -166,12 +170,13 @@ export class ApiKeys {
   /** Replaces the secret of a key other than the primary. The previous one also verifies for `overlapSec` more. */
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
-    if (isPrimary) throw new OperatorError('This is the primary key; `project rotate-key` makes a new one.', 2);
+    if (isPrimary) throw new OperatorError('This is the primary key. `project rotate-key` creates a new one.', 2);
     const seals = await this.sealers.sealing('api-key');
     return this.database.transaction(async (tx) => {
       // Locks the row, so that a concurrent revocation is not undone.
       const [key] = await tx.query<{ test: boolean }>(LOCK_UNREVOKED, [id]);
-      if (key === undefined) throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
+      if (key === undefined)
+        throw new OperatorError('This key is permanently revoked. `keys create` creates another one.', 1);
       const apiKey = newApiKey(key.test);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       await change(tx, id, { sealed: seals.seal(Buffer.from(apiKey), id) });
@@ -249,15 +254,15 @@ function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T)
 }
 
 export function tooManyKeys(): OperatorError {
-  const words = `A project has at most ${KEYS_MAX.toString()} API keys; revoke one first.`;
+  const words = `A project can have at most ${KEYS_MAX.toString()} API keys. Revoke one first.`;
   return new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 
 function tooManyMade(): OperatorError {
-  const words = `A project makes at most ${KEYS_PER_DAY.toString()} API keys in 24 hours; rotate one, or wait.`;
+  const words = `A project can create at most ${KEYS_PER_DAY.toString()} API keys in 24 hours. Rotate one, or wait.`;
   return new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 
 function noSuchKey(id: string): OperatorError {
-  return new OperatorError(`There is no API key ${id}; \`keys list <merchant>\` shows them.`, 1, 'NOT_FOUND');
+  return new OperatorError(`There is no API key ${id}. \`keys list <merchant>\` shows the keys.`, 1, 'NOT_FOUND');
 }

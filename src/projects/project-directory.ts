@@ -299,7 +299,7 @@ function secretFor(text: string, key: KnownKey | undefined, expiresMs: number): 
 }
 
 function unavailable(cause?: unknown): ApiError {
-  return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified just now; try again shortly.', {
+  return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified at present. Try again shortly.', {
     retryAfterSec: 1,
     ...(cause !== undefined && { cause }),
   });

@@ -3,7 +3,7 @@
 import { nameFault } from '../domain/printable.js';
 
 export const PROJECT_NAME_MAX = 200;
-export const PROJECT_NAME_RULE = `takes 1 to ${PROJECT_NAME_MAX.toString()} characters on one line, none that control a screen or turn the direction of text`;
+export const PROJECT_NAME_RULE = `must have 1 to ${PROJECT_NAME_MAX.toString()} characters on one line, without control characters or characters that change the direction of text`;
 
 /** Returns the trimmed name; undefined if it is invalid. */
 export function projectNameOf(text: string): string | undefined {

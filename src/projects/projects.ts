@@ -195,7 +195,7 @@ export class Projects {
 }
 
 function noSuchProject(id: string): OperatorError {
-  return new OperatorError(`There is no project ${id}; \`project list\` shows them.`, 1, 'NOT_FOUND');
+  return new OperatorError(`There is no project ${id}. \`project list\` shows the projects.`, 1, 'NOT_FOUND');
 }
 
 type Changes = Parameters<Repository<Project>['update']>[1];

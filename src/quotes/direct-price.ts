@@ -76,14 +76,14 @@ export function floorOf({ priceFloorBps }: SaleRules, { transactionFeeSunPerByte
 }
 
 export function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: SaleRules): ApiError {
-  const lead = 'Renting this energy for this long costs no less than burning TRX for it right now';
+  const lead = 'Renting this energy for this duration costs no less than burning TRX for it at present';
   const isOnSale = least !== undefined && least <= BigInt(energyMax);
   const smallest = isOnSale && least < BigInt(energyMin) ? BigInt(energyMin) : least;
   return new ApiError(
     'NOT_WORTH_RENTING',
     isOnSale
-      ? `${lead}; the smallest amount worth renting is ${String(smallest)} energy.`
-      : `${lead}, whatever the amount; ask for a shorter rental, or send the transaction without renting.`,
+      ? `${lead}. The smallest amount worth renting is ${String(smallest)} energy.`
+      : `${lead}, for any amount. Request a shorter rental, or send the transaction without renting.`,
   );
 }
 

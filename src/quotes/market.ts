@@ -122,7 +122,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     const latest = this.chain.latest();
     const { maxAgeSec, refreshSec } = this.config.market;
     if (latest === undefined || latest.ageMs > maxAgeSec * 1000) {
-      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is not known just now; try again shortly.', {
+      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is unknown at present. Try again shortly.', {
         retryAfterSec: refreshSec,
       });
     }

@@ -64,9 +64,14 @@ export class Prices {
     const prices = tx.repository(PriceRow);
     const rows = await prices.find({ lock: LOCKED });
     if (!rows.some((row) => row.durationMaxSec === durationMaxSec)) {
-      throw new OperatorError(`There is no price row of ${durationMaxSec.toString()} s.`, 1, 'NOT_FOUND');
+      throw new OperatorError(
+        `There is no price row of ${durationMaxSec.toString()} s. \`price list\` shows the rows.`,
+        1,
+        'NOT_FOUND',
+      );
     }
-    if (rows.length === 1) throw new OperatorError('The last price row stays: without one nothing can be sold.');
+    if (rows.length === 1)
+      throw new OperatorError('The last price row cannot be removed: nothing could be sold without it.');
     await prices.delete({ durationMaxSec });
     await recordAct(tx, act, { action: 'price.remove', subject: durationMaxSec.toString(), detail: {} });
   }

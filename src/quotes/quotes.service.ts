@@ -210,8 +210,8 @@ export class QuotesService {
     if (sunForEnergy(rental.energy, this.market.current().ratio, marginBps) <= poolSun) return rental;
     const words =
       poolSun > 0n
-        ? 'This is more energy than the whole pool holds; ask for less.'
-        : 'Nothing can be delivered just now; try again shortly.';
+        ? 'This is more energy than the whole pool has. Request less.'
+        : 'Nothing can be delivered at present. Try again shortly.';
     throw new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
   }
 }

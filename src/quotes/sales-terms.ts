@@ -67,7 +67,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
   /** Returns the price table. Throws ApiError SERVICE_UNAVAILABLE if it was never read. */
   get priceRows(): readonly PriceRow[] {
     if (this.rows.length === 0) {
-      throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are not known just now; try again shortly.', {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are unknown at present. Try again shortly.', {
         retryAfterSec: 1,
       });
     }

@@ -22,11 +22,11 @@ interface ObstacleText {
 
 export const OBSTACLE_TEXTS: Readonly<Record<SizingObstacle, ObstacleText>> = {
   'no-token': {
-    says: 'the contract at TOKEN_CONTRACT answers no balanceOf(address)',
+    says: 'the contract at TOKEN_CONTRACT does not answer balanceOf(address)',
     todo: 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.',
   },
   'no-holder': {
-    says: 'no address is known that holds enough of the token',
+    says: 'no known address holds enough of the token',
     todo: 'Name one or more holders in SIZING_HOLDER.',
   },
   paused: {
@@ -34,23 +34,23 @@ export const OBSTACLE_TEXTS: Readonly<Record<SizingObstacle, ObstacleText>> = {
     todo: 'Nothing to set: transfers are measured again once the token is unpaused.',
   },
   blacklisted: {
-    says: 'every known holder is on the blacklist of the token',
+    says: 'the token has blacklisted every known holder',
     todo: 'Name a holder in SIZING_HOLDER that is not on the blacklist.',
   },
   refused: {
-    says: 'the token refuses a transfer of every known holder and gives no cause that can be read',
+    says: 'the token refuses transfers of every known holder without a readable cause',
     todo: 'Simulate a transfer with `POST /v1/simulate`, and name a holder in SIZING_HOLDER that can send.',
   },
   'no-event': {
     says: 'a simulated transfer succeeds without a Transfer event, so nothing proves that tokens moved',
-    todo: 'Name nodes in TRON_FULL_NODE_URLS that show the logs of constant calls, and a token that emits Transfer.',
+    todo: 'Use nodes in TRON_FULL_NODE_URLS that return the logs of constant calls, and a token that emits Transfer.',
   },
   'no-constant-calls': {
     says: 'the nodes run no constant calls',
-    todo: 'Set vm.supportConstant = true in the configuration of the nodes, or name other nodes.',
+    todo: 'Set vm.supportConstant = true in the configuration of the nodes, or use other nodes.',
   },
   'no-node': {
     says: 'no node ran the calls',
-    todo: 'Set the nodes right first; a node without CPU time needs another one beside it.',
+    todo: 'Fix the nodes first. If a node lacks CPU time, add another one.',
   },
 };

@@ -10,7 +10,7 @@ export function testAddressRefusal(address: string, isTest: boolean): ApiError |
   if (isTest || testAddressName(address) === undefined) return undefined;
   return new ApiError(
     'RECEIVER_NOT_SUPPORTED',
-    'This is an address for test projects, of which nobody has the key; name the address that needs the energy.',
+    'This is an address for test projects, which has no known private key. Use the address that needs the energy.',
   );
 }
 

@@ -50,7 +50,7 @@ export class Journal {
     try {
       file = await open(path, 'a', 0o600);
       const { mode, size } = await file.stat();
-      if ((mode & 0o077) !== 0) throw new Error(`${path} is open to others: chmod 600 ${path}`);
+      if ((mode & 0o077) !== 0) throw new Error(`${path} is readable by others. Run chmod 600 ${path}`);
       if (size > FILE_BYTES_MAX) throw new Error(`${path} is too large`);
       const counted = (await readFile(path, 'utf8')).split('\n').flatMap((line) => readLine(line) ?? []);
       await syncFolder(path);

@@ -91,7 +91,7 @@ export function callOf(body: SimulateRequest): ContractCall {
   const selector = readSelector(body.function_selector);
   const parameter = withoutPrefix(body.parameter ?? '');
   if (!(selector instanceof SelectorFault) && selector.takesArguments && parameter === '') {
-    throw invalidField('parameter', 'is required, since the function takes arguments');
+    throw invalidField('parameter', 'is required, because the function takes arguments');
   }
   return { ...base, functionSelector: body.function_selector, ...(parameter === '' ? {} : { parameter }) };
 }

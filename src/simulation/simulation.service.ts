@@ -31,14 +31,14 @@ export interface QuoteWish {
 type Success = Extract<CallOutcome, { kind: 'success' }>;
 type Refused = Extract<CallOutcome, { kind: 'refused' }>;
 
-const NOT_ACTIVATED = 'The sender is not activated.';
+const NOT_ACTIVATED = 'The sender does not exist on chain yet. Activate it first.';
 const BEYOND_BALANCE = "The sender's balance does not cover call_value.";
 
 /** Text for the caller by a node's refusal; the node's own message is not shown. */
 const REFUSALS: Readonly<Record<Exclude<Refused['refusal'], 'balance'>, string>> = {
   'no-contract': 'There is no contract at contract_address.',
-  timeout: 'The call took more time than the node allows; it could not be simulated.',
-  'no-owner': 'The node does not know the sender yet; repeat the simulation in a few seconds.',
+  timeout: 'The call exceeded the time limit of the node, so it could not be simulated.',
+  'no-owner': 'The node does not know the sender yet. Repeat the simulation in a few seconds.',
   other: 'The node refused to simulate this call.',
 };
 
@@ -69,7 +69,7 @@ export class SimulationService {
       const ran = await running.catch(() => undefined);
       return failing(NOT_ACTIVATED, ran, { needs_activation: true });
     }
-    const outcome = await this.answered(running, 'No node could simulate the call just now; repeat it shortly.');
+    const outcome = await this.answered(running, 'No node could simulate the call. Repeat the simulation shortly.');
     switch (outcome.kind) {
       case 'success':
         return this.succeeding(call, outcome, await sharing, quote);
@@ -146,7 +146,7 @@ export class SimulationService {
   private async isOnChain(address: string): Promise<boolean> {
     const account = await this.answered(
       this.chain.account(address),
-      "The sender's account could not be read just now; repeat the simulation shortly.",
+      "The sender's account cannot be read at present. Repeat the simulation shortly.",
     );
     return account !== undefined;
   }
@@ -156,9 +156,13 @@ export class SimulationService {
       return this.market.current().energyFeeSun;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw new ApiError('SIMULATION_FAILED', "The chain's energy price could not be read just now; repeat shortly.", {
-        cause: error,
-      });
+      throw new ApiError(
+        'SIMULATION_FAILED',
+        "The chain's energy price cannot be read at present. Repeat the request shortly.",
+        {
+          cause: error,
+        },
+      );
     }
   }
 

@@ -112,19 +112,18 @@ class CauseSearch {
       this.succeeds({ ...this.call, value: 0n, to: unusedAddress() }),
     ]);
     if (isTaken || !isOtherTaken) return undefined;
-    if (addressToHex(to) === ZERO_HEX)
-      return 'The token refuses the zero address as recipient. Name another recipient.';
+    if (addressToHex(to) === ZERO_HEX) return 'The token refuses the zero address as recipient. Use another recipient.';
     const isBlacklisted = (await this.reads.isBlacklisted(to)) === true;
     const why = isBlacklisted
       ? `The recipient ${to} is on the token's blacklist.`
       : `The token refuses ${to} as recipient.`;
-    return `${why} Name another recipient.`;
+    return `${why} Use another recipient.`;
   }
 
   private async ofSuccessor(): Promise<string | undefined> {
     const successor = await this.reads.successor();
     if (successor === undefined || (await this.isContract(successor))) return undefined;
-    return `The token is deprecated, and there is no contract at ${successor}, to which it forwards. Ask the token's owner which token replaces it.`;
+    return `The token is deprecated, and its successor ${successor} is not a contract. Ask the token's issuer for the token that replaces it.`;
   }
 
   /** The proof is an approval of zero that succeeds. */
@@ -134,7 +133,7 @@ class CauseSearch {
     if (!canReset) return isPaused === true ? PAUSED : this.ofSuccessor();
     const allowance = await this.reads.allowance(from, to);
     if (allowance === undefined || allowance === 0n || value === 0n) return undefined;
-    return `The spender has an allowance of ${allowance.toString()} already, and the token refuses to replace it by another. Approve 0 first.`;
+    return `The spender already has an allowance of ${allowance.toString()}, and the token does not replace one allowance by another. Approve 0 first.`;
   }
 
   private async succeeds({ kind, from, to, value, spender }: TokenCall): Promise<boolean> {

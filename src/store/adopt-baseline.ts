@@ -104,12 +104,12 @@ async function changeSchema(tx: Queryable): Promise<void> {
 function refuseOtherChain(names: readonly string[]): void {
   if (names.includes(BASELINE.name)) {
     throw new AdoptionRefusedError(
-      'The database is on the baseline already. Run `migrate` for newer migrations. Nothing was done.',
+      'The database is already on the baseline. Run `migrate` for newer migrations. Nothing was done.',
     );
   }
   if (!isOfChain(names)) {
     throw new AdoptionRefusedError(
-      `The newest migration is ${names.at(-1) ?? 'none'}, not ${CHAIN_LAST}. An empty database needs \`migrate\` alone. Nothing was done.`,
+      `The newest migration is ${names.at(-1) ?? 'none'}, not ${CHAIN_LAST}. For an empty database, run only \`migrate\`. Nothing was done.`,
     );
   }
   if (names.length !== CHAIN_COUNT || sha256(names.join(',')) !== CHAIN_SHA256) {

@@ -39,7 +39,7 @@ export async function checkSchema(database: Queryable): Promise<void> {
   if (pending.length === 0) return;
   throw new StartError(
     'NOT_MIGRATED',
-    `The database has an older schema than this version (it lacks ${pending.join(', ')}): run \`npm run -s cli -- migrate\` first.`,
+    `The database schema is older than this version (it lacks ${pending.join(', ')}). Run \`npm run -s cli -- migrate\` first.`,
   );
 }
 
@@ -56,7 +56,7 @@ export async function checkRowSecurity(database: Queryable): Promise<void> {
   if (row?.bound === true) return;
   throw new StartError(
     'UNSECURED_ROWS',
-    "The login of DATABASE_URL sees every project's rows, which a merchants' console may not: make its own with `npm run -s cli -- migrate roles --login` and DATABASE_PASSWORD_CONSOLE_MERCHANT",
+    'The login of DATABASE_URL can read the rows of every project, which is not allowed for a merchant console. Create its own login with `npm run -s cli -- migrate roles --login` and DATABASE_PASSWORD_CONSOLE_MERCHANT',
   );
 }
 

@@ -28,22 +28,22 @@ export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): Data
   if (why === 'full') {
     return {
       code: 'DATABASE_BUSY',
-      problem: `All connections of the database of ${setting} are taken (${reason})`,
+      problem: `All connections of the database of ${setting} are in use (${reason})`,
       remedy:
-        'End what holds them, lower DATABASE_POOL_MAX of the processes, or raise max_connections or the limit of the role or pooler',
+        'Close unused connections, lower DATABASE_POOL_MAX of the processes, or raise max_connections or the limit of the role or pooler',
     };
   }
   if (why === 'starting') {
     return {
       code: 'DATABASE_BUSY',
-      problem: `The database of ${setting} answers, and accepts no connection yet (${reason})`,
-      remedy: 'Wait until it has started, or look into its log',
+      problem: `The database of ${setting} is still starting and accepts no connections (${reason})`,
+      remedy: 'Wait until it has started, or check its log',
     };
   }
   const known = KNOWN.find(({ is }) => causesOf(thrown).some(is));
   return {
     code: 'DATABASE_UNAVAILABLE',
-    problem: `The database of ${setting} ${known?.problem ?? 'cannot be reached'} (${reason})`,
+    problem: `The database of ${setting} ${known?.problem ?? 'is unreachable'} (${reason})`,
     remedy: (known?.remedy ?? 'start it, or correct SETTING').replace('SETTING', setting),
   };
 }
@@ -81,54 +81,55 @@ const KNOWN: readonly {
   {
     is: withCode('28P01'),
     problem: 'refuses the password',
-    remedy: 'correct user and password in SETTING, or set the password anew with `cli migrate roles --login`',
+    remedy: 'correct user and password in SETTING, or set a new password with `cli migrate roles --login`',
   },
   {
     is: withCode('28000'),
-    problem: 'does not let this user in',
-    remedy: 'make the login with `cli migrate roles --login`, allow it in pg_hba.conf, or correct SETTING',
+    problem: 'refuses this user',
+    remedy: 'create the login with `cli migrate roles --login`, allow it in pg_hba.conf, or correct SETTING',
   },
   {
     is: withCode('3D000'),
-    problem: 'is not on that server',
+    problem: 'does not exist on that server',
     remedy: 'create it, or correct the name at the end of SETTING',
   },
   {
     is: saying(/unable to (verify the first|get (local )?issuer) certificate|self-signed certificate/),
-    problem: 'shows a certificate of an authority that is not known here',
+    problem: 'presents a certificate of an unknown authority',
     remedy:
-      'name the file of your provider’s authority: add `sslrootcert=/path/to/ca.pem` to SETTING (docs/commands.md has the modes of TLS)',
+      'add the authority’s certificate: `sslrootcert=/path/to/ca.pem` in SETTING (docs/commands.md has the modes of TLS)',
   },
   {
     is: saying(/does not match certificate's altnames/),
-    problem: 'shows a certificate of another host',
+    problem: 'presents a certificate of another host',
     remedy:
-      'name the host in SETTING as the certificate does, or use `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
+      'use the certificate’s host name in SETTING, or `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
   },
   {
     is: saying(/certificate has expired/),
-    problem: 'shows a certificate that has expired',
+    problem: 'presents an expired certificate',
     remedy: 'renew the certificate of the server, or the file of `sslrootcert` in SETTING',
   },
   {
     is: saying(/does not support SSL/),
-    problem: 'takes no TLS',
-    remedy: 'turn `ssl` on in its server, or leave `sslmode` out of SETTING',
+    problem: 'does not accept TLS',
+    remedy: 'turn on `ssl` in its server, or remove `sslmode` from SETTING',
   },
   {
     is: withCode('ECONNREFUSED'),
-    problem: 'cannot be reached',
+    problem: 'is unreachable',
     remedy: 'start it, or correct SETTING',
   },
   {
     is: withCode('ENOTFOUND', 'EAI_AGAIN'),
-    problem: 'cannot be reached: its host has no address',
+    problem: 'is unreachable: its host has no address',
     remedy: 'correct the host in SETTING, or the name server',
   },
   {
     is: (error) => withCode('ETIMEDOUT')(error) || saying(/timeout (expired|exceeded)|connection timeout/i)(error),
-    problem: 'did not answer in time: it, this machine or the network is busy, or a firewall drops the connection',
-    remedy: 'try again when it is quiet; otherwise look whether host and port of SETTING can be reached from here',
+    problem:
+      'did not answer in time: it, this machine or the network is overloaded, or a firewall drops the connection',
+    remedy: 'try again later; otherwise check that host and port of SETTING are reachable from here',
   },
 ];
 

@@ -46,7 +46,7 @@ const ATTEMPTS_MAX = 3;
 const READ_ONLY = '25006';
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only') AS setting`;
 const TAKES_NO_WRITES =
-  'the server takes no writes (a standby, or default_transaction_read_only is on): point DATABASE_URL at the one that does';
+  'the server accepts no writes (a standby, or default_transaction_read_only is on): point DATABASE_URL at the primary';
 
 /** The SQLSTATE of a database error, if it is one. */
 export function sqlStateOf(thrown: unknown): string | undefined {

@@ -153,12 +153,12 @@ function wrongKey(purposes: readonly SealPurpose[], exchanged: readonly string[]
   if (exchanged.length > 0) {
     return new StartError(
       'WRONG_KEY',
-      `Keys are exchanged: ${exchanged.join(', ')}. Give each setting its own, as \`cli secrets derive\` prints them.`,
+      `Keys are swapped: ${exchanged.join(', ')}. Give each setting the key that \`cli secrets derive\` prints for it.`,
     );
   }
   return new StartError(
     'WRONG_KEY',
-    `MASTER_KEY is not the key that this database was sealed under (it, or what is set in its place, does not open: ${purposes.join(', ')}). ` +
-      'Set the one that the service was set up with; while keys are exchanged, the other one is MASTER_KEY_PREVIOUS.',
+    `MASTER_KEY is not the key of this database (it, or the keys set instead of it, cannot decrypt: ${purposes.join(', ')}). ` +
+      'Set the original key; during a rotation, MASTER_KEY_PREVIOUS is the other key.',
   );
 }

@@ -147,12 +147,12 @@ export async function migrateDown(
       const names = await migrationsIn(runner);
       const newest = names.at(-1);
       await refuseAnother(runner, database);
-      if (newest === undefined) throw new MigrationKeptError('There is no migration to undo.');
+      if (newest === undefined) throw new MigrationKeptError('There is no migration to revert.');
       await refuseWhileRunning(runner, isPooled);
       await refuseWhileOpen(runner);
       await new MigrationExecutor(source, runner).undoLastMigration();
       const remaining = await migrationsIn(runner);
-      if (remaining.length !== names.length - 1) throw new Error('the migration was not undone');
+      if (remaining.length !== names.length - 1) throw new Error('the migration was not reverted');
       await runner.commitTransaction();
       return { undone: newest, remaining };
     } catch (error) {
@@ -193,7 +193,7 @@ async function refuseAnother(runner: QueryRunner, wanted: string): Promise<void>
   const rows = (await runner.query(`SELECT current_database() AS name`)) as { name: string }[];
   const actual = rows[0]?.name ?? '';
   if (actual === wanted) return;
-  throw new MigrationKeptError(`DATABASE_URL leads to the database ${actual}, not to ${wanted}; nothing was done.`);
+  throw new MigrationKeptError(`DATABASE_URL leads to the database ${actual}, not to ${wanted}. Nothing was done.`);
 }
 
 /**
@@ -270,7 +270,7 @@ async function refuseWhileRunning(runner: QueryRunner, isPooled: boolean): Promi
   const inUse = isPooled && sessions.length > 0 ? await usedMeanwhile(runner, sessions) : sessions;
   if (inUse.length === 0) return;
   const names = [...new Set(inUse.map(({ name }) => name))].join(', ');
-  throw new MigrationKeptError(`The service is running (${names}): stop it first. Nothing was done.`);
+  throw new MigrationKeptError(`The service is running (${names}). Stop it first. Nothing was done.`);
 }
 
 /** Returns the sessions that were used, or that began, within the silence after `before`. */
@@ -299,7 +299,7 @@ async function refuseWhileOpen(runner: QueryRunner): Promise<void> {
   }
   if (open.length > 0) {
     throw new MigrationKeptError(
-      `This database is in use: ${open.join(', ')}. Older code runs on a newer schema, so going back needs no \`migrate down\`. Nothing was done.`,
+      `The database is in use: ${open.join(', ')}. Nothing was done. Older code runs on a newer schema, so a downgrade needs no \`migrate down\`.`,
     );
   }
 }

@@ -17,8 +17,8 @@ export async function checkSession(database: Queryable): Promise<void> {
   const wanted = wrong.map(({ name }) => `${name} = '${PINNED[name] ?? ''}'`).join(', ');
   throw new StartError(
     'DATABASE_SETTINGS',
-    `Sessions of DATABASE_URL are set differently (${found}), and a pooler keeps the process from setting them. ` +
-      `Set them for its user by ALTER ROLE … SET: ${wanted}.`,
+    `Sessions of DATABASE_URL have other settings (${found}), and a pooler prevents the process from changing them. ` +
+      `Set them for its user with ALTER ROLE … SET: ${wanted}.`,
   );
 }
 

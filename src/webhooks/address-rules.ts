@@ -98,7 +98,7 @@ function ownAddresses(interfaces: typeof networkInterfaces): string[] {
   } catch (error) {
     throw new StartError(
       'NETWORK_RESTRICTED',
-      `The addresses of this machine cannot be listed (${reasonOf(error)}), so webhooks could reach it. ` +
+      `Failed to list the addresses of this machine (${reasonOf(error)}), so webhooks could reach it. ` +
         'Allow the process netlink sockets: AF_NETLINK in RestrictAddressFamilies of its systemd unit.',
       error,
     );

@@ -15,10 +15,10 @@ export const ACTS_PER_DAY: Readonly<Record<WebhookActKind, number>> = {
 };
 
 const REFUSALS: Readonly<Record<WebhookActKind, string>> = {
-  change: 'A project changes its webhooks at most 100 times in 24 hours',
-  rotate: 'A project rotates the secrets of its webhooks at most 100 times in 24 hours',
-  resend: 'A project has at most 1,000 deliveries sent again in 24 hours',
-  replay: 'A project has at most 100,000 events replayed in 24 hours',
+  change: 'A project can change its webhooks at most 100 times in 24 hours',
+  rotate: 'A project can rotate webhook secrets at most 100 times in 24 hours',
+  resend: 'A project can resend at most 1,000 deliveries in 24 hours',
+  replay: 'A project can replay at most 100,000 events in 24 hours',
 };
 
 const FORGET = `DELETE FROM webhook_act WHERE project_id = $1 AND created_at < clock_timestamp() - interval '24 hours'`;
@@ -48,7 +48,7 @@ export async function requireAct(tx: Transaction, projectId: string, act: Webhoo
   const left = ACTS_PER_DAY[act] - (counted?.count ?? 0);
   if (left > 0) return left;
   const hours = Math.ceil((counted?.wait_sec ?? 1) / 3600);
-  throw new ApiError('LIMIT_REACHED', `${REFUSALS[act]}; the next is possible within ${hours.toString()} h.`);
+  throw new ApiError('LIMIT_REACHED', `${REFUSALS[act]}. Try again in ${hours.toString()} h.`);
 }
 
 /** Counts an act that `requireAct` allowed, in the same transaction. */

@@ -140,7 +140,7 @@ export class WebhookDeliveries {
     return this.database.transaction(async (tx) => {
       await lockEnabled(tx, projectId, webhookId);
       if ((await tx.query(REPLAYING, [webhookId])).length > 0) {
-        throw new ApiError('LIMIT_REACHED', 'A replay of this webhook is under way; wait until it is over.');
+        throw new ApiError('LIMIT_REACHED', 'A replay of this webhook is running. Wait until it has finished.');
       }
       const [broken] = await tx.query<{ wait_sec: number | null }>(BROKEN_OFF, [projectId, webhookId]);
       if (typeof broken?.wait_sec === 'number') {
@@ -184,7 +184,7 @@ export class WebhookDeliveries {
     return this.database.transaction(async (tx) => {
       const [made] = await work(tx, await lockEnabled(tx, projectId, webhookId));
       const [view] = await tx.query<DeliveryView>([VIEW, 'AND id = $2'].join(' '), [webhookId, made?.id ?? null]);
-      if (view === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this id.');
+      if (view === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this ID.');
       return view;
     });
   }
@@ -194,7 +194,7 @@ export class WebhookDeliveries {
 async function requireTest(tx: Transaction, webhookId: string): Promise<void> {
   const [tests] = await tx.query<{ count: number; wait_sec: number }>(TESTS, [webhookId]);
   if (tests === undefined || tests.count < TESTS_PER_MINUTE) return;
-  const words = `A webhook is tested at most ${TESTS_PER_MINUTE.toString()} times a minute.`;
+  const words = `A webhook can be tested at most ${TESTS_PER_MINUTE.toString()} times a minute. Wait a minute.`;
   throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, tests.wait_sec) });
 }
 
@@ -207,7 +207,7 @@ async function lockEnabled(tx: Transaction, projectId: string, webhookId: string
   const { url, isDisabled } = await lockEndpoint(tx, projectId, webhookId);
   const [account] = await tx.query<{ frozen: boolean }>(IS_FROZEN, [projectId]);
   if (account?.frozen === true) {
-    const words = 'This project is frozen: nothing is tested, replayed or sent again until it is unfrozen.';
+    const words = 'This project is frozen: nothing is tested, replayed or resent until it is unfrozen.';
     throw new ApiError('PROJECT_FROZEN', words);
   }
   if (isDisabled) throw invalidField('id', 'is disabled; enable it first');

@@ -167,7 +167,7 @@ export class WebhooksController {
     @Body() _request: WebhookActRequest,
   ): Promise<DeliveryBody> {
     const deliveryId = idOf(delivery);
-    if (deliveryId === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this id.');
+    if (deliveryId === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this ID.');
     return deliveryBody(await this.deliveries.resend(caller.project.id, id, deliveryId, nonceOf(caller)));
   }
 }

@@ -145,14 +145,14 @@ export class Webhooks {
       if ((await endpoints.countBy({ projectId, deletedAt: IsNull() })) >= WEBHOOKS_MAX) {
         throw new ApiError(
           'LIMIT_REACHED',
-          `A project has at most ${WEBHOOKS_MAX.toString()} webhooks; delete one first.`,
+          `A project can have at most ${WEBHOOKS_MAX.toString()} webhooks. Delete one first.`,
         );
       }
       const sinceYesterday = { projectId, createdAt: MoreThan(new Date(nowMs() - DAY_MS)) };
       if ((await endpoints.countBy(sinceYesterday)) >= WEBHOOKS_PER_DAY) {
         throw new ApiError(
           'LIMIT_REACHED',
-          `A project makes at most ${WEBHOOKS_PER_DAY.toString()} webhooks in 24 hours; change one, or wait.`,
+          `A project can create at most ${WEBHOOKS_PER_DAY.toString()} webhooks in 24 hours. Change one, or wait.`,
         );
       }
       await witness(tx, 'webhook.create', projectId, { webhook: id, ...shown(options) });
@@ -245,7 +245,7 @@ export class Webhooks {
   private columnsOf({ url, types, description, isEnabled }: WebhookOptions) {
     if (url !== undefined && this.rules.destinationOf(url) === undefined) throw addressNotAllowed();
     const unknown = types?.find((type) => !EVENT_TYPES.some((known) => known === type));
-    if (unknown !== undefined) throw invalidField('types', `${unknown} is no type of event`);
+    if (unknown !== undefined) throw invalidField('types', `${unknown} is not an event type`);
     return {
       ...(url !== undefined && { url }),
       ...(types !== undefined && { types: types.length === 0 ? null : [...new Set(types)] }),
@@ -311,10 +311,10 @@ function shown({ url, ...rest }: WebhookOptions): Readonly<Record<string, unknow
 function addressNotAllowed(): ApiError {
   return new ApiError(
     'ADDRESS_NOT_ALLOWED',
-    'A webhook goes to an https URL of a public host name, on a port that is allowed, without user and password.',
+    'The webhook URL is not accepted. Use an https URL with a public host name, on an allowed port, without user and password.',
   );
 }
 
 function noSuchWebhook(): ApiError {
-  return new ApiError('NOT_FOUND', 'This project has no webhook with this id.');
+  return new ApiError('NOT_FOUND', 'This project has no webhook with this ID.');
 }

@@ -68,7 +68,7 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await button(view, `Book credits ${at().project.name}`).click();
     await field(view, 'Amount in dollars').fill('2,500');
     await view.page
-      .getByText('This can be read in two ways: write 2500 for the larger amount, or 2.5000 for the smaller.')
+      .getByText('This number is ambiguous. Write 2500 for the larger amount, or 2.5000 for the smaller.')
       .waitFor();
     await field(view, 'Amount in dollars').fill('2,500.00');
     await field(view, 'Payment reference').fill('WIRE 77');

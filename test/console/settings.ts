@@ -69,7 +69,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await button(view, 'Change').click();
     await field(view, 'URL').fill('https://192.168.0.1/energy');
     await button(view, 'Save changes').click();
-    await page.getByRole('alert').getByText('A webhook goes to an https URL').waitFor();
+    await page.getByRole('alert').getByText('The webhook URL is not accepted').waitFor();
     await button(view, 'Cancel').click();
   });
 

@@ -149,7 +149,7 @@ test('a concurrent rotation does not undo a revocation', async () => {
     await until(isWaiting, 10_000, 'the rotation waiting for the key');
     return { rotation };
   });
-  expect(await rotation).toContain('This key is revoked');
+  expect(await rotation).toContain('This key is permanently revoked');
   expect((await keys.get(id)).revoked_at).not.toBeNull();
 });
 

@@ -49,7 +49,7 @@ it('sets, shows, lists, wakes and deletes, with the operator in the audit log', 
   expect(await stage.rowOf({ merchant }, address)).toMatchObject({ asleep: false, is_due: true });
   expect((await run('delete', merchant, address)).code).toBe(2);
   expect((await run('delete', merchant, address, '--yes')).code).toBe(0);
-  expect((await run('show', merchant, address)).err).toContain('no auto-delegation of this address');
+  expect((await run('show', merchant, address)).err).toContain('no auto-delegation for this address');
   const acts = await stage.world.api.database.query<{ action: string; actor: string }>(
     `SELECT action, actor FROM audit_log WHERE subject = $1 AND action LIKE 'auto-delegation.%' ORDER BY id`,
     [merchant],
@@ -72,7 +72,7 @@ it('rejects what a request could not set, and settings that nothing could pay fo
   await refused('until must be a UTC time', address, ...NEEDED, '--until', 'tomorrow');
   await refused('until: must be in the future', address, ...NEEDED, '--until', '2020-01-01T00:00:00Z');
   await refused('It must be a TRON address', 'Tx', ...NEEDED);
-  await refused('not on chain yet', newAddress(), ...NEEDED);
+  await refused('exist on chain yet', newAddress(), ...NEEDED);
   await refused('a contract', stage.world.chain.token, ...NEEDED);
   await refused('belongs to the service', stage.world.chain.pool.address, ...NEEDED);
   await apiKeysOn(stage.world.api.database, stage.world.api.app).revoke(merchant, AUTHOR);

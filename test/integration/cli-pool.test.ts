@@ -97,7 +97,7 @@ describe('pool add', () => {
     ['wide', 'pool', '3', 'has no permission 3'],
     ['bare', 'pool', '0', 'does not name the key'],
     ['narrow', 'activation', '2', 'does not allow AccountCreate'],
-    ['nobody', 'pool', '2', 'is not on chain'],
+    ['nobody', 'pool', '2', 'does not exist on chain'],
   ])('refuses %s as %s under permission %s: it %s', async (name, role, permission, why) => {
     const refused = await add(name, role, permission);
     expect([refused.code, refused.out]).toEqual([1, '']);

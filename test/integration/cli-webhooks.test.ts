@@ -31,7 +31,7 @@ it('creates, lists, changes, rotates, tests, replays and deletes, with the opera
   expect(listed.out).toContain(made.webhook);
   expect(listed.out).not.toContain('token=abc');
   expect((await cli('webhooks', 'delete', made.webhook, '--yes')).code).toBe(0);
-  expect((await cli('webhooks', 'delete', made.webhook, '--yes')).err).toContain('no webhook with this id');
+  expect((await cli('webhooks', 'delete', made.webhook, '--yes')).err).toContain('no webhook with this ID');
   const acts = await world.api.database.query<{ action: string }>(
     `SELECT action FROM audit_log WHERE subject = $1 AND action LIKE 'webhook.%' ORDER BY id`,
     [merchant],

@@ -196,7 +196,7 @@ it('rejects a text with U+0000 by its member, and has nothing at a path with it'
       path,
       400,
       'INVALID_REQUEST',
-      [{ field: expect.any(String), msg: 'must not hold the character U+0000' }],
+      [{ field: expect.any(String), msg: 'must not contain the character U+0000' }],
     ]);
   }
   const places = ['/orders/%00', '/orders/a%00b', '/auto-delegations/%00', '/webhooks/%00', '/statements/%00'];

@@ -81,7 +81,7 @@ it('a process that gets no connection in time reports that all are taken', async
   const thrown = await thrownBy(open(asRole(database.url, 'api'), 0));
   await allow(-1);
   expect(thrown).toMatchObject({ code: 'DATABASE_BUSY' });
-  expect((thrown as Error).message).toMatch(/^All connections of the database of DATABASE_URL are taken \(too many/);
+  expect((thrown as Error).message).toMatch(/^All connections of the database of DATABASE_URL are in use \(too many/);
   expect((thrown as Error).message).not.toMatch(STARTED_WRONG);
 });
 
@@ -91,9 +91,9 @@ it.each([
   ['08P01', 'no more connections allowed (max_client_conn)', /are taken/],
   ['08P01', 'query_wait_timeout', /are taken/],
   ['XX000', 'MaxClientsInSessionMode: max clients reached', /are taken/],
-  ['57P03', 'the database system is starting up', /accepts no connection yet/],
-  ['57P03', 'the database system is in recovery mode', /accepts no connection yet/],
-  ['08P01', 'server login has been failing, try again later (server_login_retry)', /accepts no connection yet/],
+  ['57P03', 'the database system is starting up', /accepts no connections/],
+  ['57P03', 'the database system is in recovery mode', /accepts no connections/],
+  ['08P01', 'server login has been failing, try again later (server_login_retry)', /accepts no connections/],
 ])('process, command, migration and doctor report the truth of %s: %s', async (state, message, truth) => {
   const url = await refusing(state, message);
   const started = await thrownBy(open(url, 0));

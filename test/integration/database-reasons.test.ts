@@ -67,13 +67,13 @@ const CASES: readonly (readonly [string, () => string, RegExp])[] = [
   [
     'a certificate of an unknown authority',
     () => urlWith((url) => url.searchParams.set('sslmode', 'require')),
-    /shows a certificate of an authority that is not known here.*sslrootcert=/,
+    /presents a certificate of an unknown authority.*sslrootcert=/,
   ],
   ['a wrong password', () => urlWith((url) => (url.password = 'wrong')), /refuses the password.*user and password/],
   [
     'a database that is not there',
     () => urlWith((url) => (url.pathname = '/none')),
-    /is not on that server.*create it/,
+    /does not exist on that server.*create it/,
   ],
   [
     'a server that is not there',
@@ -83,7 +83,7 @@ const CASES: readonly (readonly [string, () => string, RegExp])[] = [
   [
     'a server that does not answer',
     () => urlWith((url) => Object.assign(url, { hostname: '127.0.0.1', port: silentPort.toString() })),
-    /did not answer in time: it, this machine or the network is busy/,
+    /did not answer in time: it, this machine or the network is overloaded/,
   ],
 ];
 

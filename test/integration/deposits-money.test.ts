@@ -252,7 +252,7 @@ describe('a return', () => {
     await settle();
     expect(await unexplained()).toEqual([]);
     await expire(id);
-    await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|holds less/);
+    await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|no longer holds/);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 

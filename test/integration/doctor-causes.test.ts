@@ -65,6 +65,6 @@ test('names exchanged URLs of a node', async () => {
   const { TRON_FULL_NODE_URLS: full, TRON_SOLIDITY_NODE_URLS: solid } = nodes();
   const of = (env: Record<string, string>) => lookAtNodes(readConfig(settings(database.url, env)), 3000);
   const [finding] = await of({ TRON_FULL_NODE_URLS: solid, TRON_SOLIDITY_NODE_URLS: full });
-  expect(finding).toMatchObject({ state: 'fault', says: expect.stringContaining('are exchanged') as string });
-  expect((await of(nodes())).some(({ says }) => says.includes('exchanged'))).toBe(false);
+  expect(finding).toMatchObject({ state: 'fault', says: expect.stringContaining('are swapped') as string });
+  expect((await of(nodes())).some(({ says }) => says.includes('swapped'))).toBe(false);
 });

@@ -182,11 +182,11 @@ describe('our refusals', () => {
     await client.rent({ quote_ref: ref }, 'mine');
     await expect(client.rent(body(), 'mine')).rejects.toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
-      message: expect.stringContaining('whose order stands'),
+      message: expect.stringContaining('already used for a different order'),
     });
     await expect(client.rent({ quote_ref: ref }, 'other')).rejects.toMatchObject({
       code: 'QUOTE_ALREADY_USED',
-      message: expect.stringContaining('by the key of that order, shows it'),
+      message: expect.stringContaining('shows its order, by the key of that order'),
     });
   });
 });

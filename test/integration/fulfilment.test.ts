@@ -289,7 +289,7 @@ describe('an activation', () => {
     await stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 5_000_000 });
     worker = await stage.world.startWorker();
     const { error } = await probe.refunded(key);
-    expect(error).toBe("The chain's fee for activations rose above what was charged; the charge was returned.");
+    expect(error).toBe('The chain’s activation fee rose above the charge; the charge was returned.');
     expect(await probe.transactions(key)).toEqual([]);
     expect(await probe.balance()).toBe(balance);
   });

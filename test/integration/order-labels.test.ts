@@ -115,7 +115,7 @@ test('the largest allowed metadata fits into a body', async () => {
 
 test('accepts texts of any script, and refuses invisible characters', async () => {
   const customer = await newCustomer();
-  const words = 'must be of printable characters, with spaces only between others';
+  const words = 'must consist of printable characters, with spaces only between others';
   for (const reference of [
     'a\tb',
     'a\u0000',
@@ -141,7 +141,7 @@ test('accepts texts of any script, and refuses invisible characters', async () =
   }
   for (const value of ['\u0000', 'a\nb', 'a\tb', '\u007f', '\u0085', '\u2028', '\u2029', '\u202e', '\u2066']) {
     expect(await faultOf(customer, { metadata: { a: value } })).toEqual([
-      'metadata entry 1 must have no control characters',
+      'metadata entry 1 must not contain control characters',
     ]);
   }
   for (const value of ['', ' ', '\u00a0', '👩‍🚀', '\u200b']) {

@@ -73,15 +73,15 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, RegExp, () => P
     },
   ],
   [
-    'has an older schema',
+    'is older than this version',
     async () => byHand(`UPDATE migrations SET name = 'gone' WHERE name LIKE 'Baseline%'`),
-    /^The database has an older schema than this version \(it lacks Baseline.*migrate/,
+    /^The database schema is older than this version \(it lacks Baseline.*migrate/,
     async () => byHand(`UPDATE migrations SET name = 'Baseline1760000000001' WHERE name = 'gone'`),
   ],
   [
     'takes no writes',
     async () => asReadOnly('SET default_transaction_read_only = on'),
-    /^the server takes no writes.*point DATABASE_URL/,
+    /^the server accepts no writes.*point DATABASE_URL/,
     async () => asReadOnly('RESET default_transaction_read_only'),
   ],
 ];

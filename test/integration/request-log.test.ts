@@ -131,7 +131,7 @@ test('names every 400 and 401 of a project with its reason, and no secret', asyn
       path: '/v1/orders',
       status: 401,
       error: 'INVALID_SIGNATURE',
-      reason: 'No API key of the project makes this signature of this request.',
+      reason: 'The signature of this request matches no API key of the project.',
     },
   ]);
   const rows = await world.api.database.query('SELECT * FROM refused_request WHERE project_id = $1', [
@@ -148,12 +148,12 @@ describe('names the mistake of a wrong signature', () => {
   const POST = { method: 'POST', path: '/v1/orders', body } as const;
 
   test.each<readonly [string, HmacRequest, HmacRequest]>([
-    ['path as it is encoded', { ...GET, path: '/v1/orders/a%252Fb?x=%20' }, GET],
-    ['no query', { ...GET, path: '/v1/orders/a%2Fb' }, GET],
-    ['method in lower case', { ...GET, method: 'get' }, GET],
+    ['encoded path was signed', { ...GET, path: '/v1/orders/a%252Fb?x=%20' }, GET],
+    ['query was not signed', { ...GET, path: '/v1/orders/a%2Fb' }, GET],
+    ['method was signed in lower case', { ...GET, method: 'get' }, GET],
     ['empty body', { method: 'POST', path: POST.path }, POST],
-    ['written anew after it was signed', { ...POST, body: JSON.stringify(JSON.parse(body)) }, POST],
-    ['No API key of the project', { ...GET, path: '/v1/balance' }, GET],
+    ['serialized again after it was signed', { ...POST, body: JSON.stringify(JSON.parse(body)) }, POST],
+    ['matches no API key of the project', { ...GET, path: '/v1/balance' }, GET],
   ])('as one of %s', async (reason, signed, sent) => {
     const customer = await project();
     await sendAs(customer, signed, sent);
@@ -174,8 +174,8 @@ describe('names the mistake of a wrong signature', () => {
     expectError(await md5.postSigned('/v1/orders', unsorted, unsorted), 'INVALID_SIGNATURE');
     const reasons = (await logged(primary, 2)).map(({ reason }) => reason);
     expect(reasons).toEqual([
-      expect.stringContaining('keys of the body are not sorted'),
-      expect.stringContaining('primary API key alone'),
+      expect.stringContaining('keys of the signed body are not sorted'),
+      expect.stringContaining('not the current primary API key'),
     ]);
   });
 });

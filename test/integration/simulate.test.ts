@@ -142,7 +142,7 @@ describe('a call that would fail', () => {
       burn_price_sun: 0,
       would_fail: true,
       needs_activation: true,
-      reason: 'The sender is not activated.',
+      reason: 'The sender does not exist on chain yet. Activate it first.',
     });
   });
 

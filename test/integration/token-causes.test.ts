@@ -62,7 +62,7 @@ const toZero = (from: string, amount: number): Call => ({ from, name: 'transfer'
 
 const HELD = `${WHO.bob} holds 1000 of the token's smallest unit, less than the 1001 to be sent.`;
 const ALLOWED = `${WHO.bank} allows the sender 5 of the token's smallest unit, less than the 6 to be sent.`;
-const ZERO_REFUSED = 'The token refuses the zero address as recipient. Name another recipient.';
+const ZERO_REFUSED = 'The token refuses the zero address as recipient. Use another recipient.';
 const PAUSED = 'The token is paused by its owner. Try again once it is unpaused.';
 
 const CASES: readonly (readonly [string, keyof typeof apis, Call, string])[] = [
@@ -103,13 +103,13 @@ const CASES: readonly (readonly [string, keyof typeof apis, Call, string])[] = [
     'a deprecated token has no successor',
     'orphaned',
     transfer(WHO.bob, newAddress(), 5),
-    `The token is deprecated, and there is no contract at ${WHO.ghost}, to which it forwards. Ask the token's owner which token replaces it.`,
+    `The token is deprecated, and its successor ${WHO.ghost} is not a contract. Ask the token's issuer for the token that replaces it.`,
   ],
   [
     'an allowance would replace another',
     'strict',
     approve(WHO.bob, WHO.carol, 4),
-    'The spender has an allowance of 3 already, and the token refuses to replace it by another. Approve 0 first.',
+    'The spender already has an allowance of 3, and the token does not replace one allowance by another. Approve 0 first.',
   ],
 ];
 

@@ -258,7 +258,7 @@ describe('a request is judged strictly', () => {
     const answer = await post(await world.newCustomer(), '', { url });
     expectError(answer, 'ADDRESS_NOT_ALLOWED');
     expect(answer.body.msg).toBe(
-      'A webhook goes to an https URL of a public host name, on a port that is allowed, without user and password.',
+      'The webhook URL is not accepted. Use an https URL with a public host name, on an allowed port, without user and password.',
     );
   });
 });

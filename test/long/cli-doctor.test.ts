@@ -122,7 +122,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
     ['a setting is missing', () => ({ MASTER_KEY: undefined }), /^settings$/, /MASTER_KEY is required/],
     ['Postgres is away', () => ({ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }), /^database$/, /does not let us in/],
     ['the password is wrong', () => ({ DATABASE_URL: withPassword('wrong') }), /^database$/, /does not let us in/],
-    ['Redis is away', () => ({ REDIS_URL: 'redis://127.0.0.1:1' }), /^redis$/, /does not let us in/],
+    ['Redis is away', () => ({ REDIS_URL: 'redis://127.0.0.1:1' }), /^redis$/, /refuses the connection/],
     ['no node answers', () => ({ TRON_FULL_NODE_URLS: NOBODY }), /^node /, /no usable answer/],
     ['no solidity port answers', () => ({ TRON_SOLIDITY_NODE_URLS: NOBODY }), /^solidity /, /no usable answer/],
     [
@@ -133,7 +133,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
     ],
     ['two nodes are of different chains', () => both('full', 'solid'), /^nodes$/, /different chains/],
     ['the token is not there', () => ({ TOKEN_CONTRACT: addressOf('nobody') }), /^token$/, /no contract/],
-    ['the token is no address', () => ({ TOKEN_CONTRACT: 'USDT' }), /^token$/, /no address/],
+    ['the token is no address', () => ({ TOKEN_CONTRACT: 'USDT' }), /^token$/, /not an address/],
     ['the token is no contract', () => ({ TOKEN_CONTRACT: POOL }), /^token$/, /no contract/],
     [
       'no exchange answers',
@@ -195,7 +195,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
   it('a head stands still', async () => {
     const { findings } = await examine({ ...stillChain.env, TOKEN_CONTRACT: stillChain.token });
     expect(findings).toContainEqual(
-      expect.objectContaining({ state: 'fault', says: expect.stringContaining('stands still') }),
+      expect.objectContaining({ state: 'fault', says: expect.stringContaining('is stuck') }),
     );
   });
 
@@ -308,7 +308,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
       `UPDATE pool_wallet SET key_sealed = NULL WHERE role = 'activation'`,
       `UPDATE pool_wallet SET status = 'active'`,
       'signer',
-      /none is named/,
+      /no signer is configured/,
     ],
   ];
 

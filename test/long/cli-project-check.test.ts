@@ -161,7 +161,7 @@ const CASES: readonly Case[] = [
     ofProject(`UPDATE api_key SET created_at = clock_timestamp() - interval '400 days' WHERE project_id = $1`),
     'key primary',
     'look',
-    /made 400 days ago/,
+    /created 400 days ago/,
     /project rotate-key/,
   ],
   [
@@ -192,7 +192,7 @@ const CASES: readonly Case[] = [
     ),
     'webhook shop.example.com',
     'missing',
-    /took nothing in 7 days/,
+    /No delivery succeeded in 7 days/,
     /webhooks test/,
   ],
   [
@@ -208,7 +208,7 @@ const CASES: readonly Case[] = [
     ofWebhook(`UPDATE webhook_endpoint SET disabled_at = clock_timestamp(), disabled_reason = 'gone' WHERE id = $1`),
     'webhook shop.example.com',
     'missing',
-    /it answered 410/,
+    /its server answered 410/,
     /webhooks change .* --enabled on/,
   ],
   [
@@ -216,7 +216,7 @@ const CASES: readonly Case[] = [
     ({ webhook }) => run('webhooks', 'change', webhook, '--enabled', 'off'),
     'webhook shop.example.com',
     'look',
-    /by its owner/,
+    /An owner has disabled/,
     /webhooks delete/,
   ],
   [
@@ -249,7 +249,7 @@ const CASES: readonly Case[] = [
     'deposits',
     'look',
     /No deposit to T/,
-    /small amount/,
+    /small deposit/,
   ],
   [
     'has spent its balance',

@@ -263,7 +263,7 @@ describe('the history of an order', () => {
     const { key, id } = await rental('refunded');
     const { body } = await admin.browser.get(of(`/orders/${key}`));
     expect(body.operator).toMatchObject({
-      standing: expect.stringContaining('Proven never to'),
+      standing: expect.stringContaining('Proven dead'),
       project: { id: project, name: '=Shop, "one"' },
       legs: [{ leg_no: 1, status: 'released' }],
       attempts: [{ status: 'dead', evidence: { expiresAtMs: 1 } }],

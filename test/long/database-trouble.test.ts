@@ -88,7 +88,7 @@ it('a server that accepts no writes answers purchases 503 and reads as before, i
         .get(Database)
         .checkWritable()
         .then(() => 'ready', messageOf);
-    await until(async () => ((await why()).includes('takes no writes') ? true : undefined), 5000, 'not being ready');
+    await until(async () => ((await why()).includes('accepts no writes') ? true : undefined), 5000, 'not being ready');
     const answer = await customer.post('/v1/orders', body(), withKey('read-only'));
     expect([answer.status, answer.body.error, answer.body.key]).toEqual([503, 'SERVICE_UNAVAILABLE', 'read-only']);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);

@@ -24,7 +24,7 @@ it(
     const reports = new Map<string, () => void>();
     const says = (text: string): Promise<void> =>
       limited(new Promise<void>((resolve) => reports.set(text, resolve)), START_LIMIT_MS, text);
-    const goesOn = says('It is yours now');
+    const goesOn = says('Use it yourself');
     const demo = await startNode('packages/local/dist/main.demo.js', {
       name: 'demo',
       args: ['--json', file],
@@ -42,7 +42,7 @@ it(
       await fetch(`${served.devnet_control_url}/token/pause`, { method: 'POST', body: '{}' });
       await goesOn;
       const output = said.join('\n');
-      expect(output).toContain('The demonstration ended at this step; the service goes on.');
+      expect(output).toContain('The demonstration stopped at this step; the service keeps running.');
       for (const { address } of served.accounts.slice(0, 2)) expect(output).not.toContain(address);
       expect((await fetch(`${served.base_url}/docs`)).status).toBe(200);
     } finally {

@@ -169,7 +169,7 @@ describe('Postgres', () => {
         expect(keyed.headers['idempotency-key']).toBe('second');
         for (const refused of [keyed, keyless]) {
           expect(refused.body.key).toBe(refused.headers['idempotency-key']);
-          expect(refused.body.msg).toContain(`repeat the request with Idempotency-Key ${String(refused.body.key)}`);
+          expect(refused.body.msg).toContain(`Repeat the request with Idempotency-Key ${String(refused.body.key)}`);
         }
         expectRefusal(read, 503, 'SERVICE_UNAVAILABLE');
         proxy.mend();

@@ -70,15 +70,15 @@ const SILENT: readonly (readonly [string, Fault])[] = [
 ];
 
 describe('a simulation', () => {
-  const NO_NODE = 'No node could simulate the call just now; repeat it shortly.';
-  const NO_ACCOUNT = "The sender's account could not be read just now; repeat the simulation shortly.";
+  const NO_NODE = 'No node could simulate the call. Repeat the simulation shortly.';
+  const NO_ACCOUNT = "The sender's account cannot be read at present. Repeat the simulation shortly.";
   const CASES: readonly (readonly [string, Fault, string, string])[] = [
     ...SILENT.map(([name, fault]) => [name, fault, CONSTANT, NO_NODE] as const),
     [
       'runs out of time',
       { kind: 'says', body: OUT_OF_TIME },
       CONSTANT,
-      'The call took more time than the node allows; it could not be simulated.',
+      'The call exceeded the time limit of the node, so it could not be simulated.',
     ],
     [
       'refuses for a reason of its own',
@@ -125,7 +125,7 @@ describe('a simulation', () => {
       );
       expect(body).toMatchObject({
         error: 'SIMULATION_FAILED',
-        msg: "The chain's energy price could not be read just now; repeat shortly.",
+        msg: "The chain's energy price cannot be read at present. Repeat the request shortly.",
       });
     } finally {
       await old.close();

@@ -69,10 +69,14 @@ const STORES: readonly Case[] = [
   [
     'the database is another one',
     () => ({ DATABASE_URL: databaseUrl(test.url, 'nobody_has_this') }),
-    /^The database of DATABASE_URL is not on that server \(.*nobody_has_this.*\): create it, or correct/,
+    /^The database of DATABASE_URL does not exist on that server \(.*nobody_has_this.*\): create it, or correct/,
   ],
-  ['nothing is migrated', () => ({ DATABASE_URL: empty }), /older schema.*Baseline.*run `npm run -s cli -- migrate`/],
-  ['the master key is another one', wrongKey, /^MASTER_KEY is not the key.*api-key.*Set the one/],
+  [
+    'nothing is migrated',
+    () => ({ DATABASE_URL: empty }),
+    /schema is older.*Baseline.*Run `npm run -s cli -- migrate`/,
+  ],
+  ['the master key is another one', wrongKey, /^MASTER_KEY is not the key.*api-key.*Set the original key/],
 ];
 
 const LISTENERS: readonly Case[] = [
@@ -134,7 +138,7 @@ describe('the sender', () => {
   it.each<readonly [string, NodeJS.ProcessEnv, RegExp]>([
     ['settings are missing', { DATABASE_URL: undefined }, /^Configuration: DATABASE_URL is required.*\.env\.example/],
     ['it has no key', { [key]: undefined }, /^Configuration: SEAL_KEY_WEBHOOKS is required .*derive --for sender/],
-    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY is set: .*webhook secrets alone/],
+    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY must not be set: .*only webhook secrets/],
     ['its key is another one', { [key]: wrongKey()['MASTER_KEY'] }, /^MASTER_KEY is not the key.*webhook-secret/],
     ['authorities that are not there', { WEBHOOK_CA_FILE: '/none/ca.pem' }, /^Configuration: WEBHOOK_CA_FILE/],
   ])('%s', async (_what, extra, printed) => {
@@ -180,7 +184,7 @@ describe('a console', () => {
     async (login) => {
       const url = login === 'owner' ? test.url : asRole(test.url, login);
       expect(await start({ DATABASE_URL: url })).toMatch(
-        /^The login of DATABASE_URL sees every project.*migrate roles/,
+        /^The login of DATABASE_URL can read the rows of every project.*migrate roles/,
       );
     },
   );
@@ -217,7 +221,7 @@ describe('the signer', () => {
     expect(await signer({})).toMatch(/no such file.*wallets\.json/);
     await writeFile(join(dir, 'wallets.json'), '[]');
     await chmod(join(dir, 'wallets.json'), 0o644);
-    expect(await signer({})).toMatch(/wallets\.json is open to others: chmod 600/);
+    expect(await signer({})).toMatch(/wallets\.json is readable by others\. Run chmod 600/);
   });
 
   it('the folder for its socket is missing', async () => {

@@ -262,7 +262,7 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
       const own = await createTestDatabase();
       const stores = { DATABASE_URL: own.url, REDIS_URL: fromSetup('TEST_REDIS_URL') };
       const demo = npm('demo', { ...stores, PORT: '0' });
-      await demo.says('the API serves at', DEMO_LIMIT_MS);
+      await demo.says('the API is listening at', DEMO_LIMIT_MS);
       // npm, node, and for each of chain, API and worker a guard and the guarded process.
       expect(below(demo.pid).length).toBeGreaterThanOrEqual(8);
       expect(await demo.stop(signal)).toBe(0);

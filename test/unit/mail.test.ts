@@ -65,7 +65,7 @@ describe('SMTP_URL', () => {
     expect(read({ SMTP_URL: 'smtp://localhost' }).faults).toEqual([
       'MAIL_FROM is required beside SMTP_URL: whom mails are from',
     ]);
-    expect(read({ MAIL_FROM: 'a@b.example' }).faults).toEqual(['SMTP_URL is required beside MAIL_FROM']);
+    expect(read({ MAIL_FROM: 'a@b.example' }).faults).toEqual(['SMTP_URL is required with MAIL_FROM']);
   });
 });
 

@@ -35,16 +35,16 @@ test.each([
   ['mysql://u@h1/db', 'must hold URLs starting with postgres: or postgresql:'],
   ['postgres://h1:port/db', 'must hold URLs starting with postgres: or postgresql:'],
   ['postgres://u:secret@h1:5432,h2:port/db', 'must hold URLs starting with postgres: or postgresql:'],
-  ['postgres://u:secret@h1,,h2/db', 'must name a host between any two commas'],
-  ['postgres://u:secret@h1,h2,/db', 'must name a host between any two commas'],
+  ['postgres://u:secret@h1,,h2/db', 'must not have an empty host between commas'],
+  ['postgres://u:secret@h1,h2,/db', 'must not have an empty host between commas'],
   ['postgres://u:secret@h1,h2:5432,h1:5432/db', 'must name each host once'],
   ['postgres://u:secret@h1,H1/db', 'must name each host once'],
   [
     `postgres://u:secret@${Array.from({ length: 10 }, (_, n) => `h${n.toString()}`).join(',')}/db`,
     'must name at most 9',
   ],
-  ['postgres:///db?host=h1,h2&password=secret', 'must name several hosts before its path'],
-  ['postgres://u:secret@h1,h2/db?target_session_attrs=standby', 'must leave target_session_attrs out'],
+  ['postgres:///db?host=h1,h2&password=secret', 'must list several hosts before its path'],
+  ['postgres://u:secret@h1,h2/db?target_session_attrs=standby', 'must not set target_session_attrs'],
 ])('rejects %s with the expected form and none of its content', (url, says) => {
   expect(postgresHosts(url)).toContain(says);
   expect(postgresHosts(url)).not.toContain('secret');

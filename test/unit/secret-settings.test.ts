@@ -70,7 +70,7 @@ describe('a secret as a file', () => {
     ['others can read', () => file('read', 'postgres://x/y', 0o640), /DATABASE_URL_FILE: .* chmod 600 .*read/],
     ['others can write', () => file('write', 'postgres://x/y', 0o602), /DATABASE_URL_FILE: .* chmod 600 .*write/],
     ['is empty', () => file('empty', '\n'), /DATABASE_URL_FILE: .*empty is empty/],
-    ['is a folder', () => dir, /DATABASE_URL_FILE: .* is no ordinary file/],
+    ['is a folder', () => dir, /DATABASE_URL_FILE: .* is not a regular file/],
     ['is far too large', () => file('large', 'x'.repeat(70_000)), /DATABASE_URL_FILE: .* is too large/],
     ['holds something else', () => file('else', 'sixteen'), /DATABASE_URL must hold URLs/],
   ])('that %s is an error of its setting', (_what, path, says) => {
@@ -80,7 +80,7 @@ describe('a secret as a file', () => {
   it('behind a link is judged by the link’s target', () => {
     const link = join(dir, 'link');
     symlinkSync(file('behind', MASTER_KEY, 0o604), link);
-    expect(faultOf(base({ MASTER_KEY: '', MASTER_KEY_FILE: link }))).toContain('is open to others');
+    expect(faultOf(base({ MASTER_KEY: '', MASTER_KEY_FILE: link }))).toContain('is readable by others');
   });
 
   it('may be readable by others only where containers and systemd mount secrets, and never writable', () => {
@@ -135,7 +135,7 @@ describe('the keys of one process', () => {
 
   it('a process does not start with the keys of another one, and names its own', () => {
     expect(() => readConfig(derived('worker'), 'api')).toThrow(
-      'MASTER_KEY is required, or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS in its place (`cli secrets derive --for api`)',
+      'MASTER_KEY or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS is required (`cli secrets derive --for api`)',
     );
     expect(() => readConfig(derived('api'), 'worker')).toThrow('or SEAL_KEY_POOL_KEYS in its place');
   });
@@ -146,7 +146,7 @@ describe('the keys of one process', () => {
   });
 
   it('rejects MASTER_KEY beside a key derived from it', () => {
-    expect(() => readConfig({ ...derived('api'), MASTER_KEY }, 'api')).toThrow('a process takes one or the other');
+    expect(() => readConfig({ ...derived('api'), MASTER_KEY }, 'api')).toThrow('keep only one of them');
   });
 
   it.each(['MASTER_KEY', 'SEAL_KEY_API_KEYS'])('%s from before the last rotation requires its successor', (name) => {

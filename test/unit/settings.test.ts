@@ -21,14 +21,14 @@ it.each([
   ['PORT', ['x', '-1', '65536', '1.5', '1e3'], 'must be an integer from 0 to 65535'],
   ['WEBHOOK_ALLOW_HTTP', ['yes', '2'], 'must be true or false'],
   ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of fatal, error, warn, info, debug, trace, silent'],
-  ['TRUSTED_PROXIES', ['10.0.0.0/99', 'here, 10.0.0.1'], 'must hold IP addresses or CIDR ranges'],
-  ['WEBHOOK_PORTS', ['0', '443,x', '65536', ','], 'must hold ports from 1 to 65535'],
+  ['TRUSTED_PROXIES', ['10.0.0.0/99', 'here, 10.0.0.1'], 'must be IP addresses or CIDR ranges'],
+  ['WEBHOOK_PORTS', ['0', '443,x', '65536', ','], 'must be ports from 1 to 65535'],
   ['DATABASE_URL', ['http://a', 'postgres://a,b:port'], 'must hold URLs starting with postgres: or postgresql:'],
   ['TRON_FULL_NODE_URLS', ['ftp://a', 'a'], 'must hold URLs starting with http: or https:'],
   [
     'RATE_SOURCE_URLS',
     ['okx', '=http://a', 'okx=ftp://a'],
-    'must hold name=URL pairs, the URLs starting with http: or https:',
+    'must be name=URL pairs, with URLs starting with http: or https:',
   ],
   ['ENERGY_FEE_BOUNDS_SUN', ['1', '2-1', '0-1', '1-1000001'], 'must be two integers from 1 to 1000000 as MIN-MAX'],
   [
@@ -36,7 +36,7 @@ it.each([
     ['0', '-1', 'x', '0.123456789'],
     'must be a positive decimal with at most eight fraction digits',
   ],
-  ['MASTER_KEY', ['short', 'c2hvcnQ='], 'must be 32 bytes in base64 (make one: openssl rand -base64 32)'],
+  ['MASTER_KEY', ['short', 'c2hvcnQ='], 'must be 32 bytes in base64 (create one: openssl rand -base64 32)'],
 ])('rejects %s as %j, with one reason', (name, values, message) => {
   for (const value of values) expect(faultsOf({ [name]: value })).toEqual([`${name} ${message}`]);
 });
@@ -64,10 +64,10 @@ it('settings by node: a single one is the first node’s, an empty place is none
   ]);
   expect(read({ ...NODES, TRON_API_KEYS: ', second' }).chain.apiKeys).toEqual([undefined, 'second']);
   expect(read(NODES).chain.requestsPerSec).toEqual([0, 0]);
-  const wants = 'must hold one value, or one for each URL of TRON_FULL_NODE_URLS, empty for none';
+  const wants = 'must be one value, or one for each URL of TRON_FULL_NODE_URLS, empty for none';
   expect(faultsOf({ ...NODES, TRON_API_KEYS: 'a,b,c' })).toEqual([`TRON_API_KEYS ${wants}`]);
   expect(faultsOf({ ...NODES, TRON_REQUESTS_PER_SEC: '1,many' })).toEqual([
-    'TRON_REQUESTS_PER_SEC must hold integers from 0 to 100000',
+    'TRON_REQUESTS_PER_SEC must be integers from 0 to 100000',
   ]);
   expect(faultsOf({ ...NODES, TRON_SOLIDITY_NODE_URLS: 'http://a' })).toEqual([
     'TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order',

@@ -98,25 +98,25 @@ const sha = (text: string): string => createHash('sha256').update(text).digest('
 const right = lines('/v1/orders', BODY).join('\n');
 
 test.each<readonly [string, string]>([
-  ['method in lower case', swapped(3, 'post')],
-  ['path without /v1', swapped(4, '/orders')],
+  ['method was signed in lower case', swapped(3, 'post')],
+  ['path was signed without /v1', swapped(4, '/orders')],
   ['has no whitespace', swapped(8, sha(JSON.stringify(JSON.parse(BODY))))],
-  ['its keys sorted', swapped(8, sha(canonical(JSON.parse(BODY))))],
+  ['has sorted keys', swapped(8, sha(canonical(JSON.parse(BODY))))],
   ['is indented', swapped(8, sha(JSON.stringify(JSON.parse(BODY), null, 2)))],
   ['A line break or space differs', swapped(8, sha(`${BODY}\n`))],
   ['empty body', swapped(8, sha(''))],
-  ['The body itself is signed', swapped(8, BODY)],
+  ['The body itself was signed', swapped(8, BODY)],
   ['in upper case', swapped(8, sha(BODY).toUpperCase())],
-  ['in base64: sign it in hex', swapped(8, Buffer.from(sha(BODY), 'hex').toString('base64'))],
-  ['Merchant in another case', swapped(6, MERCHANT.toUpperCase())],
+  ['in base64. Sign it in hex', swapped(8, Buffer.from(sha(BODY), 'hex').toString('base64'))],
+  ['Merchant was signed in another case', swapped(6, MERCHANT.toUpperCase())],
   ['joined by CR LF', hmac(lines('/v1/orders', BODY).join('\r\n'))],
-  ['A line break is signed at the end', hmac(`${right}\n`)],
-  ['the version, is left out', hmac(lines('/v1/orders', BODY).slice(1).join('\n'))],
+  ['ends with a line break', hmac(`${right}\n`)],
+  ['the version, is missing', hmac(lines('/v1/orders', BODY).slice(1).join('\n'))],
   ['must begin with v1=', hmac(right).slice(3)],
   ['must begin with v1=', hmac(right).replace('v1', 'V1')],
   ['in base64. Write it in hex', createHmac('sha256', API_KEY).update(right).digest('base64')],
   ['must be v1= followed by 64 hex digits', 'v1=abc'],
-  ['a line break at its end', hmac(right, `${API_KEY}\n`)],
+  ['The key ends with a space or line break', hmac(right, `${API_KEY}\n`)],
   ['no known mistake', hmac(right, 'another key')],
 ])('explains a wrong signature: %s', async (said, signature) => {
   const { code, out } = await check(ofRequest('/v1/orders', [...POST, '--signature', signature]));
@@ -130,7 +130,7 @@ test('names an encoded path, a query with its mark, and a timestamp in milliseco
     return hmac([...all.slice(0, 3), 'GET', path, query, ...all.slice(6)].join('\n'));
   };
   const encoded = await check(ofRequest('/v1/orders/a%20b?x=1', ['--signature', get('/v1/orders/a%20b', 'x=1')]));
-  expect(encoded.out).toContain('sign it percent-decoded');
+  expect(encoded.out).toContain('Sign it percent-decoded');
   const marked = await check(ofRequest('/v1/orders?x=1', ['--signature', get('/v1/orders', '?x=1')]));
   expect(marked.out).toContain('with its question mark');
   const inMs = ['--merchant', MERCHANT, '--path', '/v1/orders', '--timestamp', `${NOW}000`];
@@ -138,10 +138,10 @@ test('names an encoded path, a query with its mark, and a timestamp in milliseco
 });
 
 test.each<readonly [string, string]>([
-  ['The keys of the body are not sorted', md5(Buffer.from(BODY).toString('base64') + API_KEY)],
+  ['The keys of the signed body are not sorted', md5(Buffer.from(BODY).toString('base64') + API_KEY)],
   ['signed without base64', md5(canonical(JSON.parse(BODY)) + API_KEY)],
   ['upper case', md5(Buffer.from(canonical(JSON.parse(BODY))).toString('base64') + API_KEY).toUpperCase()],
-  ['comes after the body', md5(API_KEY + Buffer.from(canonical(JSON.parse(BODY))).toString('base64'))],
+  ['put before the body', md5(API_KEY + Buffer.from(canonical(JSON.parse(BODY))).toString('base64'))],
   ['no known mistake', 'a'.repeat(32)],
 ])('explains a wrong MD5 signature: %s', async (said, signature) => {
   const { code, out } = await check(['--md5', '--body', BODY, '--signature', signature]);

@@ -137,7 +137,7 @@ export class DemoConsoles {
     try {
       response.writeHead(303, await this.leadOn(taken, request.headers['user-agent'])).end();
     } catch (error) {
-      refuse([502, `The demo could not do what the link is for: ${reasonOf(error)}`]);
+      refuse([502, `The demo failed to follow this link: ${reasonOf(error)}`]);
     }
   }
 
@@ -158,18 +158,16 @@ export class DemoConsoles {
     // Refuses prefetches, which would consume a link, and requests under another host name, such as a page that leads
     // here.
     if (method !== 'GET' || headers['sec-purpose'] !== undefined) return { refusal: [405, 'Open the link.'] };
-    if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
+    if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the complete link as printed.'] };
     const purpose = LINK_PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
     const link = purpose && this.links.get(purpose);
     const taken = purpose && this.actOf(purpose);
     if (purpose === undefined || link === undefined || taken === undefined) {
-      return { refusal: [410, 'This link was used. The demo prints another one each time.'] };
+      return { refusal: [410, 'This link was already used. The demo prints a new one each time.'] };
     }
     const isAlive = Date.now() < link.endsMs;
     this.onLink(purpose, this.link(purpose), isAlive);
-    return isAlive
-      ? taken
-      : { refusal: [410, 'This link is older than an hour. The demo has just printed another one.'] };
+    return isAlive ? taken : { refusal: [410, 'This link has expired after an hour. The demo has printed a new one.'] };
   }
 
   private actOf(purpose: LinkPurpose): Act | undefined {

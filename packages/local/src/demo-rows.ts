@@ -13,7 +13,7 @@ export type Rows = Readonly<Record<string, readonly Row[]>>;
 /** Time from a block until a worker has read it. */
 const SEEN_MS = 640;
 const PLACED_MS = 210;
-const REFUND_REASON = 'The energy could not be delivered; the charge was given back.';
+const REFUND_REASON = 'The energy could not be delivered; the charge was returned.';
 const ACTIVATED = 'activated: nothing is to be reclaimed';
 
 /** Ids assigned by the database, and the owners of the rows. */
@@ -317,8 +317,8 @@ export function rowsOf(
 export function refusedRows(project: string, seed: number, endMs: number): readonly Row[] {
   const random = new Seeded(seed + 2);
   const refusals = [
-    ['INVALID_SIGNATURE', 401, '/v1/orders', 'The key has a space or a line break at its end: leave it out.'],
-    ['INVALID_SIGNATURE', 401, '/v1/quotes', 'No key of this project makes this signature.'],
+    ['INVALID_SIGNATURE', 401, '/v1/orders', 'The key ends with a space or line break. Remove it.'],
+    ['INVALID_SIGNATURE', 401, '/v1/quotes', 'The signature of this request matches no API key of the project.'],
     ['INVALID_REQUEST', 400, '/v1/orders', 'duration_sec: must be from 300 to 604800 seconds'],
   ] as const;
   const rows = Array.from({ length: 7 }, (): Row => {

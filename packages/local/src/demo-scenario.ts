@@ -71,7 +71,7 @@ export class DemoScenario {
     check(after.limit - before.limit >= Number(order.energy), 'the energy arrived', after);
     await this.events(
       ['webhook.created', 'order.created', 'order.delivered'],
-      'the merchant’s server gets events, each verified by the public library standardwebhooks',
+      'the merchant’s server receives events and verifies each with the public library standardwebhooks',
     );
     await this.transfer(quote);
     await this.deposit();
@@ -88,7 +88,7 @@ export class DemoScenario {
     const { secret } = await this.client.webhooks.create({ url: this.receiver.url });
     this.receiver.knows(secret);
     await this.tick();
-    this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
+    this.screen.done('webhook created; its secret is shown once and stored by the merchant’s server');
   }
 
   /** Waits for one event of each of `types`, then shows all new events of `types` and `before`. */
@@ -114,7 +114,7 @@ export class DemoScenario {
     // The service reads the market in the background. Just after its start this takes a moment, and the client retries.
     const quote = await this.client.quotes.create({ receive_address: sender, duration_sec: RENTAL_SEC });
     await this.tick();
-    this.screen.done(`${grouped(quote.energy)} energy for ${RENTAL_SEC} s, held for ${quote.expires_in_sec} s`);
+    this.screen.done(`${grouped(quote.energy)} energy for ${RENTAL_SEC} s, price held for ${quote.expires_in_sec} s`);
     this.screen.detail(
       'rent',
       `${quote.price_trx} TRX  ($${text(quote.price_usd)}, ${grouped(quote.credits)} credits)`,
@@ -131,15 +131,15 @@ export class DemoScenario {
     check(first.credits === quote.credits, 'the order costs what was quoted', first);
     await this.tick();
     this.screen.done(`order ${first.id} accepted: ${first.status}, charged ${grouped(first.credits)} credits`);
-    this.screen.request('the same request once more, as after a time-out');
+    this.screen.request('the same request again, as after a time-out');
     const again = await this.client.request<Order>({
       ...{ method: 'POST', path: '/v1/orders', body },
       idempotencyKey: this.key,
     });
     check(again.body.id === first.id, 'the same order again', again.body);
-    check(again.headers.get('idempotency-replayed') === 'true', 'a replay says so', again.body);
+    check(again.headers.get('idempotency-replayed') === 'true', 'the answer is marked as a replay', again.body);
     await this.tick();
-    this.screen.done(`order ${again.body.id} again, charged once`);
+    this.screen.done(`the answer is order ${again.body.id} again, charged once`);
     return first;
   }
 
@@ -189,12 +189,12 @@ export class DemoScenario {
     this.screen.request('GET /v1/deposits/address  to buy credits on chain');
     const { address, accepts } = await this.client.account.depositAddress();
     await this.tick();
-    this.screen.done(`${address}, which belongs to this project alone`);
+    this.screen.done(`${address}, used only by this project`);
     for (const each of accepts) this.screen.detail('accepts', `${each.asset}, at least ${each.minimum}`);
     this.screen.request('the merchant pays 40 USDT to it on chain');
     const receipt = await this.payIn(PAID_IN);
     await this.tick();
-    this.screen.done(`paid, in block ${text(receipt['blockNumber'])}; it counts once the block is final`);
+    this.screen.done(`paid in block ${text(receipt['blockNumber'])}; credited once the block is final`);
     const credited = await until(
       async () => {
         const { items } = await this.client.account.deposits().page();
@@ -214,7 +214,7 @@ export class DemoScenario {
   private async autoDelegation(): Promise<void> {
     const { sender, recipient } = this.actors;
     const { autoDelegations } = this.client;
-    this.screen.request(`PUT /v1/auto-delegations/${recipient.address}  ${grouped(KEPT)} energy, kept ready`);
+    this.screen.request(`PUT /v1/auto-delegations/${recipient.address}  keep ${grouped(KEPT)} energy`);
     const set = await autoDelegations.set(recipient.address, {
       keep_energy: KEPT,
       refill_below: KEPT - 5000,
@@ -224,7 +224,7 @@ export class DemoScenario {
     await this.tick();
     this.screen.done(`set; a refill costs ${grouped(set.cost_per_refill_credits)} credits`);
     const first = await this.usable(recipient.address, KEPT);
-    this.screen.done(`${grouped(first)} energy are there`);
+    this.screen.done(`${grouped(first)} energy available`);
     this.screen.request('the address sends a token on chain');
     const receipt = await this.world.wallet.transferToken(
       this.world.token,
@@ -242,10 +242,10 @@ export class DemoScenario {
     check(open === undefined && purchases >= 2, 'the refill is delivered', { open, purchases });
     await this.tick();
     this.screen.done(
-      `${grouped(again)} energy again, bought by itself: order ${purchases.toString()} of this auto-delegation`,
+      `${grouped(again)} energy again, bought automatically: order ${purchases.toString()} of this auto-delegation`,
     );
     await autoDelegations.delete(recipient.address);
-    this.screen.done('deleted; what runs goes on to its end');
+    this.screen.done('deleted; its running rental continues to its end');
   }
 
   /** Returns the address's usable energy once it reaches `atLeast` with no open order. */
@@ -266,7 +266,7 @@ export class DemoScenario {
   private async longRentals(): Promise<void> {
     const receivers = [this.actors.recipient.address, this.actors.treasury.address];
     this.screen.request(
-      `POST /v1/orders  twice, for ${(LONG_SEC / 3600).toString()} h of chain time: they go on running`,
+      `POST /v1/orders  twice, for ${(LONG_SEC / 3600).toString()} h of chain time: they keep running`,
     );
     for (const [index, receiver] of receivers.entries()) {
       const body = { receive_address: receiver, energy: KEPT * (index + 1), duration_sec: LONG_SEC };
@@ -361,6 +361,6 @@ function shortened(says: string): string {
 /** Describes an event's delay and the answer to it. */
 export function arrivalText({ lateMs, status, againAfterMs }: Arrival): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-  if (againAfterMs !== undefined) return `repeated ${seconds(againAfterMs)} later, same id; answered 204`;
-  return `after ${seconds(lateMs)}; answered ${status === 503 ? '503, to see it repeated' : '204'}`;
+  if (againAfterMs !== undefined) return `repeated ${seconds(againAfterMs)} later with the same id; answered 204`;
+  return `after ${seconds(lateMs)}; answered ${status === 503 ? '503, so that it is repeated' : '204'}`;
 }

@@ -30,12 +30,12 @@ const START_RETRIES = 100;
 const TRIED_PORTS = [4000];
 const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
 
-  --once        end after the demonstration: exit 0, or 1 if any step failed
-  --json FILE   write where everything is, once it serves
-  --block-ms N  real milliseconds per block of 3 s chain time (300)
+  --once        exit after the demonstration, with code 1 if a step failed
+  --json FILE   write all addresses and keys to FILE once the service runs
+  --block-ms N  real milliseconds per block of 3 s chain time (default: 300)
 
-  DATABASE_URL and REDIS_URL, when set, are used instead of embedded servers;
-  PORT is the API's port (3000).
+  If DATABASE_URL or REDIS_URL is set, it replaces the embedded server. PORT sets
+  the API's port (default: 3000).
 `;
 
 interface DemoOptions {
@@ -55,7 +55,7 @@ function readOptions(): DemoOptions | undefined {
   });
   if (values.help) return undefined;
   const blockMs = /^\d{2,5}$/.test(values['block-ms']) ? Number.parseInt(values['block-ms'], 10) : 0;
-  if (blockMs < 50) throw new Error('--block-ms takes 50 to 99999');
+  if (blockMs < 50) throw new Error('--block-ms must be from 50 to 99999');
   return { once: values.once, json: values.json, blockMs };
 }
 
@@ -74,7 +74,7 @@ interface Served {
 async function serve(world: World, screen: Screen): Promise<Served> {
   const [profile] = PROFILES;
   const project = await world.cli('project', 'create', '--name', profile?.name ?? '');
-  screen.step('a project, made by the operator’s CLI');
+  screen.step('a project, created with the operator’s CLI');
   const merchantId = String(project['merchant']);
   const [{ projects, orders, transactions }, api] = await Promise.all([
     makeHistory(world, merchantId),
@@ -87,7 +87,7 @@ async function serve(world: World, screen: Screen): Promise<Served> {
   );
   await world.startWorker();
   await untilNumbered(world);
-  screen.step(`the API serves at ${api.baseUrl}; worker and sender work beside it`);
+  screen.step(`the API is listening at ${api.baseUrl}; worker and sender run beside it`);
   const merchant = new Merchant(api.baseUrl, merchantId, String(project['api_key']));
   return { merchant, projects: projects.filter((_, place) => isOfOwner(place)) };
 }
@@ -105,12 +105,14 @@ async function openConsoles(
   screen: Screen,
 ): Promise<DemoConsoles | undefined> {
   if (process.env['DATABASE_URL'] !== undefined) {
-    screen.step('no consoles: in a database that was given, who gave it makes their logins (docs/console.md)');
+    screen.step(
+      'no consoles: they need logins of their own, which the demo creates only in its own database (docs/console.md)',
+    );
     return undefined;
   }
   const consoles = await DemoConsoles.start(world);
   await consoles.signUp(projects);
-  screen.step('both consoles serve, the merchants’ and the operators’, with an account in each');
+  screen.step('both consoles are running, for merchants and for operators, each with an account');
   return consoles;
 }
 
@@ -148,7 +150,7 @@ const PAID_BY_LINK = 25_000_000n;
 const LINK_NAMES: Readonly<Record<LinkPurpose, string>> = {
   merchant: 'merchants’ console, as the owner of a project',
   operator: 'operators’ console, as an admin',
-  payment: 'pays 25 USDT to the project on chain, and leads to where it arrives',
+  payment: 'pay 25 USDT to the project on chain, and open the page where the deposit arrives',
 };
 const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
   merchant: 'signed in to the merchants’ console',
@@ -158,7 +160,7 @@ const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
 
 /** Shows one-time links, and a replacement whenever one was opened. */
 function showConsoles(consoles: DemoConsoles, screen: Screen): void {
-  screen.title('The consoles in your browser: each link works once, within an hour');
+  screen.title('The consoles in your browser (each link works once, within an hour):');
   for (const purpose of LINK_PURPOSES) {
     screen.plain(`  ${LINK_NAMES[purpose]}\n    ${consoles.link(purpose)}`);
   }
@@ -169,14 +171,14 @@ function showConsoles(consoles: DemoConsoles, screen: Screen): void {
 }
 
 function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
-  screen.title('It is yours now');
+  screen.title('Use it yourself');
   screen.plain(`  Merchant ID   ${merchant.id}`);
   screen.plain(`  API key       ${merchant.apiKey}`);
   screen.plain(`  Base URL      ${merchant.baseUrl}  (docs at /docs)`);
   screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
-  screen.plain('\n  A signed quote to paste:\n');
+  screen.plain('\n  A signed quote request to paste:\n');
   screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
-  screen.plain('\n  For programs of your own (docs/first-order.md), and its events on a server of your own:\n');
+  screen.plain('\n  For your own programs (docs/first-order.md), with events on your own server:\n');
   screen.plain(`export BASE_URL=${merchant.baseUrl}`);
   screen.plain(`export MERCHANT=${merchant.id}`);
   screen.plain(`export API_KEY=${merchant.apiKey}`);
@@ -266,14 +268,14 @@ async function main(): Promise<number> {
     if (outcome === undefined) return options.once ? 1 : 0;
     if (outcome !== 'shown') screen.failure(outcome.reason);
     if (options.once) return outcome === 'shown' ? 0 : 1;
-    if (outcome !== 'shown') screen.plain('  The demonstration ended at this step; the service goes on.');
+    if (outcome !== 'shown') screen.plain('\n  The demonstration stopped at this step; the service keeps running.');
     if (consoles === undefined) await meanwhile();
     showHowToGoOn(world, merchant, screen);
     if (consoles !== undefined) {
       consoles.payment = { project: id, pay: () => scenario.payIn(PAID_BY_LINK).then(() => undefined) };
       showConsoles(consoles, screen);
     }
-    screen.plain('\n  Ctrl-C ends everything; until then events show here as they arrive.');
+    screen.plain('\n  Press Ctrl-C to stop everything. Until then, events appear here.');
     receiver.onArrival = (arrival) => screen.arrived(`${arrival.type}  ${arrivalText(arrival)}`);
     await interrupted;
     return 0;
@@ -291,7 +293,7 @@ async function main(): Promise<number> {
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    console.error(`demo: ${reasonOf(error)}; --help lists the options.`);
+    console.error(`demo: ${reasonOf(error)}. --help lists the options.`);
     process.exit(1);
   },
 );

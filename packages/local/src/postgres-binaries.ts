@@ -24,7 +24,7 @@ export async function serverUser(): Promise<ServerUser> {
   const user = users.get('postgres') ?? users.get('nobody');
   if (user === undefined || user.uid === 0) {
     throw new Error(
-      'Postgres does not run as root, and there is neither a user "postgres" nor "nobody" to run it as. ' +
+      'Postgres does not run as root, and there is no user "postgres" or "nobody" to run it as. ' +
         'Run this as an ordinary user, or set DATABASE_URL.',
     );
   }

@@ -64,7 +64,7 @@ export function lost(thrown: unknown, requestId: string): Failure {
  * mixed up two responses.
  */
 export function unreadable(requestId: string): Failure {
-  return { error: new NetworkError('the answer could not be read', requestId), isTransient: true, mayBeDone: true };
+  return { error: new NetworkError('the answer could not be parsed', requestId), isTransient: true, mayBeDone: true };
 }
 
 /** Returns the failure for a response with a status other than 2xx. */
@@ -72,7 +72,7 @@ export function refused({ status, headers, text }: Received, requestId: string):
   const body = bodyOf(text) as Partial<Api.Error> | undefined;
   const isOwn = body?.ok === false && body.error !== undefined;
   const code = isOwn ? body.error : `HTTP_${status.toString()}`;
-  const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : 'this is not an answer of the service', {
+  const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : 'the answer does not come from the service', {
     requestId: isOwn ? body.request_id : (headers.get('x-request-id') ?? requestId),
     retryAfterSec: retryAfterSec(headers),
     ...(isOwn && { body }),

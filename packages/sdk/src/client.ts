@@ -60,14 +60,14 @@ export class EnergyClient {
   /** Throws TypeError for invalid settings. */
   constructor(settings: ClientSettings) {
     const { baseUrl, merchant, apiKey } = settings;
-    if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl is an http(s) URL');
-    if (!/^[\x21-\x7e]+$/.test(merchant.trim())) throw new TypeError('merchant is a Merchant ID');
-    if (apiKey.trim() === '') throw new TypeError('apiKey is not empty');
+    if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl must be an http(s) URL');
+    if (!/^[\x21-\x7e]+$/.test(merchant.trim())) throw new TypeError('merchant must be a Merchant ID');
+    if (apiKey.trim() === '') throw new TypeError('apiKey must not be empty');
     const { timeoutMs = TIMEOUT_MS, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS, retries = RETRIES } = settings;
     for (const [name, value] of Object.entries({ timeoutMs, attemptTimeoutMs })) {
-      if (!(value > 0)) throw new TypeError(`${name} is a positive number of milliseconds`);
+      if (!(value > 0)) throw new TypeError(`${name} must be a positive number of milliseconds`);
     }
-    if (!(retries >= 0)) throw new TypeError('retries is 0 or more');
+    if (!(retries >= 0)) throw new TypeError('retries must be 0 or more');
     this.transport = new Transport({
       baseUrl: baseUrl.replace(/\/+$/, ''),
       signer: new Signer(merchant.trim(), apiKey, settings.signature ?? 'hmac'),

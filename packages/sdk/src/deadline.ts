@@ -20,7 +20,7 @@ export class Deadline {
     readonly timeoutMs: number,
     { signal }: CallOptions,
   ) {
-    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs is a positive number of milliseconds');
+    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a positive number of milliseconds');
     this.endsMs = performance.now() + timeoutMs;
     this.signal = signal;
   }

@@ -79,9 +79,9 @@ export class UnknownOutcomeError extends EnergyError {
   ) {
     const how =
       key === undefined
-        ? 'read what is there before you repeat it'
+        ? 'check the present state before you repeat it'
         : `repeat the same call with idempotencyKey ${JSON.stringify(key)}`;
-    super(`It is not known whether this was done: ${how}. Last: ${messageOf(cause)}`, requestId, cause);
+    super(`The outcome is unknown: ${how}. Last error: ${messageOf(cause)}`, requestId, cause);
   }
 }
 
@@ -100,7 +100,7 @@ export class NotDeliveredError extends EnergyError {
     const what =
       order.status === 'refunded'
         ? `was refunded: ${order.error ?? 'it could not be delivered'}`
-        : `is ${order.status}, and goes on without this call`;
+        : `is ${order.status} and continues without this call`;
     super(`The order ${JSON.stringify(order.key)} ${what}`, undefined, cause);
   }
 }

@@ -20,7 +20,7 @@ export class EventSourceReader {
   take(bytes: Uint8Array): readonly Said[] {
     const lines = (this.pending + this.decoder.decode(bytes, { stream: true })).split('\n');
     this.pending = lines.pop() ?? '';
-    if (this.pending.length > LINE_CHARS_MAX) throw new RangeError('a line of the stream has no end');
+    if (this.pending.length > LINE_CHARS_MAX) throw new RangeError('a line of the stream is too long');
     return lines.flatMap((line) => this.line(line.replace(/\r$/, '')) ?? []);
   }
 

@@ -49,7 +49,7 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     if (signal?.aborted === true) end();
     this.aliveMs = performance.now();
     const { outageLimitMs = OUTAGE_LIMIT_MS } = this.options;
-    if (!(outageLimitMs > 0)) throw new TypeError('outageLimitMs is a positive number of milliseconds');
+    if (!(outageLimitMs > 0)) throw new TypeError('outageLimitMs must be a positive number of milliseconds');
     try {
       while (!ended.signal.aborted) yield* this.connection(ended.signal);
     } finally {
@@ -70,7 +70,7 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
       return;
     }
     const reader = (opened.body as ReadableStream<Uint8Array> | null)?.getReader();
-    let why: unknown = new Error('the service ended the connection');
+    let why: unknown = new Error('the service closed the connection');
     try {
       const source = new EventSourceReader();
       for (;;) {

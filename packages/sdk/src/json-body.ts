@@ -19,10 +19,10 @@ export function numberText(name: string, value: number): string {
 
 /** Throws TypeError unless the value is a finite, exact number. */
 export function requireNumber(value: unknown, name: string): void {
-  if (typeof value !== 'number') throw new TypeError(`${name} is no number`);
-  if (!Number.isFinite(value)) throw new TypeError(`${name} is ${value.toString()}, which is no amount`);
+  if (typeof value !== 'number') throw new TypeError(`${name} must be a number`);
+  if (!Number.isFinite(value)) throw new TypeError(`${name} is ${value.toString()}, which is not a valid amount`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new TypeError(`${name} is beyond 2^53 - 1, where numbers are not exact`);
+    throw new TypeError(`${name} exceeds 2^53 - 1, beyond which numbers are not exact`);
   }
 }
 
@@ -32,13 +32,13 @@ function jsonValue(given: unknown, name: string, depth: number): unknown {
   if (depth > DEPTH_MAX) throw new TypeError(`${at} is nested too deeply`);
   if (typeof value === 'number') requireNumber(value, at);
   if (/^(?:undefined|function|symbol|bigint)$/.test(typeof value)) {
-    throw new TypeError(`${at} is of the type ${typeof value}, which JSON cannot hold`);
+    throw new TypeError(`${at} is of the type ${typeof value}, which JSON does not support`);
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value))
     return Array.from(value, (item, index) => jsonValue(item, `${name}[${index.toString()}]`, depth + 1));
   const tag = tagOf(value);
-  if (tag !== 'Object') throw new TypeError(`${at} is a ${tag}, which JSON cannot hold`);
+  if (tag !== 'Object') throw new TypeError(`${at} is a ${tag}, which JSON does not support`);
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))

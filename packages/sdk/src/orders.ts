@@ -184,10 +184,10 @@ const isPassing = (thrown: unknown): boolean =>
 function keyOf(options: PurchaseOptions): string {
   if (!('idempotencyKey' in options)) return randomUUID();
   const { idempotencyKey: key } = options as { readonly idempotencyKey: unknown };
-  if (typeof key !== 'string') throw new TypeError('idempotencyKey is no string: leave it out to have one made');
+  if (typeof key !== 'string') throw new TypeError('idempotencyKey must be a string; omit it to have one generated');
   if (!KEY.test(key) || RESERVED.test(key)) {
     throw new TypeError(
-      'idempotencyKey is 1 to 255 printable ASCII characters, spaces only between others, and does not begin with ext_, nonce_ or auto_',
+      'idempotencyKey must be 1 to 255 printable ASCII characters, with spaces only between others, and must not begin with ext_, nonce_ or auto_',
     );
   }
   return checkedKey(key);
@@ -199,7 +199,7 @@ function orderPath(key: string): string {
 
 /** Throws TypeError for a key that cannot be a segment of a URL path. */
 function checkedKey(key: string): string {
-  if (key === '' || key === '.' || key === '..') throw new TypeError('an order cannot be read by such a key');
+  if (key === '' || key === '.' || key === '..') throw new TypeError('no order can have this key');
   return key;
 }
 

@@ -34,7 +34,7 @@ export function verifyWebhook(
   { toleranceSec = TOLERANCE_SEC }: VerifyOptions = {},
 ): WebhookEvent {
   const keys = [secrets].flat().map(keyOf);
-  if (keys.length === 0) throw new TypeError('verifyWebhook needs a secret');
+  if (keys.length === 0) throw new TypeError('verifyWebhook requires a secret');
   const id = header(headers, 'webhook-id', ID);
   const timestamp = header(headers, 'webhook-timestamp', TIMESTAMP);
   const signatures = header(headers, 'webhook-signature', /^\S/).split(' ');
@@ -46,13 +46,13 @@ export function verifyWebhook(
     const wanted = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
     return signatures.some((each) => isSame(each, wanted));
   });
-  if (!isSigned) throw new WebhookVerificationError('signature', 'webhook-signature is by none of the secrets');
+  if (!isSigned) throw new WebhookVerificationError('signature', 'webhook-signature matches none of the secrets');
   return eventOf(body, id);
 }
 
 function keyOf(secret: string): Buffer {
   const key = secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.alloc(0);
-  if (key.length === 0) throw new TypeError(`the secret of a webhook begins with ${PREFIX}`);
+  if (key.length === 0) throw new TypeError(`a webhook secret must begin with ${PREFIX}`);
   return key;
 }
 
@@ -85,7 +85,7 @@ function eventOf(body: string | Uint8Array, id: string): WebhookEvent {
   }
   // A `webhook.test` has an id too, but no position.
   if (typeof event !== 'object' || event === null || !('type' in event) || !('id' in event) || event.id !== id) {
-    throw new WebhookVerificationError('body', 'the body is no event of that webhook-id');
+    throw new WebhookVerificationError('body', 'the body is not an event with that webhook-id');
   }
   return event as WebhookEvent;
 }

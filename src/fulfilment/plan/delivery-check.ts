@@ -12,9 +12,9 @@ import { sun, type Sun } from '../../domain/units.js';
 import type { BuildStep } from './plan.js';
 import { deathsOf, deliveryPurpose, type ClaimedOrder } from '../loop/claimed-order.js';
 
-const REFUND_REASON = 'The energy could not be delivered; the charge was given back.';
+const REFUND_REASON = 'The energy could not be delivered; the charge was returned.';
 const ACTIVATED_BEFORE = 'The account was activated by someone else first; the charge was returned.';
-const FEE_ROSE = "The chain's fee for activations rose above what was charged; the charge was returned.";
+const FEE_ROSE = 'The chain’s activation fee rose above the charge; the charge was returned.';
 const NOT_ACTIVATED = 'The account could not be activated; the charge was returned.';
 
 /** `build` it, `wait` until a node answers, or `undo` the order because the delivery would fail or cost us. */

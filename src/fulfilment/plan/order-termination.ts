@@ -147,7 +147,8 @@ const ATTENTION = {
   text: `UPDATE open_orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
 };
 
-const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';
+const UNRESOLVED_REASON =
+  'The outcome of the delegation is unknown, because the chain cannot be read. The order resolves itself.';
 
 /** A top-up to reserve. */
 export interface ReservedTopUp {

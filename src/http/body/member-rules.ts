@@ -91,7 +91,7 @@ export const IsInteger = (
       const { min, max } = boundsOf(limits);
       if (typeof value === 'number' && value >= min && value <= max) return undefined;
       const bounds = `must be an integer from ${min.toString()} to ${max.toString()}`;
-      return Number.isNaN(value) ? `${bounds}, written with digits alone` : bounds;
+      return Number.isNaN(value) ? `${bounds}, written with digits only` : bounds;
     },
     openApi: (limits) => {
       const { min: minimum, max: maximum } = boundsOf(limits);
@@ -130,7 +130,7 @@ export function textFault(
   if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
   const fault = check?.(value);
   if (fault !== undefined || isLookedFor || !value.includes('\0')) return fault;
-  return 'must not hold the character U+0000';
+  return 'must not contain the character U+0000';
 }
 
 /** A string. Lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */

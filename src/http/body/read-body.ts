@@ -30,12 +30,12 @@ export interface BodyLimits {
  */
 export async function receiveBody(request: IncomingMessage, limits: BodyLimits): Promise<StrictBody | undefined> {
   if (request.method === 'GET') {
-    if (hasBody(request)) throw invalidBody('A GET takes no body.');
+    if (hasBody(request)) throw invalidBody('A GET request must not have a body.');
     return undefined;
   }
   if (!hasBody(request)) {
     if (request.method === 'DELETE') return undefined;
-    throw invalidBody('The body is missing; send a JSON object.');
+    throw invalidBody('The body is missing. Send a JSON object.');
   }
   refuseDeclared(request, limits);
   requireJson(request);
@@ -61,7 +61,7 @@ export async function receiveBytes(request: IncomingMessage, limits: BodyLimits)
  */
 export function readBody(request: IncomingMessage, bytes: Buffer): StrictBody | undefined {
   if (request.method === 'GET') {
-    if (bytes.length > 0) throw invalidBody('A GET takes no body.');
+    if (bytes.length > 0) throw invalidBody('A GET request must not have a body.');
     return undefined;
   }
   if (bytes.length > 0) requireJson(request);
@@ -75,7 +75,7 @@ function refuseDeclared(request: IncomingMessage, limits: BodyLimits): void {
 }
 
 function parse(bytes: Buffer): StrictBody {
-  if (bytes.length === 0) throw invalidBody('The body is empty; send a JSON object.');
+  if (bytes.length === 0) throw invalidBody('The body is empty. Send a JSON object.');
   try {
     return readStrictJson(bytes);
   } catch (error) {
@@ -89,7 +89,7 @@ function invalidBody(msg: string): ApiError {
 }
 
 function tooLarge({ limitBytes }: BodyLimits, declared: number): ApiError {
-  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limitBytes.toString()} bytes here.`, {
+  return new ApiError('PAYLOAD_TOO_LARGE', `The body is too large. Send at most ${limitBytes.toString()} bytes.`, {
     ...(declared > DRAIN_BYTES_MAX && { headers: { Connection: 'close' } }),
   });
 }
@@ -97,10 +97,13 @@ function tooLarge({ limitBytes }: BodyLimits, declared: number): ApiError {
 function requireJson(request: IncomingMessage): void {
   const types = headerValues(request.rawHeaders, 'content-type');
   if (types.length !== 1 || !isJson(types[0] ?? '')) {
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as Content-Type: application/json, in UTF-8.');
+    throw new ApiError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The Content-Type is not accepted. Send the body as application/json, in UTF-8.',
+    );
   }
   if (request.headers['content-encoding'] !== undefined) {
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.');
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The Content-Encoding is not accepted. Send the body without one.');
   }
 }
 
@@ -138,12 +141,12 @@ function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer
     };
     const onEnd = () =>
       settle(() => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
-    const onClose = () => settle(() => reject(new ClientGoneError('The caller hung up while sending the body.')));
+    const onClose = () => settle(() => reject(new ClientGoneError('The caller disconnected while sending the body.')));
     const timer = setTimeout(
       () =>
         settle(() =>
           reject(
-            new ApiError('REQUEST_TIMEOUT', 'The body did not arrive in time; send the request again.', {
+            new ApiError('REQUEST_TIMEOUT', 'The body did not arrive in time. Send the request again.', {
               headers: { Connection: 'close' },
             }),
           ),

@@ -58,6 +58,6 @@ function refusal(errors: readonly ValidationError[]): ApiError {
     .sort((one, other) => one.place - other.place)
     .map(({ fault }) => fault);
   const others = isQuery ? 0 : details.length - 1;
-  const more = others > 0 ? `, and ${others.toString()} more fault(s), see details` : '';
+  const more = others > 0 ? `, and ${others.toString()} more; see details` : '';
   return new ApiError('INVALID_REQUEST', `${details[0]?.field ?? ''} ${details[0]?.msg ?? ''}${more}.`, { details });
 }

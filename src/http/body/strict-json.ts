@@ -73,7 +73,7 @@ function rank(unit: number): number {
 export function readStrictJson(bytes: Buffer): StrictBody {
   if (!isUtf8(bytes)) throw new StrictJsonError('The body is not valid UTF-8.');
   if (bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    throw new StrictJsonError('The body starts with a byte order mark; send plain UTF-8.');
+    throw new StrictJsonError('The body starts with a byte order mark. Send plain UTF-8.');
   }
   return new Scanner(bytes.toString('utf8')).read();
 }
@@ -125,7 +125,7 @@ class Scanner {
     if (this.text.charCodeAt(this.at) !== OPEN_BRACE) {
       // Only the message differs; both are refused.
       throw this.text.length === this.at
-        ? new StrictJsonError('The body is empty; send a JSON object.')
+        ? new StrictJsonError('The body is empty. Send a JSON object.')
         : new StrictJsonError('The body is not a JSON object.');
     }
     const root = this.readObject(1);
@@ -136,7 +136,7 @@ class Scanner {
   }
 
   private fault(rule: string): StrictJsonError {
-    return new StrictJsonError(`The body is not JSON that ${rule} (character ${this.at.toString()}).`);
+    return new StrictJsonError(`The body is not valid JSON (character ${this.at.toString()}). Valid JSON ${rule}.`);
   }
 
   private skipSpace(): void {
@@ -266,6 +266,6 @@ class Scanner {
         return { kind: literal === 'null' ? 'null' : 'boolean', literal };
       }
     }
-    throw this.fault('has a value where one must be');
+    throw this.fault('has a value in each place that needs one');
   }
 }

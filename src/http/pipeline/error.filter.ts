@@ -18,9 +18,13 @@ const RETRY_AFTER_SEC = 1;
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
-    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
-      cause: thrown,
-    });
+    return new ApiError(
+      'SERVICE_UNAVAILABLE',
+      'The service cannot complete this request at present. Repeat the request.',
+      {
+        cause: thrown,
+      },
+    );
   }
   const status = statusOf(thrown);
   if (status === 404) return new ApiError('NOT_FOUND', 'There is nothing at this path.', { cause: thrown });

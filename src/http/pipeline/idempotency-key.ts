@@ -23,16 +23,16 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
     throw new ApiError('IDEMPOTENCY_KEY_REQUIRED', `This project requires the ${HEADER} header on every purchase.`);
   }
   if (values.length > 1) throw invalidField(HEADER, 'must be sent once');
-  if (key === '') throw invalidField(HEADER, 'must not be empty; leave the header out to have a key made');
+  if (key === '') throw invalidField(HEADER, 'must not be empty; omit the header to have a key generated');
   if (key.length > KEY_LENGTH_MAX)
     throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
   // Check the length first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
   if (key === '.' || key === '..') {
-    throw invalidField(HEADER, 'must not be . or ..: no URL can carry them as a part of its path');
+    throw invalidField(HEADER, 'must not be . or .., which cannot be part of a URL path');
   }
   if (!mayBeSent(key))
-    throw invalidField(HEADER, 'must not begin with ext_, nonce_ or auto_: those keys the service makes');
+    throw invalidField(HEADER, 'must not begin with ext_, nonce_ or auto_, which are reserved for generated keys');
   return key;
 }
 
@@ -70,7 +70,7 @@ export function requirePurchaseKey(
   if (headerValues(caller.rawHeaders, 'idempotency-key').length === 0) {
     throw new ApiError(
       'IDEMPOTENCY_KEY_REQUIRED',
-      `Send the ${HEADER} header: what is repeated with it is bought once.`,
+      `Send the ${HEADER} header, so that a repeated request buys only once.`,
     );
   }
   return takePurchaseKey(caller, response);

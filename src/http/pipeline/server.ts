@@ -223,7 +223,9 @@ function findRoute(routes: RouteTable, request: Request) {
   const route = methods.get(request.method);
   if (route !== undefined) return route;
   const allowed = [...methods.keys()].join(', ');
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allowed}.`, { headers: { Allow: allowed } });
+  throw new ApiError('METHOD_NOT_ALLOWED', `This method is not allowed here. The path accepts ${allowed}.`, {
+    headers: { Allow: allowed },
+  });
 }
 
 interface Observers {
@@ -318,9 +320,12 @@ function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | 
 function refusalOf(error: ParserError): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError('HEADERS_TOO_LARGE', `The headers may have at most ${HEADER_BYTES_MAX.toString()} bytes.`);
+      return new ApiError(
+        'HEADERS_TOO_LARGE',
+        `The headers are too large. Send at most ${HEADER_BYTES_MAX.toString()} bytes.`,
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+      return new ApiError('REQUEST_TIMEOUT', 'The request did not arrive in time. Send it again.');
     default:
       return new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
         details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
