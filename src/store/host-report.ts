@@ -58,7 +58,7 @@ export function judgeHost(
   report: HostReport,
   seen: { readonly system: string | undefined; readonly timeline: number },
 ): HostState {
-  if (report.kind === 'away') return { state: 'away', reason: `does not let us in (${report.reason})` };
+  if (report.kind === 'away') return { state: 'away', reason: `refuses the connection (${report.reason})` };
   const { kind, system, timeline } = report;
   const at = timeline === undefined ? {} : { timeline };
   if (seen.system !== undefined && system !== undefined && system !== seen.system) {

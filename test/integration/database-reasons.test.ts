@@ -78,7 +78,7 @@ const CASES: readonly (readonly [string, () => string, RegExp])[] = [
   [
     'a server that is not there',
     () => urlWith((url) => (url.port = refusedPort.toString())),
-    /cannot be reached \(.*ECONNREFUSED.*start it, or correct DATABASE_URL/,
+    /is unreachable \(.*ECONNREFUSED.*start it, or correct DATABASE_URL/,
   ],
   [
     'a server that does not answer',

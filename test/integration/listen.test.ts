@@ -95,7 +95,7 @@ it('an event arrives signed as the sender signs it, and its line fits into 80 co
   const customer = await world.newCustomer();
   await happen(customer, 2);
   const listening = listen(customer);
-  await listening.hasSaid('Listening after position 2;');
+  await listening.hasSaid('Listening after position 2.');
   await world.happen(customer);
   await listening.hasTaken(2);
   receivers.answers.set(listening.path, (_taken, response) => response.writeHead(500).end('no'));
@@ -213,7 +213,7 @@ it('a refusal of the service ends it with the reason, and so does an unreachable
   expect([await wrong.ended, wrong.err()]).toEqual([1, expect.stringMatching(/^Refused: .+\n$/)]);
   const nobody = await urlOfNobody();
   const nowhere = listen(customer, [], nobody);
-  expect([await nowhere.ended, nowhere.err()]).toEqual([1, `${nobody} cannot be reached: ECONNREFUSED\n`]);
+  expect([await nowhere.ended, nowhere.err()]).toEqual([1, `${nobody} is unreachable: ECONNREFUSED\n`]);
   const other = listen(customer, [], `http://127.0.0.1:${receivers.port.toString()}`);
   expect([await other.ended, other.err()]).toEqual([1, expect.stringMatching(/ is not an energy rental service\.\n$/)]);
   for (const args of [

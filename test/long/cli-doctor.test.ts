@@ -120,8 +120,13 @@ it('people read marks, sentences and what to do', async () => {
 describe('one broken thing is the one reported fault, with what to do', () => {
   const withSettings: [string, () => Record<string, string | undefined>, RegExp, RegExp][] = [
     ['a setting is missing', () => ({ MASTER_KEY: undefined }), /^settings$/, /MASTER_KEY is required/],
-    ['Postgres is away', () => ({ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }), /^database$/, /does not let us in/],
-    ['the password is wrong', () => ({ DATABASE_URL: withPassword('wrong') }), /^database$/, /does not let us in/],
+    [
+      'Postgres is away',
+      () => ({ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }),
+      /^database$/,
+      /refuses the connection/,
+    ],
+    ['the password is wrong', () => ({ DATABASE_URL: withPassword('wrong') }), /^database$/, /refuses the connection/],
     ['Redis is away', () => ({ REDIS_URL: 'redis://127.0.0.1:1' }), /^redis$/, /refuses the connection/],
     ['no node answers', () => ({ TRON_FULL_NODE_URLS: NOBODY }), /^node /, /no usable answer/],
     ['no solidity port answers', () => ({ TRON_SOLIDITY_NODE_URLS: NOBODY }), /^solidity /, /no usable answer/],
@@ -245,7 +250,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
   ])('this machine’s clock is %s', async (_how, shiftMs, ofTheHead) => {
     // The chain's clock may differ from ours by minutes. The database's clock is this machine's.
     const findings = await examineWithClock(shiftMs);
-    const apart = `${(Math.abs(shiftMs) / 1000).toFixed(0)}\\.\\d s apart`;
+    const apart = `differ by ${(Math.abs(shiftMs) / 1000).toFixed(0)}\\.\\d s`;
     expect(findings).toContainEqual({
       check: 'clock',
       state: 'warning',
@@ -294,7 +299,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
       `UPDATE price_row SET sun_per_energy = 100 WHERE duration_max_sec = 3600`,
       `UPDATE price_row SET sun_per_energy = 45 WHERE duration_max_sec = 3600`,
       'prices',
-      /costs 100 sun/,
+      /cost 100 sun/,
     ],
     [
       'nobody looks after the pool',

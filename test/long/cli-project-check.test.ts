@@ -240,7 +240,7 @@ const CASES: readonly Case[] = [
     ofProject(`DELETE FROM deposit_address WHERE project_id = $1`),
     'deposits',
     'look',
-    /no address/,
+    /no deposit address/,
     /credits topup/,
   ],
   [
@@ -304,7 +304,7 @@ const CASES: readonly Case[] = [
     refused(1, 'INVALID_REQUEST', 400),
     'requests',
     'look',
-    /^1 were refused .*beside 1 orders\. 100 % 400 INVALID_REQUEST, mostly: The path is signed encoded\.$/,
+    /^1 requests were refused .*compared with 1 orders\. 100 % 400 INVALID_REQUEST, mostly: The path is signed encoded\.$/,
     /project requests/,
   ],
   [
@@ -312,7 +312,7 @@ const CASES: readonly Case[] = [
     refused(20, 'INVALID_SIGNATURE', 401),
     'requests',
     'missing',
-    /^20 were refused .*100 % 401/,
+    /^20 requests were refused .*100 % 401/,
     /project requests/,
   ],
 ];

@@ -189,7 +189,7 @@ test('a new process that only finds the old primary accepts it on the answers of
   const hosts = new DatabaseHosts(url, { record });
   await expect(hosts.choose()).rejects.toThrow(
     `no host of DATABASE_URL takes writes: ${at(pair.first.port)} is of timeline 1, and 2 was seen: an old primary, ` +
-      `${at(pair.second.port)} does not let us in`,
+      `${at(pair.second.port)} refuses the connection`,
   );
   // An instance without the record does not know the newer timeline.
   expect((await new DatabaseHosts(url).choose()).name).toBe(at(pair.first.port));
@@ -211,7 +211,7 @@ test('while all hosts are away the error names each of them, and the next attemp
   const refused = async (): Promise<unknown> => {
     const error: unknown = await note(database, 'lost').catch((thrown: unknown) => thrown);
     const names = [pair.first, pair.second].every(({ port }) =>
-      String(error).includes(`${at(port)} does not let us in (`),
+      String(error).includes(`${at(port)} refuses the connection (`),
     );
     return names ? error : undefined;
   };

@@ -65,7 +65,7 @@ const STORES: readonly Case[] = [
     () => ({ REDIS_URL: undefined, TOKEN_CONTRACT: undefined }),
     /^Configuration: .*REDIS_URL is required.*TOKEN_CONTRACT is required.*\.env\.example/,
   ],
-  ['the database is away', away, /^The database of DATABASE_URL cannot be reached \(.*ECONNREFUSED.*\): start it, or/],
+  ['the database is away', away, /^The database of DATABASE_URL is unreachable \(.*ECONNREFUSED.*\): start it, or/],
   [
     'the database is another one',
     () => ({ DATABASE_URL: databaseUrl(test.url, 'nobody_has_this') }),
@@ -274,9 +274,7 @@ describe('the demo', () => {
 
   it('the given database is away', async () => {
     const printed = lineOf(await demo(['--once'], { ...away(), REDIS_URL: 'embedded' }));
-    expect(printed).toMatch(
-      /^demo: The database of DATABASE_URL cannot be reached.*: start it, or correct DATABASE_URL/,
-    );
+    expect(printed).toMatch(/^demo: The database of DATABASE_URL is unreachable.*: start it, or correct DATABASE_URL/);
   });
 
   it('the given Redis is away', async () => {
