@@ -20,13 +20,13 @@ export interface PostgresHost {
 /** Returns the hosts of a URL in order, or its fault as the end of a sentence. The fault reveals nothing of the URL. */
 export function postgresHosts(text: string, wanted?: 'standby'): readonly PostgresHost[] | string {
   const match = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/s.exec(text);
-  if (match === null) return 'must hold URLs starting with postgres: or postgresql:';
+  if (match === null) return 'must be URLs starting with postgres: or postgresql:';
   const [, scheme = '', authority = '', rest = ''] = match;
   const at = authority.lastIndexOf('@') + 1;
   const parts = authority.slice(at).split(',');
   if (parts.length > 1 && parts.includes('')) return 'must not have an empty host between commas';
   const urls = parts.map((part) => `${scheme}${authority.slice(0, at)}${part}${rest}`);
-  if (!urls.every((url) => URL.canParse(url))) return 'must hold URLs starting with postgres: or postgresql:';
+  if (!urls.every((url) => URL.canParse(url))) return 'must be URLs starting with postgres: or postgresql:';
   const wrong = wrongAbout(parts, new URL(urls[0] ?? '').searchParams, wanted);
   if (wrong !== undefined) return wrong;
   return urls.map((url) => ({ name: nameOf(url), url }));

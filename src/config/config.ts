@@ -121,7 +121,7 @@ function secrets(r: SettingsReader, role: Role | undefined) {
   const missing = needed.filter((purpose) => !sealKeys.has(purpose));
   if (missing.length > 0 && r.faults.length === faultsBefore) {
     const names = needed.map((purpose) => SEAL_KEY_SETTINGS[purpose]).join(' and ');
-    r.faults.push(`MASTER_KEY or ${names} is required (\`cli secrets derive --for ${role ?? ''}\`)`);
+    r.faults.push(`MASTER_KEY is required, or instead ${names} (\`cli secrets derive --for ${role ?? ''}\`)`);
   }
   return { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys>, isMaster: master !== undefined, signerSocket };
 }

@@ -135,7 +135,7 @@ function ownKeys(r: SettingsReader, { current, previous }: ConsoleSettings): Rea
   const others = [...SECRET_SETTINGS].filter((each) => /^(MASTER_KEY|SEAL_KEY_)/.test(each) && !each.startsWith(KEY));
   for (const other of others) {
     if (r.optional(other) !== undefined)
-      r.faults.push(`${other} must not be set: a console decrypts only second factors`);
+      r.faults.push(`${other} is set, but a console decrypts only second factors; unset it`);
   }
   return new Map(current === undefined ? [] : [['second-factor', { current, previous }]]);
 }

@@ -57,7 +57,7 @@ export function readSenderConfig(env: Env) {
   const others = [...SECRET_SETTINGS].filter((each) => /^(MASTER_KEY|SEAL_KEY_)/.test(each) && !each.startsWith(KEY));
   for (const other of others) {
     if (r.optional(other) !== undefined)
-      r.faults.push(`${other} must not be set: this process decrypts only webhook secrets`);
+      r.faults.push(`${other} is set, but this process decrypts only webhook secrets; unset it`);
   }
   const sealKeys = new Map<SealPurpose, SealKeys>();
   if (own.current !== undefined) {

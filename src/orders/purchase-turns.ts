@@ -136,6 +136,6 @@ function howToFindOut(key: string): string {
   }
   return (
     `Read GET /v1/orders/${key} for the outcome: if there is no order after five minutes, nothing was bought. ` +
-    'With an Idempotency-Key of your own, you can repeat the request instead.'
+    'With an Idempotency-Key of your own, you can send the request again instead.'
   );
 }

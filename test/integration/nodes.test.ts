@@ -258,7 +258,7 @@ describe('keys and limits', () => {
     expect(other.requestsPerSec).toEqual([15, 0]);
     expect(keysInClear(other)).toEqual(['10.0.0.5:8090']);
     expect(new Set(nodeOptionsOf(other).map(accountAt)).size).toBe(2);
-    expect(() => readConfig({ ...named, TRON_API_KEYS: 'a,b,c' })).toThrow(/TRON_API_KEYS must hold one value/);
+    expect(() => readConfig({ ...named, TRON_API_KEYS: 'a,b,c' })).toThrow(/TRON_API_KEYS must be one value/);
     expect(() => readConfig({ ...named, TRON_REQUESTS_PER_SEC: '1,many' })).toThrow(/TRON_REQUESTS_PER_SEC/);
     expect(() => readConfig({ ...named, TRON_API_KEY: 'key' })).toThrow(/TRON_API_KEYS/);
   });

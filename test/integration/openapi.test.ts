@@ -302,7 +302,7 @@ describe('request schemas', () => {
   // Excludes two gaps of JSON Schema: it equates 65000.0 and 65000, and cannot check an address's checksum.
   test('refuse every body that the service refuses for its members, types, bounds or form', () => {
     const misquoted =
-      /is required(?!, since)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;
+      /is required(?!, because)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;
     const refused = sent.filter(
       ({ body, details }) => details?.some(({ msg }) => misquoted.test(msg)) === true && !/:-?\d+[.eE]/.test(body),
     );

@@ -167,7 +167,7 @@ describe('every endpoint', () => {
       expect([answer.status, answer.body.error]).toEqual([403, 'PROJECT_FROZEN']);
       const wrong = await ask(customer.withKey('wrong'), route);
       expect([wrong.status, wrong.body.error]).toEqual([401, 'INVALID_SIGNATURE']);
-      expect(wrong.body.msg).toContain('keys that were not sorted, and a body that changed after it was signed');
+      expect(wrong.body.msg).toContain('unsorted keys and a body that changed after it was signed');
     }
   });
 

@@ -174,7 +174,7 @@ describe('the token takes fees:', () => {
       customer,
     );
     expect(asked.err).toContain('19.960020 USDT arrive');
-    expect(asked.err).toContain('the token keeps 0.019980 of 19.980000 as its fee');
+    expect(asked.err).toContain('the token deducts a fee of 0.019980 from 19.980000');
     const returned = await commandLine('deposits', 'return', from.deposit.toString(), '--to', customer);
     const { transaction } = returned.json() as { transaction: { path: string; raw_data_hex: string } };
     expect(transaction).toMatchObject({ amount: 19_980_000, arrives: 19_960_020, token_fee: 19_980 });

@@ -211,7 +211,7 @@ describe('a request is judged strictly', () => {
       'types must be a list of at most',
     ],
     [{ url: URL_OF_SHOP, description: 'x'.repeat(501) }, 'description must have at most 500'],
-    [{ url: URL_OF_SHOP, description: 'a\0b' }, 'description must hold no control characters'],
+    [{ url: URL_OF_SHOP, description: 'a\0b' }, 'description must not contain control characters'],
     [{ url: URL_OF_SHOP, secret: 'whsec_mine' }, 'secret is not a member of this request'],
   ])('%j', async (body, msg) => {
     const answer = await post(await world.newCustomer(), '', body);

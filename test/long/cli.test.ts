@@ -383,7 +383,7 @@ describe('credits', () => {
 describe('price', () => {
   it.each([
     ['a year for 1 sun', '31536000', '1', /longer than .*90 d.*less than the price of the shorter row/],
-    ['a longer rental for less than a shorter one', '9000', '44', /less than the shorter row of 3600 s/],
+    ['a longer rental for less than a shorter one', '9000', '44', /less than the price of the shorter row of 3600 s/],
   ])('refuses a likely mistake unless it is forced: %s', async (_, duration, perEnergy, words) => {
     const list = async () => (await cli('price', 'list', '--json')).json().prices as unknown[];
     const before = await list();

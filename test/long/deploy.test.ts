@@ -233,9 +233,9 @@ test('a process reports that it holds the key to everything, and none starts wit
   expect(JSON.stringify(withOwn.lines)).not.toMatch(warned);
   await Promise.all([withMaster, withOwn].map(({ process }) => process.stop()));
   await expect(member('api', foreign)).rejects.toThrow(
-    'SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS in its place',
+    'or instead SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS',
   );
-  await expect(member('worker', own)).rejects.toThrow('SEAL_KEY_POOL_KEYS in its place');
+  await expect(member('worker', own)).rejects.toThrow('or instead SEAL_KEY_POOL_KEYS');
 });
 
 test('one request id leads from the request to the chain transaction and to the end', async () => {

@@ -312,7 +312,7 @@ describe('a purchase by HMAC of unknown outcome', () => {
         expectRefusal(unknown, 503, 'SERVICE_UNAVAILABLE');
         const key = unknown.body.key as string;
         expect(key).toMatch(/^nonce_/);
-        const [, read] = /read GET (\S+) to find out/.exec(unknown.body.msg as string)!;
+        const [, read] = /Read GET (\S+) for the outcome/.exec(unknown.body.msg as string)!;
         expect(unknown.body.msg).not.toContain('repeat');
         expectRefusal(await customer.get(read!), 404, 'NOT_FOUND');
         expectRefusal(await customer.post(path, request, withKey(key)), 400, 'INVALID_REQUEST');

@@ -83,9 +83,9 @@ const LISTENERS: readonly Case[] = [
   [
     'the admin port is taken',
     () => ({ ADMIN_PORT: takenPort }),
-    /^Something else listens on port \d+ of ADMIN_PORT already: stop it, or choose another/,
+    /^Another program already listens on port \d+ of ADMIN_PORT\. Stop it, or choose another/,
   ],
-  ['the admin address is no one of ours', () => ({ ADMIN_HOST: '192.0.2.1' }), /^ADMIN_HOST is no address of this/],
+  ['the admin address is no one of ours', () => ({ ADMIN_HOST: '192.0.2.1' }), /^ADMIN_HOST is not an address of this/],
 ];
 
 describe.each(['api', 'worker'])('the %s', (name) => {
@@ -138,7 +138,7 @@ describe('the sender', () => {
   it.each<readonly [string, NodeJS.ProcessEnv, RegExp]>([
     ['settings are missing', { DATABASE_URL: undefined }, /^Configuration: DATABASE_URL is required.*\.env\.example/],
     ['it has no key', { [key]: undefined }, /^Configuration: SEAL_KEY_WEBHOOKS is required .*derive --for sender/],
-    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY must not be set: .*only webhook secrets/],
+    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY is set, .*only webhook secrets/],
     ['its key is another one', { [key]: wrongKey()['MASTER_KEY'] }, /^MASTER_KEY is not the key.*webhook-secret/],
     ['authorities that are not there', { WEBHOOK_CA_FILE: '/none/ca.pem' }, /^Configuration: WEBHOOK_CA_FILE/],
   ])('%s', async (_what, extra, printed) => {
@@ -168,7 +168,11 @@ describe('a console', () => {
   it.each<readonly [string, NodeJS.ProcessEnv, RegExp]>([
     ['settings are missing', { CONSOLE_AUDIENCE: undefined }, /^Configuration: CONSOLE_AUDIENCE is required/],
     ['it has no key', { SEAL_KEY_SECOND_FACTORS: undefined }, /^Configuration: SEAL_KEY_SECOND_FACTORS is required/],
-    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY is set: a console opens no secret/],
+    [
+      'it is given what opens more',
+      wrongKey(),
+      /^Configuration: MASTER_KEY is set, but a console decrypts only second factors/,
+    ],
     [
       'an explorer without a place for the id',
       { EXPLORER_URL: 'https://tronscan.org/' },
@@ -192,7 +196,7 @@ describe('a console', () => {
 
 it('the API: its port is taken', async () => {
   const ended = await runToEnd(program('api'), [], { ...env, HOST: '127.0.0.1', PORT: takenPort });
-  expect(lineOf(ended)).toMatch(/^Something else listens on port \d+ of PORT already: stop it, or choose another/);
+  expect(lineOf(ended)).toMatch(/^Another program already listens on port \d+ of PORT\. Stop it, or choose another/);
 });
 
 it('the API: a source of rates has an unknown name', async () => {
@@ -250,7 +254,7 @@ describe('the local chain', () => {
     [
       'a port that is taken',
       () => [...GENESIS, ...ports, '--full-port', takenPort],
-      /^devnet: Something else listens on port \d+ of --full-port already/,
+      /^devnet: Another program already listens on port \d+ of --full-port/,
     ],
   ] as const)('%s', async (_what, args, printed) => {
     expect(await devnet(...args())).toMatch(printed);

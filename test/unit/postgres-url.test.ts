@@ -32,9 +32,9 @@ test('the name of a host contains neither user nor password', () => {
 });
 
 test.each([
-  ['mysql://u@h1/db', 'must hold URLs starting with postgres: or postgresql:'],
-  ['postgres://h1:port/db', 'must hold URLs starting with postgres: or postgresql:'],
-  ['postgres://u:secret@h1:5432,h2:port/db', 'must hold URLs starting with postgres: or postgresql:'],
+  ['mysql://u@h1/db', 'must be URLs starting with postgres: or postgresql:'],
+  ['postgres://h1:port/db', 'must be URLs starting with postgres: or postgresql:'],
+  ['postgres://u:secret@h1:5432,h2:port/db', 'must be URLs starting with postgres: or postgresql:'],
   ['postgres://u:secret@h1,,h2/db', 'must not have an empty host between commas'],
   ['postgres://u:secret@h1,h2,/db', 'must not have an empty host between commas'],
   ['postgres://u:secret@h1,h2:5432,h1:5432/db', 'must name each host once'],

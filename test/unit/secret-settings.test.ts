@@ -72,7 +72,7 @@ describe('a secret as a file', () => {
     ['is empty', () => file('empty', '\n'), /DATABASE_URL_FILE: .*empty is empty/],
     ['is a folder', () => dir, /DATABASE_URL_FILE: .* is not a regular file/],
     ['is far too large', () => file('large', 'x'.repeat(70_000)), /DATABASE_URL_FILE: .* is too large/],
-    ['holds something else', () => file('else', 'sixteen'), /DATABASE_URL must hold URLs/],
+    ['holds something else', () => file('else', 'sixteen'), /DATABASE_URL must be URLs/],
   ])('that %s is an error of its setting', (_what, path, says) => {
     expect(faultOf(base({ DATABASE_URL: '', DATABASE_URL_FILE: path() }))).toMatch(says);
   });
@@ -135,9 +135,9 @@ describe('the keys of one process', () => {
 
   it('a process does not start with the keys of another one, and names its own', () => {
     expect(() => readConfig(derived('worker'), 'api')).toThrow(
-      'MASTER_KEY or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS is required (`cli secrets derive --for api`)',
+      'MASTER_KEY is required, or instead SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS (`cli secrets derive --for api`)',
     );
-    expect(() => readConfig(derived('api'), 'worker')).toThrow('or SEAL_KEY_POOL_KEYS in its place');
+    expect(() => readConfig(derived('api'), 'worker')).toThrow('or instead SEAL_KEY_POOL_KEYS');
   });
 
   it('a worker needs none if its signer holds the keys', () => {

@@ -23,8 +23,8 @@ it.each([
   ['LOG_LEVEL', ['loud', 'INFO'], 'must be one of fatal, error, warn, info, debug, trace, silent'],
   ['TRUSTED_PROXIES', ['10.0.0.0/99', 'here, 10.0.0.1'], 'must be IP addresses or CIDR ranges'],
   ['WEBHOOK_PORTS', ['0', '443,x', '65536', ','], 'must be ports from 1 to 65535'],
-  ['DATABASE_URL', ['http://a', 'postgres://a,b:port'], 'must hold URLs starting with postgres: or postgresql:'],
-  ['TRON_FULL_NODE_URLS', ['ftp://a', 'a'], 'must hold URLs starting with http: or https:'],
+  ['DATABASE_URL', ['http://a', 'postgres://a,b:port'], 'must be URLs starting with postgres: or postgresql:'],
+  ['TRON_FULL_NODE_URLS', ['ftp://a', 'a'], 'must be URLs starting with http: or https:'],
   [
     'RATE_SOURCE_URLS',
     ['okx', '=http://a', 'okx=ftp://a'],

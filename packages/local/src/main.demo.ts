@@ -34,8 +34,8 @@ const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
   --json FILE   write all addresses and keys to FILE once the service runs
   --block-ms N  real milliseconds per block of 3 s chain time (default: 300)
 
-  If DATABASE_URL or REDIS_URL is set, it replaces the embedded server. PORT sets
-  the API's port (default: 3000).
+  DATABASE_URL and REDIS_URL, if set, replace the embedded servers; PORT is the
+  API's port (default: 3000).
 `;
 
 interface DemoOptions {
