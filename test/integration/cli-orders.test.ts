@@ -66,7 +66,7 @@ describe('orders', () => {
     expect(explained.out).toContain('nothing sent yet');
     expect(explained.out).toMatch(/accepted as rental/);
     expect(explained.out).toMatch(/charge of -\d/);
-    expect(explained.out).toContain("also caps rented energy, and rented energy pays no bandwidth");
+    expect(explained.out).toContain('also caps rented energy, and rented energy pays no bandwidth');
     expect(explained.out).toContain('needs a fee_limit of 6.500000 TRX (65 000 × 100 sun)');
     expect(explained.out).toMatch(/would fail now: T\w+ holds 0 of the token's smallest unit/);
     const { use } = (await cli('orders', 'explain', 'waiting one', '--json')).json();
