@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Guess: a name that an enumeration lacks, or text that is no number, is refused when a message is built from JSON.
+# Guess: a name that an enumeration lacks is refused when a message is built from JSON.
 # Seen: `fromObject` leaves an unknown name out, and that is the zero of the enumeration: 'energy' in lower
-# case delegates BANDWIDTH. The text '1.5' and the text '1e6' are both 1 sun. lock: 'false' is true.
+# case delegates BANDWIDTH. A lock of 'false', as a form sends it, is true.
 # Why it matters: the transaction is valid, gets signed and delegates the wrong resource. Only `verify` complains.
 set -euo pipefail
 dir=$(mktemp -d)
@@ -23,19 +23,15 @@ const read = (value) => {
 const seen = {
   ENERGY: read({ resource: 'ENERGY' }).resource,
   energy: read({ resource: 'energy' }).resource,
-  'balance 1.5': read({ balance: '1.5' }).balance,
-  'balance 1e6': read({ balance: '1e6' }).balance,
   'lock false': read({ lock: 'false' }).lock,
-  verify: [Delegation.verify({ resource: 'energy' }), Delegation.verify({ balance: '1.5' })],
+  verify: Delegation.verify({ resource: 'energy' }),
 };
 console.log('protobufjs 8.8.1', seen);
 assert.deepEqual(seen, {
   ENERGY: 'ENERGY',
   energy: 'BANDWIDTH',
-  'balance 1.5': '1',
-  'balance 1e6': '1',
   'lock false': true,
-  verify: ['resource: enum value expected', 'balance: integer|Long expected'],
+  verify: 'resource: enum value expected',
 });
 JS
 timeout 60 node run.mjs
