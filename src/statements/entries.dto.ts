@@ -7,12 +7,12 @@ import type { EntryRow } from './entry-rows.js';
 
 /** Kinds of entries, each with a plain description. */
 export const ENTRY_KINDS = {
-  charge: 'An order or an extension of one was paid for.',
-  refund: 'An order that could not be fulfilled was given back, all of it.',
+  charge: 'Payment of an order or an extension.',
+  refund: 'Return of the whole charge of an order that could not be fulfilled.',
   compensation: 'Credits given for an order that was not delivered as sold.',
-  deposit: 'Credits were bought on chain.',
-  topup: 'The operator added credits that were paid for.',
-  adjustment: 'The operator corrected the balance, or gave a deposit back.',
+  deposit: 'Credits bought on chain.',
+  topup: 'Paid credits that the operator added.',
+  adjustment: 'Correction of the balance by the operator, or return of a deposit.',
 } as const;
 export type EntryKind = keyof typeof ENTRY_KINDS;
 

@@ -33,7 +33,8 @@ const EXAMPLE: StatementBody = {
   closed_at: '2026-11-01T00:10:02.511Z',
 };
 
-const total = (kind: EntryKind, example: number) => always(integerSchema(`The sum of: ${ENTRY_KINDS[kind]}`, example));
+const total = (kind: EntryKind, example: number) =>
+  always(integerSchema(`Sum of the entries of kind ${kind}. ${ENTRY_KINDS[kind]}`, example));
 
 const STATEMENT_ANSWER = answerSchema<StatementBody>({
   number: always(integerSchema('Number of the statement in the project: 1, 2, 3 … without gaps.', EXAMPLE.number)),

@@ -39,3 +39,8 @@ test('every block of commands or programs is run by a test', () => {
   expect(idle.map(({ block: { where } }) => where)).toEqual([]);
   for (const [runner, words] of Object.values(RUN_BY)) expect(readFileSync(runner, 'utf8')).toContain(words);
 });
+
+test('no page has more than 300 lines', () => {
+  const long = own.filter(({ text }) => text.trimEnd().split('\n').length > 300);
+  expect(long.map(({ path }) => path)).toEqual([]);
+});

@@ -458,10 +458,10 @@ export interface LedgerPage {
     /** The entry. */
     readonly id: string;
     /**
-     * `charge`: An order or an extension of one was paid for. `refund`: An order that could not be fulfilled was
-     * given back, all of it. `compensation`: Credits given for an order that was not delivered as sold. `deposit`:
-     * Credits were bought on chain. `topup`: The operator added credits that were paid for. `adjustment`: The
-     * operator corrected the balance, or gave a deposit back.
+     * `charge`: Payment of an order or an extension. `refund`: Return of the whole charge of an order that could
+     * not be fulfilled. `compensation`: Credits given for an order that was not delivered as sold. `deposit`:
+     * Credits bought on chain. `topup`: Paid credits that the operator added. `adjustment`: Correction of the
+     * balance by the operator, or return of a deposit.
      */
     readonly kind:
       | 'charge'
@@ -985,17 +985,17 @@ export interface Statement {
   /** Number of entries. */
   readonly entries: number;
   readonly totals: {
-    /** The sum of: An order or an extension of one was paid for. */
+    /** Sum of the entries of kind charge. Payment of an order or an extension. */
     readonly charge: number;
-    /** The sum of: An order that could not be fulfilled was given back, all of it. */
+    /** Sum of the entries of kind refund. Return of the whole charge of an order that could not be fulfilled. */
     readonly refund: number;
-    /** The sum of: Credits given for an order that was not delivered as sold. */
+    /** Sum of the entries of kind compensation. Credits given for an order that was not delivered as sold. */
     readonly compensation: number;
-    /** The sum of: Credits were bought on chain. */
+    /** Sum of the entries of kind deposit. Credits bought on chain. */
     readonly deposit: number;
-    /** The sum of: The operator added credits that were paid for. */
+    /** Sum of the entries of kind topup. Paid credits that the operator added. */
     readonly topup: number;
-    /** The sum of: The operator corrected the balance, or gave a deposit back. */
+    /** Sum of the entries of kind adjustment. Correction of the balance by the operator, or return of a deposit. */
     readonly adjustment: number;
   };
   /** Time of closing. */
