@@ -35,6 +35,8 @@ export interface DevnetOptions {
   readonly second?: { readonly behind: number; readonly solidLag: number; readonly saveInternal?: SaveInternal };
   /** The internal transactions that the node keeps, default all. */
   readonly saveInternal?: SaveInternal;
+  /** Time of a constant call, ms; default: that of a transaction. */
+  readonly constantCallTimeoutMs?: number;
   /** Fixed ports, for a chain that restarts at the same address. Default: free ports. */
   readonly ports?: { readonly full: number; readonly solid: number };
   /** The chain loads this file if it exists, and writes its state there when it ends. */
@@ -115,6 +117,7 @@ function flags(options: DevnetOptions): string[] {
     'second-behind': second?.behind,
     'second-solid-lag': second?.solidLag,
     'save-internal': options.saveInternal,
+    'constant-call-timeout-ms': options.constantCallTimeoutMs,
     'second-save-internal': second?.saveInternal,
   };
   return Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));

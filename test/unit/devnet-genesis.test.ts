@@ -29,6 +29,11 @@ test.each([
   [withParts({ accounts: [{ ...account, balance: '9223372036854775808' }] }), 'is more than 2^63 - 1'],
   [withParts({ parameters: { nonsense: 1 } }), 'genesis parameters.nonsense: is no chain parameter'],
   [withParts({ parameters: [] }), 'genesis parameters: must be an object'],
+  [withParts({ version: '4.7.0' }), 'genesis version: 4.7.0 is none of 4.8.0, 4.8.2'],
+  [
+    withParts({ version: '4.8.0', parameters: { getAllowTvmOsaka: 1 } }),
+    'genesis parameters.getAllowTvmOsaka: is no chain parameter of java-tron 4.8.0',
+  ],
   [withParts({ timestamp: 'soon' }), 'genesis file.timestamp: soon is no whole number'],
   [withParts({ timestamp: 5 }), 'genesis timestamp: is out of range'],
   [withParts({ contracts: [{ ...contract, origin: undefined }] }), 'genesis contracts[0].origin: is missing'],

@@ -32,6 +32,34 @@ test('computes the limits of the real node from stakes', () => {
   expect(limitOfStake(new Store(), 'ENERGY', 1n)).toBe(0n);
 });
 
+test('a hardened chain computes limits in exact integers, another in doubles (TIP-833)', () => {
+  // Doubles lose the last units of this limit.
+  const [weight, stake] = [9_007_199_254_740_993n, 9_007_199_254_740_993n];
+  const limitAt = (parameters: Readonly<Record<string, bigint>>): bigint => {
+    const store = new Store();
+    store.put(...parametersEntry({ ...parameters, getTotalEnergyCurrentLimit: weight * 3_000_000n }));
+    addTotals(store, { ENERGY: weight });
+    return limitOfStake(store, 'ENERGY', stake);
+  };
+  expect(limitAt(DEFAULT_PARAMETERS)).toBe(stake * 3n);
+  expect(limitAt({ ...DEFAULT_PARAMETERS, getAllowHardenResourceCalculation: 0n })).not.toBe(stake * 3n);
+});
+
+test.each(['ENERGY', 'BANDWIDTH'] as const)('a hardened limit of %s is the fraction, rounded down', (resource) => {
+  const amount = fc.bigInt({ min: 1n, max: 10n ** 17n });
+  fc.assert(
+    fc.property(amount, fc.bigInt({ min: 1n, max: 10n ** 11n }), (stake, weight) => {
+      const store = recordedChain();
+      addTotals(store, { [resource]: weight });
+      const whole = (resource === 'ENERGY' ? 20_000_500_000n : 100_000n) + weight;
+      const limit = limitOfStake(store, resource, stake);
+      const total = resource === 'ENERGY' ? 180_000_000_000n : 43_200_000_000n;
+      expect(limit * whole * 1_000_000n <= stake * total).toBe(true);
+      expect((limit + 1n) * whole * 1_000_000n > stake * total).toBe(true);
+    }),
+  );
+});
+
 test('345 bytes of used free bandwidth are 344 three blocks later, as recorded', () => {
   const used = increaseFree(0n, 345n, NOW, NOW);
   expect(used).toBe(345n);

@@ -14,12 +14,12 @@ export const BLOCKS_PER_ANSWER = 100;
 /** Prints a block as the node does, with or without its transactions. */
 export function printBlock(view: NodeView, block: Block, withTransactions: boolean, visible: boolean): Json {
   const raw = sparse({
-    number: block.number,
+    number: BigInt(block.number),
     txTrieRoot: block.txRoot,
     witness_address: block.witness === '' ? '' : printAddress(block.witness, visible),
     parentHash: block.parent,
     version: block.number === 0 ? 0 : block.version,
-    timestamp: block.timeMs,
+    timestamp: BigInt(block.timeMs),
   });
   const header = sparse({ raw_data: raw, witness_signature: block.signature });
   if (!withTransactions || block.txIds.length === 0) return sparse({ blockID: block.id, block_header: header });
@@ -110,8 +110,8 @@ function infoOf(view: NodeView, id: string, { receipt, block }: Included, visibl
   return sparse({
     id,
     fee: receipt.fee,
-    blockNumber: block,
-    blockTimeStamp: view.chain.block(block).timeMs,
+    blockNumber: BigInt(block),
+    blockTimeStamp: BigInt(view.chain.block(block).timeMs),
     contractResult: [receipt.output],
     contract_address: receipt.contract === undefined ? '' : printAddress(receipt.contract, visible),
     receipt: printReceipt(receipt),

@@ -14,9 +14,10 @@ import {
   parametersAt,
   parametersEntry,
   totalsAt,
+  versionAt,
 } from './parameters.js';
 import { Overlay, type Reader, type State, Store } from './state.js';
-import { type Packed, type Tx, checkSignatures, packTx, unpackTx } from './transactions.js';
+import { type Packed, type Tx, checkSignatureSizes, checkSignatures, packTx, unpackTx } from './transactions.js';
 import type { BlockInfo } from './vm-transactions.js';
 
 export const BLOCK_STEP_MS = 3_000;
@@ -136,6 +137,7 @@ export class Chain {
 
   /** Accepts a transaction into the mempool. Throws BroadcastError with the node's code and message. */
   async broadcast(tx: Tx): Promise<void> {
+    if (versionAt(this.store) !== '4.8.0') checkSignatureSizes(tx);
     if (this.mempool.size > this.options.pendingMax) throw new BroadcastError('SERVER_BUSY', 'Server busy.');
     await this.admit(tx, this.nextInfo());
     this.mempool.set(tx.id, tx);

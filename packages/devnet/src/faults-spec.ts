@@ -11,6 +11,7 @@ export const FAULT_KINDS = [
   'timeout-after',
   'error-before',
   'error-after',
+  'throttled',
   'garbage',
   'slow',
   'refuse',

@@ -145,6 +145,12 @@ const httpError = (status: number): Response => ({
   body: `<html><body><h1>${String(status)}</h1></body></html>\n`,
 });
 
+/** TRON: RateLimiterServlet, whose refusal has the status of a success. */
+const THROTTLED: Response = {
+  status: 200,
+  body: '{"Error":"class java.lang.IllegalAccessException : lack of computing resources"}',
+};
+
 const ACTS: Record<FaultKind, Act> = {
   'drop-before': () => Promise.resolve('cut'),
   'cut-after': async ({ answer }) => {
@@ -165,6 +171,7 @@ const ACTS: Record<FaultKind, Act> = {
     await answer();
     return httpError(rule.spec.status);
   },
+  throttled: () => Promise.resolve(THROTTLED),
   garbage: async ({ rule, answer }) => garbageOf(await answer(), Math.floor(rule.random() * 1_000)),
   slow: async ({ rule, answer }) => {
     await hold(rule.spec.ms);

@@ -2,10 +2,33 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { NodeError } from './errors.js';
 import { type Json, type JsonNode, JsonSyntaxError, flagOf, member, nodeOfQuery, printJson, readJson } from './json.js';
+import { LATEST, type Version } from './parameters.js';
 import { ProtobufError } from './schema.js';
 
 const BODY_MAX = 4 * 1024 * 1024;
 const BODY_WAIT_MS = 15_000;
+/** Answers whose numbers stay numbers whatever the query says. TRON: their servlets do not read the flag. */
+const PLAIN_NUMBERS: ReadonlySet<string> = new Set([
+  'getnowblock',
+  'getnodeinfo',
+  'getenergyprices',
+  'getbandwidthprices',
+  'getdelegatedresourceaccountindexv2',
+]);
+
+/** A body beyond the limit. */
+class BodyTooLarge extends NodeError {
+  constructor() {
+    super('java.lang.Exception', `body size is too big, the limit is ${String(BODY_MAX)}`);
+  }
+}
+
+/** TRON: HttpService.OversizedRequestErrorHandler, which prints Jetty's page for a bad message. */
+const TOO_LARGE: Response = {
+  status: 413,
+  type: 'text/html;charset=iso-8859-1',
+  body: '<h1>Bad Message 413</h1><pre>reason: Payload Too Large</pre>',
+};
 
 export interface Request {
   /** For example wallet/getaccount. */
@@ -45,8 +68,7 @@ function readBody(message: IncomingMessage): Promise<string> {
     });
     message.on('end', () => {
       clearTimeout(timer);
-      if (size > BODY_MAX)
-        reject(new NodeError('java.lang.Exception', `body size is too big, the limit is ${String(BODY_MAX)}`));
+      if (size > BODY_MAX) reject(new BodyTooLarge());
       else resolve(Buffer.concat(chunks).toString('utf8'));
     });
     message.on('error', (error) => {
@@ -84,14 +106,27 @@ export class Port {
     private readonly name: 'full' | 'solid',
     private readonly handlers: ReadonlyMap<string, Handler>,
     private readonly intercept: () => Intercept,
+    private readonly version: () => Version = () => LATEST,
   ) {
     this.server = createServer((message, response) => {
       this.serve(message, response).catch((error: unknown) => {
-        if (!response.headersSent) write(response, { status: 200, body: printJson(errorJson(error)) });
+        if (!response.headersSent) write(response, this.refusalOf(error));
         else response.destroy();
       });
     });
     this.server.keepAliveTimeout = 65_000;
+  }
+
+  /** TRON: since 4.8.2 Jetty refuses a body beyond the limit (SizeLimitHandler); before, the servlet did. */
+  private refusalOf(error: unknown): Response {
+    if (error instanceof BodyTooLarge && this.version() !== '4.8.0') return TOO_LARGE;
+    return { status: 200, body: printJson(errorJson(error)) };
+  }
+
+  /** TRON: since 4.8.2 a GET may ask for 64-bit integers as strings. */
+  private quotesInt64(path: string, query: URLSearchParams): boolean {
+    const asked = query.get('int64_as_string') === 'true' && this.version() !== '4.8.0';
+    return asked && !PLAIN_NUMBERS.has(path.slice(path.lastIndexOf('/') + 1));
   }
 
   private async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -106,10 +141,11 @@ export class Port {
     }
     const body: Body = isPost ? bodyOf(source) : { node: nodeOfQuery(url.searchParams) };
     const request: Request = { path, body: body.node, source, visible: flagOf(member(body.node, 'visible')) };
+    const quotes = !isPost && this.quotesInt64(path, url.searchParams);
     const answer = async (): Promise<Response> => {
       if (body.error !== undefined) return { status: 200, body: printJson(errorJson(body.error)) };
       try {
-        return { status: 200, body: printJson(await handler(request)) };
+        return { status: 200, body: printJson(await handler(request), quotes) };
       } catch (error) {
         return { status: 200, body: printJson(errorJson(error)) };
       }

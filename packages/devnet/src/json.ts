@@ -16,9 +16,12 @@ export type JsonNode =
 export type Json =
   string | number | bigint | boolean | null | Printed | readonly Json[] | { readonly [key: string]: Json | undefined };
 
-/** Text printed earlier, inserted into an answer verbatim. */
+/** Text printed earlier, inserted into an answer verbatim. `content` gives its value again, for another form. */
 export class Printed {
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly content: () => Json,
+  ) {}
 }
 
 /** Text that is not JSON; `at` is the offset of the first unreadable character. */
@@ -174,16 +177,16 @@ export function flagOf(node: JsonNode | undefined): boolean {
 }
 
 /** Prints JSON with bare 64-bit integers; undefined members are omitted. */
-export function printJson(value: Json): string {
-  if (typeof value === 'bigint') return value.toString();
+export function printJson(value: Json, quotesInt64 = false): string {
+  if (typeof value === 'bigint') return quotesInt64 ? `"${value.toString()}"` : value.toString();
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (value instanceof Printed) return value.text;
-  if (isList(value)) return `[${value.map(printJson).join(',')}]`;
+  if (value instanceof Printed) return quotesInt64 ? printJson(value.content(), true) : value.text;
+  if (isList(value)) return `[${value.map((item) => printJson(item, quotesInt64)).join(',')}]`;
   let out = '';
   for (const key of Object.keys(value)) {
     const inner = value[key];
     if (inner === undefined) continue;
-    out += `${out === '' ? '' : ','}${JSON.stringify(key)}:${printJson(inner)}`;
+    out += `${out === '' ? '' : ','}${JSON.stringify(key)}:${printJson(inner, quotesInt64)}`;
   }
   return `{${out}}`;
 }

@@ -10,6 +10,7 @@ import { type Genesis, chainFrom, readGenesis } from './genesis.js';
 import { Faults } from './faults.js';
 import { Port } from './http.js';
 import { NodeView, saveInternalOf } from './node-view.js';
+import { versionAt } from './parameters.js';
 import { runTokenCommand } from './token-command.js';
 
 /** Time of block 1 for runs independent of the wall clock: 2026-01-01T00:00:00Z. */
@@ -201,7 +202,12 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const open = async (name: 'full' | 'solid', option: string, view: NodeView, port: number): Promise<string> => {
     const handlers = endpoints(view, name === 'solid');
     const intercept = faults.at(nodes.indexOf(view));
-    const made = new Port(name, handlers, () => intercept);
+    const made = new Port(
+      name,
+      handlers,
+      () => intercept,
+      () => versionAt(chain.store),
+    );
     ports.push(made);
     return `http://${host}:${String(await listenOn(made, option, port, host))}`;
   };

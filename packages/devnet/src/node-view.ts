@@ -56,7 +56,7 @@ export class NodeView {
 
   /** Returns the cached output of `print`. `key` must identify everything the output depends on. */
   printedOnce(key: string, print: () => Json): Printed {
-    const text = this.printed.get(key) ?? new Printed(printJson(print()));
+    const text = this.printed.get(key) ?? new Printed(printJson(print()), print);
     this.printed.delete(key);
     this.printed.set(key, text);
     for (const oldest of this.printed.keys()) {

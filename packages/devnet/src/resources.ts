@@ -1,5 +1,5 @@
 // Stake 2.0 arithmetic with the exact rounding of java-tron's Resource-, Bandwidth- and EnergyProcessor. Pure over a
-// state and a slot. The doubles are deliberate: java-tron computes limits in doubles.
+// state and a slot. The doubles are deliberate: java-tron computes in them what TIP-833 did not change.
 import { type Account, type Spendable, type Usage, SUN_PER_TRX } from './accounts.js';
 import { parameter, totalsAt } from './parameters.js';
 import type { Reader } from './state.js';
@@ -90,13 +90,16 @@ export function totalLimit(state: Reader, resource: Spendable): bigint {
 }
 
 /**
- * Returns the energy or bandwidth of a stake: floor(TRX * (total limit / total weight)) in doubles. 0 without any stake
- * on the chain.
+ * Returns the energy or bandwidth of a stake: floor(TRX * (total limit / total weight)), exactly once the resource
+ * calculation is hardened, in doubles before. 0 without any stake on the chain. TRON: EnergyProcessor and
+ * BandwidthProcessor, calculateGlobalLimitV2 (TIP-833).
  */
 export function limitOfStake(state: Reader, resource: Spendable, stakeSun: bigint): bigint {
   const weight = totalsAt(state)[resource];
   if (weight <= 0n) return 0n;
-  const perTrx = Number(totalLimit(state, resource)) / Number(weight);
+  const limit = totalLimit(state, resource);
+  if (parameter(state, 'getAllowHardenResourceCalculation') === 1n) return (stakeSun * limit) / (SUN_PER_TRX * weight);
+  const perTrx = Number(limit) / Number(weight);
   return truncate((Number(stakeSun) / Number(SUN_PER_TRX)) * perTrx);
 }
 

@@ -216,6 +216,18 @@ function signatureError(message: string): BroadcastError {
   return new BroadcastError('SIGERROR', `Validate signature error: ${message}`);
 }
 
+const SIGNATURE_BYTES_MIN = 65;
+const SIGNATURE_BYTES_MAX = 68;
+
+/** Refuses signatures of another length before anything else. TRON: Wallet.broadcastTransaction since 4.8.2. */
+export function checkSignatureSizes({ signatures }: Tx): void {
+  for (const signature of signatures) {
+    const size = signature.length / 2;
+    if (size < SIGNATURE_BYTES_MIN || size > SIGNATURE_BYTES_MAX)
+      throw signatureError(`Signature size is ${String(size)}`);
+  }
+}
+
 /** TRON (Any.is): the part before the last slash is arbitrary. */
 export function isOfItsType({ type, typeUrl }: Tx): boolean {
   return typeUrl.includes('/') && typeUrl.slice(typeUrl.lastIndexOf('/') + 1) === `protocol.${type}`;
