@@ -86,11 +86,11 @@ it('a process that gets no connection in time reports that all are taken', async
 });
 
 it.each([
-  ['53300', 'sorry, too many clients already', /are taken/],
-  ['53300', 'remaining connection slots are reserved for roles with the SUPERUSER attribute', /are taken/],
-  ['08P01', 'no more connections allowed (max_client_conn)', /are taken/],
-  ['08P01', 'query_wait_timeout', /are taken/],
-  ['XX000', 'MaxClientsInSessionMode: max clients reached', /are taken/],
+  ['53300', 'sorry, too many clients already', /are in use/],
+  ['53300', 'remaining connection slots are reserved for roles with the SUPERUSER attribute', /are in use/],
+  ['08P01', 'no more connections allowed (max_client_conn)', /are in use/],
+  ['08P01', 'query_wait_timeout', /are in use/],
+  ['XX000', 'MaxClientsInSessionMode: max clients reached', /are in use/],
   ['57P03', 'the database system is starting up', /accepts no connections/],
   ['57P03', 'the database system is in recovery mode', /accepts no connections/],
   ['08P01', 'server login has been failing, try again later (server_login_retry)', /accepts no connections/],

@@ -47,7 +47,7 @@ test('sends the login of another process to that of the command line', async () 
   expect(code).toBe(1);
   expect(out).toMatch(/lacks a permission that the doctor\s+needs \(permission denied[^]*energy_cli_login/);
   const { err } = await cliWith(env)('pool', 'list');
-  expect(err).toMatch(/may not do this \(permission denied.*energy_cli_login/);
+  expect(err).toMatch(/lacks the permission \(permission denied.*energy_cli_login/);
 });
 
 test('warns of a superuser', async () => {
