@@ -36,7 +36,7 @@ it(
     expect(await rows('SELECT timestamp::text, name FROM migrations')).toEqual([
       { timestamp: '1760000000001', name: 'Baseline1760000000001' },
     ]);
-    expect((await cli('migrate', 'up')).out).toContain('Nothing to do');
+    expect((await cli('migrate', 'up')).out).toContain('The database is up to date');
     expect((await cli('migrate', 'check')).code).toBe(0);
     expect(await rows(COUNTS)).toEqual(KEPT);
     const again = await cli('migrate', 'adopt-baseline');
