@@ -25,7 +25,7 @@ const hash = randomBytes(32);
 let turn = 0;
 
 const ACCEPT = `SELECT created, order_id, order_created_at, same_request
-  FROM accept_order($1, $2, $3, 'rental', $4, $5, $6, 65000, 3600, 2925000, 8775000, 30000000, $7, 1, NULL, 'bare')`;
+  FROM take_order($1, $1, $2, $3, 'rental', $4, $5, $6, 65000, 3600, 2925000, 8775000, 30000000, $7, 1, NULL, 'bare')`;
 
 async function accept(project: string, quote: boolean): Promise<unknown> {
   const expires = quote ? new Date(Date.now() + 60_000).toISOString() : null;

@@ -30,8 +30,8 @@ export async function pgbenchOrders(orders: PgbenchOrders, seconds: number): Pro
   const script = join(dir, 'orders.sql');
   const { projects, receiver, amountSun } = orders;
   const statement = `\\set project random(1, ${projects.length.toString()})
-SELECT created, order_id, order_created_at, same_request FROM accept_order(
-  ('{${projects.join(',')}}'::uuid[])[:project], gen_random_uuid()::text, sha256('bench'), 'rental', NULL, NULL,
+SELECT created, order_id, order_created_at, same_request FROM take_order(
+  ('{${projects.join(',')}}'::uuid[])[:project], ('{${projects.join(',')}}'::uuid[])[:project], gen_random_uuid()::text, sha256('bench'), 'rental', NULL, NULL,
   '${receiver}', 65000, 3600, 2925000, 8775000, 30000000, ${amountSun}, 1, NULL, 'pgbench');
 `;
   const { hostname, port, username, password, pathname } = new URL(orders.databaseUrl);

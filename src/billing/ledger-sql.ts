@@ -42,14 +42,19 @@ export const MOVE_BALANCE = {
           RETURNING balance_credits`,
 };
 
-/** Only against a charge of the same order, project and amount. */
+/**
+ * Only against a charge of the same order, project and amount. A refund on the day of its charge does not count towards
+ * that day's caps of the API key and the auto-delegation.
+ */
 export const INSERT_REFUND = {
   name: 'ledger-insert-refund',
-  text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
-         SELECT 'refund:' || c.order_id, c.project_id, c.contra, 'refund', -c.credits, c.order_id
-           FROM credit_entry c
-          WHERE c.entry_key = 'charge:' || $1::bigint AND c.project_id = $2 AND c.credits = -$3::bigint
-         ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
+  text: `WITH entry AS (
+           INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+           SELECT 'refund:' || c.order_id, c.project_id, c.contra, 'refund', -c.credits, c.order_id
+             FROM credit_entry c
+            WHERE c.entry_key = 'charge:' || $1::bigint AND c.project_id = $2 AND c.credits = -$3::bigint
+           ON CONFLICT (entry_key) DO NOTHING RETURNING order_id, project_id, credits)
+         SELECT return_to_caps(order_id, project_id, credits) FROM entry`,
 };
 
 export const FIND_REFUND = {

@@ -1,6 +1,6 @@
 /**
  * The credits of every project. The only writer of credit_account and credit_entry, except the database functions that
- * charge (accept_order, extend_order) and the one that deletes old orders of test projects. All other entries are
+ * charge (take_order, extend_order) and the one that deletes old orders of test projects. All other entries are
  * append-only, and all have a unique key. A balance moves in the transaction of its entry, and its row is locked last.
  */
 import { Injectable } from '@nestjs/common';

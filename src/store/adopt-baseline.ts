@@ -17,7 +17,16 @@ const CHAIN_COUNT = 65;
 const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e21350442b';
 
 /** The functions that the chain ended with in another form, or without. */
-const RENEWED: readonly string[] = ['webhook_changed'];
+const RENEWED: readonly string[] = [
+  'buy_for_auto_delegation',
+  'charge_api_key',
+  'charge_auto_delegation',
+  'extend_for_auto_delegation',
+  'extend_order',
+  'return_to_caps',
+  'take_order',
+  'webhook_changed',
+];
 
 /** The database stays unchanged. The message has the problem and the remedy. */
 export class AdoptionRefusedError extends Error {
@@ -90,8 +99,8 @@ async function changeSchema(tx: Queryable): Promise<void> {
   try {
     // Functions and tables refer to each other.
     await tx.query('SET LOCAL check_function_bodies = off');
-    for (const name of RENEWED) await tx.query(textOf(name));
     await tx.query(SQL_FILES['sql/adopt-baseline.sql'] ?? '');
+    for (const name of RENEWED) await tx.query(textOf(name));
   } catch (error) {
     if (sqlStateOf(error)?.startsWith('42') !== true) throw error;
     throw new AdoptionRefusedError(

@@ -363,7 +363,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
 }
 
 /**
- * Returns true if one of our database functions refused (sql/functions/accept_order.sql); the message is then an error
+ * Returns true if one of our database functions refused (sql/functions/take_order.sql); the message is then an error
  * code.
  */
 export function isRefusal(thrown: unknown): boolean {

@@ -5,16 +5,19 @@ import { ROLES, type Role } from './grants.js';
  * function has no caller: it runs for the session that changes the row.
  */
 export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
-  // Writes orders, legs, slots, ledger entries and balances with the owner's rights, which the API lacks.
-  accept_order: ['api'],
-  // take_order calls accept_order, and order_refusal checks a refusal beforehand, both with the caller's rights.
+  // Both write orders, legs, slots, ledger entries and balances with the owner's rights, which the API lacks.
   take_order: ['api'],
-  order_refusal: ['api'],
-  // Both call take_order and extend_order for auto-delegations, with the owner's rights.
+  extend_order: ['api'],
+  // Both call those two for auto-delegations, with the owner's rights.
   buy_for_auto_delegation: ['worker'],
   extend_for_auto_delegation: ['worker'],
-  // Like accept_order, for the extension of a rental.
-  extend_order: ['api'],
+  // Charge within take_order and extend_order, with their rights.
+  charge_api_key: [],
+  charge_auto_delegation: [],
+  // With the owner's rights: a refund lowers what was spent.
+  return_to_caps: ['worker'],
+  // Both judge orders beforehand, with the caller's rights.
+  order_refusal: ['api'],
   order_refusals: ['api'],
   // Called by the row-level security policies of every reading role.
   console_audience: ROLES,
@@ -51,8 +54,6 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   auto_delegation_changed: [],
   auto_delegation_order_moved: [],
   balance_low: [],
-  charge_auto_delegation: [],
-  charge_api_key: [],
   chain_tx_final: [],
   chain_tx_guard: [],
   console_session_ended: [],

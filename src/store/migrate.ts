@@ -68,17 +68,27 @@ export async function migrateUp(databaseUrl: string, later: Later = {}): Promise
     }
     // One transaction each, so that the locks of one migration are released before a long read of the next.
     const done = await source.runMigrations({ transaction: 'each' });
-    await new Database(source).transaction(async (tx) => {
-      const withRoles = await usesRoles(tx);
-      await runAll(tx, [...(await planGrants(tx, withRoles)), ...(await planPolicies(tx, withRoles))]);
-    });
+    await new Database(source).transaction(grantAll);
     return done.map(({ name }) => name);
   });
 }
 
-/** Moves a database of the unreleased versions onto the baseline; throws AdoptionRefusedError if it is not theirs. */
+/**
+ * Moves a database of the unreleased versions onto the baseline and grants the rights on its objects; throws
+ * AdoptionRefusedError if it is not theirs.
+ */
 export async function adopt(databaseUrl: string): Promise<void> {
-  await withMigrations(databaseUrl, { asOwner: true }, (source) => new Database(source).transaction(adoptBaseline));
+  await withMigrations(databaseUrl, { asOwner: true }, (source) =>
+    new Database(source).transaction(async (tx) => {
+      await adoptBaseline(tx);
+      await grantAll(tx);
+    }),
+  );
+}
+
+async function grantAll(tx: Queryable): Promise<void> {
+  const withRoles = await usesRoles(tx);
+  await runAll(tx, [...(await planGrants(tx, withRoles)), ...(await planPolicies(tx, withRoles))]);
 }
 
 async function runAll(tx: Queryable, statements: readonly string[]): Promise<void> {

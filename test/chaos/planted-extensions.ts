@@ -51,8 +51,8 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
     name: 'an extension counts against no cap of a key',
     changes: one(
       SCHEMA,
-      'WHERE k.id = v_key AND k.project_id = NEW.project_id AND k.revoked_at IS NULL\n          AND (k.daily_cap_credits IS NULL OR',
-      "WHERE k.id = v_key AND k.project_id = NEW.project_id AND k.revoked_at IS NULL\n          AND (NEW.entry_key LIKE '%:ext:%' OR k.daily_cap_credits IS NULL OR",
+      'p_credits, NULL);\n  END IF;\n  PERFORM charge_api_key(p_api_key, p_project, p_credits);\n',
+      'p_credits, NULL);\n  END IF;\n',
     ),
     test: extensions('is refused whole for credits, the caps of project and key, and a frozen project'),
   },

@@ -14,16 +14,12 @@ const plan = (title: string): NamedTest => ({ file: 'unit/refill-plan.test.ts', 
 export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'two orders are bought for one use',
-    changes: one(
-      SCHEMA,
-      'AND a.purchases = v_purchase[3]::bigint - 1 AND a.open_order_id IS NULL\n          AND CASE',
-      'AND CASE',
-    ),
+    changes: one(SCHEMA, 'AND a.purchases = p_number - 1 AND a.open_order_id IS NULL\n       AND CASE', 'AND CASE'),
     test: once('of two workers that find the same need, one buys, even if the other reads the number again'),
   },
   {
     name: 'a purchase that waited for the row is made whatever came meanwhile',
-    changes: one(SCHEMA, 'NEW.project_id AND a.fence = v_purchase[2]::bigint', 'NEW.project_id'),
+    changes: one(SCHEMA, 'AND a.project_id = p_project AND a.fence = p_fence', 'AND a.project_id = p_project'),
     test: once('a change while a purchase waits for the row ends the purchase'),
   },
   {
@@ -107,7 +103,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
     name: 'the cap of an auto-delegation is not part of the charge',
     changes: one(
       SCHEMA,
-      'AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END - NEW.credits <= a.daily_cap_credits',
+      'AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits',
       'AND true',
     ),
     test: pauses('the daily cap is charged together with the balance, and holds exactly'),

@@ -49,7 +49,7 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
     name: 'the cap of a key is checked before the charge alone',
     changes: one(
       SCHEMA,
-      'CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END - NEW.credits <= k.daily_cap_credits)',
+      'CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END + p_credits <= k.daily_cap_credits)',
       'true)',
     ),
     test: CAPS,
@@ -58,11 +58,35 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
     name: 'what a key has spent is read before its row is held',
     changes: one(
       SCHEMA,
-      'SET spent_credits = CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END - NEW.credits,',
+      'SET spent_credits = CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END + p_credits,',
       `SET spent_credits = (SELECT CASE WHEN s.spent_on >= v_today THEN s.spent_credits ELSE 0 END
-                              FROM api_key s WHERE s.id = v_key) - NEW.credits,`,
+                              FROM api_key s WHERE s.id = p_api_key) + p_credits,`,
     ),
     test: CAPS,
+  },
+  {
+    name: 'a refund leaves what the key has spent',
+    changes: one(
+      'billing/ledger-sql.ts',
+      'SELECT return_to_caps(order_id, project_id, credits) FROM entry',
+      'TABLE entry',
+    ),
+    test: caps('a refund lowers the spending of the order’s own day'),
+  },
+  {
+    name: 'the key is charged before the auto-delegation',
+    changes: one(
+      SCHEMA,
+      `  IF p_auto IS NOT NULL THEN
+    PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
+  END IF;
+  PERFORM charge_api_key(p_api_key, p_project, p_credits);\n`,
+      `  PERFORM charge_api_key(p_api_key, p_project, p_credits);
+  IF p_auto IS NOT NULL THEN
+    PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
+  END IF;\n`,
+    ),
+    test: { file: 'unit/shared-sql.test.ts', title: 'locks in the written order' },
   },
   {
     name: 'a route takes MD5 unless it says otherwise',

@@ -37,7 +37,7 @@ beforeEach(async () => {
  */
 const take = (key: string) =>
   api.database.query<{ created: boolean; order_id: bigint; same_request: boolean }>(
-    `SELECT created, order_id, same_request FROM accept_order($1, $2,
+    `SELECT created, order_id, same_request FROM take_order($1, $1, $2,
        coalesce((SELECT request_hash FROM order_key k JOIN orders o ON o.id = k.order_id WHERE k.key = $2), sha256('x')),
        'rental', NULL, NULL, $3, 65000, 3600, 2925000, 8775000, 30000000, 65000000, 1, 'CAPACITY_UNAVAILABLE', 'r')`,
     [customer.merchant, key, receivers[0]],
@@ -93,7 +93,7 @@ describe('while an order is moved', () => {
     await asAdmin(stageDatabaseUrl(), async (client) => {
       await client.query('BEGIN');
       await client.query('LOCK TABLE archived_orders_0 IN ACCESS EXCLUSIVE MODE');
-      const asked = `SELECT created FROM accept_order($1, 'beside', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000,
+      const asked = `SELECT created FROM take_order($1, $1, 'beside', sha256('x'), 'rental', gen_random_uuid(), NULL, $2, 65000, 3600, 2925000,
         8775000, 30000000, 65000000, 1, 'CAPACITY_UNAVAILABLE', 'r')`;
       const bought = api.database.query(asked, [customer.merchant, receivers[0]]);
       await expect(bought).rejects.toThrow('CAPACITY_UNAVAILABLE');

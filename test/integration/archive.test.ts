@@ -85,7 +85,7 @@ it('a quote of an archived order stays used', async () => {
   expect(await archive()).toBe(1);
   const taken = (id: string) =>
     api.database.query(
-      `SELECT created FROM accept_order($1, 'another', sha256('x'), 'rental', $2, clock_timestamp() - interval '1 minute', $3, 65000,
+      `SELECT created FROM take_order($1, $1, 'another', sha256('x'), 'rental', $2, clock_timestamp() - interval '1 minute', $3, 65000,
          3600, 2925000, 8775000, 30000000, 65000000, 1, NULL, 'r')`,
       [customer.merchant, id, receivers[0]],
     );

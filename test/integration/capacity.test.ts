@@ -222,13 +222,13 @@ describe('the day of a daily cap', () => {
          $$ BEGIN RETURN (SELECT now FROM fixed.clock); END $$`,
       );
       await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
-      // accept_order has its own search path, so the fake clock must be in that one. The caller's search path has no
+      // take_order has its own search path, so the fake clock must be in that one. The caller's search path has no
       // effect.
-      await query(`ALTER FUNCTION accept_order SET search_path = fixed, public, pg_catalog`);
+      await query(`ALTER FUNCTION take_order SET search_path = fixed, public, pg_catalog`);
       await holder.query('BEGIN');
       await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
       const charging = late.query(
-        `SELECT created FROM accept_order($1, 'midnight', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000, 8775000,
+        `SELECT created FROM take_order($1, $1, 'midnight', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000, 8775000,
            30000000, 1000000, 1, NULL, NULL, 20, 9000)`,
         [customer.merchant, world.receiver()],
       );
@@ -240,7 +240,7 @@ describe('the day of a daily cap', () => {
     } finally {
       await holder.end();
       await source.destroy();
-      await query(`ALTER FUNCTION accept_order SET search_path = public, pg_temp`);
+      await query(`ALTER FUNCTION take_order SET search_path = public, pg_temp`);
       await query(`DROP SCHEMA fixed CASCADE`);
       await keepSelling(world.api.database);
     }

@@ -292,19 +292,6 @@ test('the paths of the client family know no labels, and replay orders that were
   expect(labelsIn(await customer.get('/v1/orders/family'))).toEqual(labels);
 });
 
-test('a process of the previous version accepts orders on the new schema', async () => {
-  const customer = await newCustomer();
-  const [taken] = await api.database.query<{ refusal: unknown; order_id: bigint }>(
-    `SELECT refusal, order_id FROM take_order(p_project => $1, p_api_key => $1, p_key => 'before', p_hash => sha256('x'),
-       p_kind => 'rental', p_quote => NULL, p_quote_expires => NULL, p_receiver => $2, p_energy => 65000, p_duration => 3600,
-       p_price => 2925000, p_credits => 8775000, p_rate => 30000000, p_amount => 1000000, p_leg_slack => 1,
-       p_refusal => NULL, p_request_id => NULL, p_legs_max => 20, p_lock_ms => 2000)`,
-    [customer.merchant, world.receiver()],
-  );
-  expect(taken).toMatchObject({ refusal: null });
-  expect(labelsIn(await customer.get('/v1/orders/before'))).toEqual({});
-});
-
 test('an order with labels is marked as judged, and any change of its row removes the mark', async () => {
   const customer = await newCustomer();
   const { status, body } = await customer.post('/v1/orders', direct({ metadata: entries(3) }), withKey('judged'));

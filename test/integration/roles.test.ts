@@ -127,14 +127,8 @@ describe('the grants of a migrated database', () => {
     );
     const settings = ['search_path=public, pg_temp'];
     const names = [
-      ...['accept_order', 'charge_api_key', 'extend_order', 'keep_order_key'],
-      ...[
-        'webhook_changed',
-        'webhook_fan_out',
-        'webhook_fan_out_batch',
-        'webhook_project_frozen',
-        'charge_auto_delegation',
-      ],
+      ...['take_order', 'extend_order', 'return_to_caps', 'keep_order_key'],
+      ...['webhook_changed', 'webhook_fan_out', 'webhook_fan_out_batch', 'webhook_project_frozen'],
       ...['auto_delegation_order_moved', 'buy_for_auto_delegation', 'extend_for_auto_delegation'],
       ...['console_memberships', 'console_invited_to', 'console_looks', 'notifications_due'],
       ...['project_acts', 'project_order_legs', 'project_order_compensations'],
@@ -186,7 +180,7 @@ const REFUSED: readonly (readonly [role: AnyRole, what: string, statement: strin
   [
     'worker',
     'take an order in a project’s name',
-    `SELECT accept_order(gen_random_uuid(), 'k', 'x', 'rental', null, null, 'T', 1, 1, 1, 1, 1, 1, 1, null, null)`,
+    `SELECT take_order(gen_random_uuid(), gen_random_uuid(), 'k', 'x', 'rental', null, null, 'T', 1, 1, 1, 1, 1, 1, 1, null, null)`,
   ],
   ['worker', 'change what was sold', 'UPDATE orders SET credits = 1', AN_ORDER],
   ['worker', 'forgive a debt limit', 'UPDATE credit_account SET floor_credits = NULL'],

@@ -8,10 +8,11 @@ import {
   ORDER_TRANSITIONS,
   REFILL_LEAD_SEC,
 } from '../../src/domain/order-state.js';
-import { FUNCTIONS } from '../../src/store/expected-schema.js';
+import { FUNCTIONS, TRIGGERS } from '../../src/store/expected-schema.js';
 import { compensationsOf, extensionsOf, legsOf } from '../../src/store/order-details-sql.js';
 import { RETURN_IS_PAID } from '../../src/store/paid-return.js';
 import { LOCK_WAIT_MS, REFUSAL_SQLSTATE } from '../../src/store/refusals.js';
+import { SQL_FILES } from '../../src/store/sql-files.js';
 
 type Transitions = Readonly<Record<string, readonly string[]>>;
 
@@ -41,7 +42,7 @@ it.each(['orders_guard', 'leg_guard', 'chain_tx_guard', 'credit_entry_guard'])(
 );
 
 it.each<[string, readonly string[]]>([
-  ['accept_order', [`p_legs_max integer DEFAULT ${LEGS_MAX}`, `p_lock_ms integer DEFAULT ${LOCK_WAIT_MS}`]],
+  ['take_order', [`p_legs_max integer DEFAULT ${LEGS_MAX}`, `p_lock_ms integer DEFAULT ${LOCK_WAIT_MS}`]],
   ['reserve_capacity', [`p_legs_max integer DEFAULT ${LEGS_MAX}`]],
   ['extend_order', [`v_order.extensions >= ${EXTENSIONS_MAX}`, `p_lock_ms integer DEFAULT ${LOCK_WAIT_MS}`]],
   ['buy_for_auto_delegation', [`p_lock_ms integer DEFAULT ${LOCK_WAIT_MS}`]],
@@ -68,6 +69,52 @@ it('every refusal has the code that identifies it', () => {
 it('an order and an extension charge the balance by the same statements', () => {
   const chargeOf = (name: string): string | undefined =>
     /^ {2}LOOP\n {4}v_today :=[^]*?^ {2}END LOOP;$/m.exec(FUNCTIONS[name]!)?.[0];
-  expect(chargeOf('accept_order')).toBeDefined();
-  expect(chargeOf('extend_order')).toBe(chargeOf('accept_order'));
+  expect(chargeOf('take_order')).toBeDefined();
+  expect(chargeOf('extend_order')).toBe(chargeOf('take_order'));
+});
+
+it.each([
+  [
+    'take_order',
+    ['pg_advisory_xact_lock(1, ', 'INSERT INTO orders', 'reserve_capacity('],
+    ['INSERT INTO credit_entry', 'charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a'],
+  ],
+  [
+    'extend_order',
+    ['pg_advisory_xact_lock(1, ', 'FOR NO KEY UPDATE', 'INSERT INTO order_key'],
+    ['INSERT INTO credit_entry', 'charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a'],
+  ],
+  ['return_to_caps', ['UPDATE auto_delegation'], ['UPDATE api_key']],
+])('%s locks in the written order', (name, taken, charged) => {
+  const text = FUNCTIONS[name]!;
+  const places = [...taken, ...charged].map((part) => text.split(part).length === 2 && text.indexOf(part));
+  expect(places).not.toContain(false);
+  expect(places).toEqual([...places].sort((a, b) => Number(a) - Number(b)));
+});
+
+const TRIGGER_FUNCTIONS = Object.entries(FUNCTIONS).filter(([, text]) => text.includes('RETURNS trigger'));
+
+it('no trigger changes a balance, what a cap counts, or the capacity of a wallet', () => {
+  expect(TRIGGER_FUNCTIONS.length).toBeGreaterThan(25);
+  const charging = TRIGGER_FUNCTIONS.filter(([, text]) =>
+    /\b(?:balance_credits|spent_credits|purchases|free_sun|free_transactions) = /.test(text),
+  );
+  expect(charging.map(([name]) => name)).toEqual([]);
+});
+
+it('no two triggers of a table set the same column, so that the order of their names has no effect', () => {
+  const set = TRIGGERS.flatMap((trigger) => {
+    const [, table = '', name = ''] = / ON (\w+) .*EXECUTE FUNCTION (\w+)\(/.exec(trigger) ?? [];
+    const columns = new Set([...FUNCTIONS[name]!.matchAll(/\bNEW\.(\w+) :=/g)].map(([, column = '']) => column));
+    return [...columns].map((column) => `${table}.${column}`);
+  });
+  expect(set.length).toBeGreaterThan(4);
+  expect(new Set(set).size).toBe(set.length);
+});
+
+it('nothing but the rows of a project is chosen by a setting', () => {
+  const read = Object.values(SQL_FILES).flatMap((text) =>
+    [...text.matchAll(/(?:current_setting|set_config)\('energy\.(\w+)'/g)].map(([, setting]) => setting),
+  );
+  expect(new Set(read)).toEqual(new Set(['project']));
 });

@@ -1,5 +1,5 @@
 -- Changes the schema of the last version before the baseline into the baseline's. `migrate adopt-baseline` runs it in its
--- transaction, then compares the result with the baseline.
+-- transaction, makes the changed functions from the baseline's text (adopt-baseline.ts), and compares the result.
 
 -- The moves of orders under the name of their former table.
 DROP VIEW order_event;
@@ -15,6 +15,26 @@ DROP FUNCTION refuse_or_accept_order(
 
 -- Lists of orders by id; the lists are in the order of time.
 DROP INDEX orders_project, orders_project_status, archived_orders_project, archived_orders_project_status;
+
+-- What buys and pays comes as arguments: the defaults of columns and the triggers that charged go, and the functions with
+-- fewer arguments.
+DROP TRIGGER credit_entry_charges_auto_delegation ON credit_entry;
+DROP TRIGGER credit_entry_charges_key ON credit_entry;
+DROP FUNCTION charge_auto_delegation();
+DROP FUNCTION charge_api_key();
+DROP FUNCTION accept_order(
+  uuid, text, bytea, text, uuid, timestamptz, text, bigint, integer, bigint, bigint, bigint, bigint, bigint, text, text, integer,
+  integer);
+DROP FUNCTION take_order(
+  uuid, uuid, text, bytea, text, uuid, timestamptz, text, bigint, integer, bigint, bigint, bigint, bigint, bigint, text, text,
+  integer, integer);
+DROP FUNCTION take_order(
+  uuid, uuid, text, bytea, text, uuid, timestamptz, text, bigint, integer, bigint, bigint, bigint, bigint, bigint, text, text,
+  integer, integer, text, text);
+DROP FUNCTION extend_order(
+  uuid, uuid, text, bytea, bigint, integer, bigint, bigint, bigint, timestamptz, integer, text, text, integer);
+ALTER TABLE orders ALTER COLUMN reference DROP DEFAULT, ALTER COLUMN metadata DROP DEFAULT;
+ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;
 
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;

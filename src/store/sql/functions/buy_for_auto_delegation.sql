@@ -16,12 +16,13 @@ BEGIN
   IF NOT FOUND OR v_auto.fence <> p_fence OR v_auto.purchases <> p_number - 1 THEN
     RAISE EXCEPTION 'AUTO_DELEGATION_MOVED' USING ERRCODE = 'ER001';
   END IF;
-  PERFORM set_config('energy.auto_delegation', p_auto || ':' || p_fence || ':' || p_number || ':order', true);
   SELECT t.refusal, t.created, t.order_id, t.same_request INTO v_refusal, created, order_id, v_same
     FROM take_order(
-      v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, 'rental', NULL, NULL,
-      v_auto.address, p_energy, p_duration, p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal,
-      p_request_id, p_legs_max, p_lock_ms) t;
+      p_project => v_auto.project_id, p_api_key => v_auto.api_key_id, p_key => 'auto_' || p_auto || '_' || p_number,
+      p_hash => p_hash, p_kind => 'rental', p_quote => NULL, p_quote_expires => NULL, p_receiver => v_auto.address,
+      p_energy => p_energy, p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate,
+      p_amount => p_amount, p_leg_slack => p_leg_slack, p_refusal => p_refusal, p_request_id => p_request_id,
+      p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number) t;
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;

@@ -17,11 +17,11 @@ BEGIN
                     AND o.key LIKE 'auto\_' || p_auto || '\_%') THEN
     RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = 'ER001';
   END IF;
-  PERFORM set_config('energy.auto_delegation', p_auto || ':' || p_fence || ':' || p_number || ':extension', true);
   SELECT x.created INTO created
     FROM extend_order(
       v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, p_order, p_duration,
-      p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms) x;
+      p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms,
+      p_auto, p_fence, p_number) x;
   -- Read under the row's lock, which extend_order holds.
   IF created AND EXISTS (
       SELECT FROM open_orders o WHERE o.id = p_order

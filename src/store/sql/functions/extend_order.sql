@@ -1,14 +1,16 @@
--- Extends a rental in one transaction, with the lock order of accept_order: key, order, ledger entry, key cap, and
--- the balance row last. A refusal is raised, so nothing stays behind.
+-- Extends a rental in one transaction, with the lock order of take_order: key, order, ledger entry, auto-delegation, key
+-- cap, and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
--- not exceed. made_by: the request that made the extension of this key.
+-- not exceed. p_auto, p_auto_fence, p_auto_number: as in take_order. made_by: the request that made the extension of this
+-- key.
 -- A rental with a recorded reclaim is never extended: the reclaim may be on its way. The new fence stops any worker
 -- that read the old end.
 CREATE OR REPLACE FUNCTION extend_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_order bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
+  p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   OUT created boolean, OUT same_request boolean, OUT made_by text
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -21,8 +23,6 @@ DECLARE
   v_charged_on date;
   v_refusal text;
 BEGIN
-  -- The ledger entry of the charge is made under it.
-  PERFORM set_config('energy.api_key', p_api_key::text, true);
   -- The first request of the same key is waited for here, as an order's is.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
@@ -81,9 +81,13 @@ BEGIN
       play_at = CASE WHEN o.test THEN v_ends_at END
     WHERE o.id = p_order;
 
-  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id)
   VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, CASE WHEN v_order.test THEN 'test' ELSE 'revenue' END,
-          'charge', -p_credits, p_order);
+          'charge', -p_credits, p_order, p_api_key);
+  IF p_auto IS NOT NULL THEN
+    PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, NULL);
+  END IF;
+  PERFORM charge_api_key(p_api_key, p_project, p_credits);
 
   LOOP
     v_today := (clock_timestamp() AT TIME ZONE 'UTC')::date;

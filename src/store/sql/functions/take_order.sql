@@ -1,52 +1,134 @@
--- Refuses an order without a quote by an answer, before anything is written, if the balance, the caps or a known
--- reason rule it out; otherwise calls accept_order, which decides under its locks.
--- The paying key and the labels reach their rows through column defaults, so accept_order does not need them.
+-- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, ledger entry,
+-- auto-delegation, key cap, and the balance row last. A refusal is raised (SQLSTATE ER001, message = error code), so
+-- nothing stays behind; one that is known before anything is written is an answer instead.
+-- A function because separate statements reach a sixth of the rate (measured).
+-- p_refusal: a reason the caller already has to refuse (mismatch, receiver, value, chain); applied only after
+-- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:
+-- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
+-- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
+-- the auto-delegation that buys, the fence of its check, and the number of its purchase.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
-  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text, p_legs_max integer, p_lock_ms integer,
-  p_reference text, p_metadata text,
+  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text,
+  p_legs_max integer DEFAULT 20, p_lock_ms integer DEFAULT 2000, p_reference text DEFAULT NULL, p_metadata text DEFAULT NULL,
+  p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
+  v_now timestamptz;
+  -- The session's own limit is for the wait for the first request of the same key alone.
   v_key_wait text := current_setting('lock_timeout');
+  v_today date;
+  v_counted_on date;
+  v_charged_on date;
+  v_refusal text;
+  v_test boolean;
 BEGIN
-  -- The ledger entry of the charge is made under the first, the order's row under the others.
-  PERFORM set_config('energy.api_key', p_api_key::text, true), set_config('energy.reference', p_reference, true),
-          set_config('energy.metadata', p_metadata, true);
   -- The first request of the same key is waited for here, so that none is refused beside one that may be accepted.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
+  PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
+  -- An order without a quote is refused before anything is written, if the balance, the caps or a known reason rule it out.
   IF p_quote IS NULL THEN
-    PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
     refusal := order_refusal(p_project, p_api_key, p_key, p_credits, p_refusal);
     IF refusal IS NOT NULL THEN
       created := false;
       RETURN;
     END IF;
-    PERFORM set_config('lock_timeout', v_key_wait, true);
   END IF;
-  SELECT a.created, a.order_id, a.order_created_at, a.same_request
-    INTO created, order_id, order_created_at, same_request
-    FROM accept_order(p_project, p_key, p_hash, p_kind, p_quote, p_quote_expires, p_receiver, p_energy, p_duration,
-                      p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal, p_request_id, p_legs_max,
-                      p_lock_ms) a;
+  v_now := clock_timestamp();
+  -- Somebody may hold a whole table.
+  LOCK TABLE ONLY orders, open_orders, ONLY leg, open_leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
+  PERFORM set_config('lock_timeout', v_key_wait, true);
+  -- The archive's keys are refereed by no index of open orders. It is read for a key that is known alone: a new one waits
+  -- for nobody who holds a range of it. Open first, for an order that is being moved is there until it is in the archive.
+  SELECT k.order_id INTO order_id FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
+  IF FOUND THEN
+    SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
+      FROM open_orders o WHERE o.id = take_order.order_id;
+    IF NOT FOUND THEN
+      SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
+        FROM archived_orders o WHERE o.id = take_order.order_id;
+    END IF;
+    IF FOUND THEN
+      created := false;
+      RETURN;
+    END IF;
+  END IF;
+  INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
+                      price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata)
+  VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
+          p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json)
+  ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
+  PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
+
+  IF order_id IS NULL THEN
+    SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
+      FROM open_orders o WHERE o.project_id = p_project AND o.key = p_key;
+    IF order_id IS NULL THEN
+      IF EXISTS (SELECT FROM order_key k WHERE k.project_id = p_project AND k.key = p_key) THEN
+        RAISE EXCEPTION 'IDEMPOTENCY_KEY_REUSED' USING ERRCODE = 'ER001';
+      END IF;
+      RAISE EXCEPTION 'QUOTE_ALREADY_USED' USING ERRCODE = 'ER001';
+    END IF;
+    created := false;
+    RETURN;
+  END IF;
+
+  -- Two seconds beyond what was promised: never less than the caller was shown (Contract 4).
+  IF p_quote_expires IS NOT NULL AND v_now > p_quote_expires + interval '2 seconds' THEN
+    IF EXISTS (SELECT FROM archived_orders o WHERE o.quote_id = p_quote) THEN
+      RAISE EXCEPTION 'QUOTE_ALREADY_USED' USING ERRCODE = 'ER001';
+    END IF;
+    RAISE EXCEPTION 'QUOTE_EXPIRED' USING ERRCODE = 'ER001';
+  END IF;
+  IF p_refusal IS NOT NULL THEN
+    RAISE EXCEPTION '%', p_refusal USING ERRCODE = 'ER001';
+  END IF;
+
+  -- What a test project buys is played, and takes nothing of the pool.
+  IF NOT v_test THEN
+    PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
+  END IF;
+
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id)
+  VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id, p_api_key);
+  IF p_auto IS NOT NULL THEN
+    PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
+  END IF;
+  PERFORM charge_api_key(p_api_key, p_project, p_credits);
+  -- What is told of it are its terms, which never change; no copy of them is kept here.
+  INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
+
+  LOOP
+    v_today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+    UPDATE credit_account a
+       SET balance_credits = a.balance_credits - p_credits,
+           spent_credits = CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits,
+           spent_on = greatest(a.spent_on, v_today)
+     WHERE a.project_id = p_project AND NOT a.frozen
+       AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
+       AND (a.daily_cap_credits IS NULL OR
+            CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
+    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    IF FOUND THEN
+      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      IF v_charged_on > v_counted_on THEN
+        UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
+      END IF;
+      EXIT;
+    END IF;
+    CONTINUE WHEN (clock_timestamp() AT TIME ZONE 'UTC')::date > v_today;
+    SELECT CASE
+        WHEN a.frozen THEN 'PROJECT_FROZEN'
+        WHEN a.floor_credits IS NOT NULL AND a.balance_credits - p_credits < a.floor_credits THEN 'INSUFFICIENT_CREDITS'
+        ELSE 'SPEND_CAP_REACHED' END
+      INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
+    RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = 'ER001';
+  END LOOP;
+  created := true;
+  order_created_at := v_now;
+  same_request := true;
 END $$;
 
-REVOKE EXECUTE ON FUNCTION take_order(uuid,uuid,text,bytea,text,uuid,timestamp with time zone,text,bigint,integer,bigint,bigint,bigint,bigint,bigint,text,text,integer,integer,text,text) FROM PUBLIC;
-
--- The same without labels, for auto-delegations.
-CREATE OR REPLACE FUNCTION take_order(
-  p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
-  p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
-  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text, p_legs_max integer, p_lock_ms integer,
-  OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
-) LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT t.refusal, t.created, t.order_id, t.order_created_at, t.same_request
-    INTO refusal, created, order_id, order_created_at, same_request
-    FROM take_order(p_project, p_api_key, p_key, p_hash, p_kind, p_quote, p_quote_expires, p_receiver, p_energy, p_duration,
-                    p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal, p_request_id, p_legs_max, p_lock_ms,
-                    NULL, NULL) t;
-END $$;
-
-REVOKE EXECUTE ON FUNCTION take_order(uuid,uuid,text,bytea,text,uuid,timestamp with time zone,text,bigint,integer,bigint,bigint,bigint,bigint,bigint,text,text,integer,integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION take_order FROM PUBLIC;

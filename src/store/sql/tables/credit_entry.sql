@@ -13,8 +13,8 @@ CREATE TABLE credit_entry (
   actor text,
   reason text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- The key that pays, set by the statement that takes the order.
-  api_key_id uuid DEFAULT (NULLIF(current_setting('energy.api_key', true), ''))::uuid
+  -- The key that pays.
+  api_key_id uuid
 );
 
 -- The entries of one project in order: the sum that proves its balance.
@@ -28,16 +28,6 @@ CREATE INDEX credit_entry_created_at ON credit_entry USING brin (created_at)
   WITH (pages_per_range = 32, autosummarize = on);
 CREATE INDEX credit_entry_compensation ON credit_entry (order_id) WHERE kind = 'compensation';
 
--- Its name sorts before credit_entry_charges_key, and triggers fire by name: the order of locks is auto-delegation,
--- then key.
-CREATE TRIGGER credit_entry_charges_auto_delegation AFTER INSERT ON credit_entry FOR EACH ROW
-  WHEN (new.kind = 'refund'::text
-    OR new.kind = 'charge'::text
-    AND current_setting('energy.auto_delegation'::text, true) <> ''::text)
-  EXECUTE FUNCTION charge_auto_delegation();
-CREATE TRIGGER credit_entry_charges_key AFTER INSERT ON credit_entry FOR EACH ROW
-  WHEN (new.kind = ANY (ARRAY['charge'::text, 'refund'::text]))
-  EXECUTE FUNCTION charge_api_key();
 CREATE TRIGGER credit_entry_append_only BEFORE UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER credit_entry_kept BEFORE DELETE ON credit_entry FOR EACH ROW
   WHEN (old.contra <> 'test'::text)

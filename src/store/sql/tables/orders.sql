@@ -44,9 +44,9 @@ CREATE TABLE orders (
   extensions smallint NOT NULL DEFAULT 0,
   test boolean NOT NULL DEFAULT false,
   play_at timestamptz,
-  -- Labels of the merchant. Both are set by the statement that takes the order.
-  reference text DEFAULT NULLIF(current_setting('energy.reference', true), ''),
-  metadata json DEFAULT (NULLIF(current_setting('energy.metadata', true), ''))::json,
+  -- Labels of the merchant.
+  reference text,
+  metadata json,
   -- In which partition the row lies.
   archived boolean NOT NULL DEFAULT false
 ) PARTITION BY LIST (archived);
