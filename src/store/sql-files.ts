@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * The SQL files beside this module by their path, such as `sql/functions/accept_order.sql`. Read from the folder here, in
+ * The SQL files beside this module by their path, such as `sql/functions/take_order.sql`. Read from the folder here, in
  * tests and in dist/; bundle.mjs replaces this module by one that contains the texts.
  */
 export const SQL_FILES: Readonly<Record<string, string>> = Object.fromEntries(
