@@ -258,7 +258,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'anything that leaves beside a transfer is a fee of the token',
     changes: one(TRANSFERS, ' || fee.amount + arrived.amount !== ordered.amount) return logged;', ') return logged;'),
-    test: transfers('that is more than what is missing'),
+    test: transfers('that exceeds the missing amount'),
   },
   {
     name: 'a return of which the token kept a fee is made again when its record is lost',

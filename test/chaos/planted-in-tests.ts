@@ -34,7 +34,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       THEN order_refusal(p_projects[i], p_api_keys[i], p_keys[i], p_credits[i], p_refusals[i]) END;`,
       'RETURN NEXT order_refusal(p_projects[i], p_api_keys[i], p_keys[i], p_credits[i], p_refusals[i]);',
     ),
-    test: orders('none of a project that was refused lately'),
+    test: orders('not even one of a recently refused project'),
   },
   {
     name: 'credits are as they were when an order was refused',

@@ -309,7 +309,7 @@ describe('a contract with stake', () => {
   test.each([
     ['more than it froze', stakeCall('delegate', 5_000 * TRX, pool.hex), 5_000 * TRX, pool.hex, 'Energy'],
     ['to nobody', stakeCall('delegate', 10 * TRX, NOBODY), 10 * TRX, NOBODY, 'Energy'],
-    ['of a resource there is not', stakeCall('delegate', 10 * TRX, pool.hex, 7), 10 * TRX, pool.hex, 'UnknownType'],
+    ['of an unknown resource', stakeCall('delegate', 10 * TRX, pool.hex, 7), 10 * TRX, pool.hex, 'UnknownType'],
   ])('is refused a delegation %s, in a transaction that succeeds', async (_what, parameter, value, to, name) => {
     const info = await run(staker, parameter);
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });

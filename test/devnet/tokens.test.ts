@@ -81,7 +81,7 @@ test('two contracts have the same symbol and decimals; only their addresses diff
 test.each<[string, TokenRules, string[], number]>([
   ['an event without a transfer', { moves: false }, [`100 -> ${one.address}`], 0],
   ['a transfer without an event', { emits: false }, [], 100],
-  ['a transfer that keeps a fee back and logs what arrived', { feePercent: 10 }, [`90 -> ${one.address}`], 90],
+  ['a transfer that deducts a fee and logs what arrived', { feePercent: 10 }, [`90 -> ${one.address}`], 90],
   ['a fee that is not in its event', { feePercent: 10, logsSent: true }, [`100 -> ${one.address}`], 90],
 ])('a token makes %s', async (_what, rules, events, arrived) => {
   const token = await deployed(rules);

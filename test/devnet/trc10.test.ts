@@ -83,8 +83,8 @@ test.each([
   ['nothing', { amount: 0 }, 'Amount must be greater than 0.'],
   ['to oneself', { to_address: pool.address }, 'Cannot transfer asset to yourself.'],
   ['from nobody', { owner_address: keyOf('nobody').address }, 'No owner account!'],
-  ['of a token there is not', { asset_name: '1000009' }, 'No asset!'],
-  ['of a token it has not', { asset_name: String(OTHER) }, 'assetBalance must be greater than 0.'],
+  ['of an unknown token', { asset_name: '1000009' }, 'No asset!'],
+  ['of a token that the sender lacks', { asset_name: String(OTHER) }, 'assetBalance must be greater than 0.'],
   ['of more than it has', { amount: 6 }, 'assetBalance is not sufficient.'],
   [
     'to a new address without TRX',
@@ -163,9 +163,9 @@ describe('a contract', () => {
   });
 
   test.each([
-    ['an id that can be none', { call_token_value: 1, token_id: 1_000_000 }, 'tokenId must be > 1000000'],
+    ['an impossible id', { call_token_value: 1, token_id: 1_000_000 }, 'tokenId must be > 1000000'],
     ['no id', { call_token_value: 1 }, 'invalid arguments with tokenValue = 1, tokenId = 0'],
-    ['a token there is not', { call_token_value: 1, token_id: 1_000_009 }, 'No asset !'],
+    ['an unknown token', { call_token_value: 1, token_id: 1_000_009 }, 'No asset !'],
     ['more than the caller has', { call_token_value: 10_000_000, token_id: ID }, 'assetBalance is not sufficient.'],
   ])('is not called with %s', async (_what, options, text) => {
     await expect(run(sender, send(pool.hex, 1), options)).rejects.toThrow(text);
@@ -173,7 +173,7 @@ describe('a contract', () => {
 });
 
 test.each([
-  ['an id below the least', { id: 1_000_000, balances: {} }, 'must be above 1000000'],
+  ['an id below the smallest one', { id: 1_000_000, balances: {} }, 'must be above 1000000'],
   ['an amount for nobody', { id: ID, balances: { [ghost.address]: 1 } }, 'is no account'],
 ])('a genesis with %s is refused with the place of the mistake', async (_what, asset, text) => {
   const accounts = [{ address: bank.address, balance: 1 }];

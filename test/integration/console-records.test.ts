@@ -360,8 +360,8 @@ describe('the settings of a project', () => {
   });
 
   it.each([
-    ['a scheme that is none', { signature_schemes: 'rsa' }],
-    ['a cap and none at once', { daily_cap_credits: 1, no_daily_cap: true }],
+    ['an unknown scheme', { signature_schemes: 'rsa' }],
+    ['a cap together with no cap', { daily_cap_credits: 1, no_daily_cap: true }],
     ['the terms, which are the operator’s', { debt_limit_credits: 1 }],
   ])('are not changed by %s', async (_what, wanted) => {
     const before = (await owner.browser.get(of('/settings'))).body;

@@ -118,7 +118,7 @@ describe('a session', () => {
   });
 
   it.each([
-    ['nothing was asked for in twelve hours', `seen_at = clock_timestamp() - interval '12 hours 1 second'`],
+    ['it was unused for twelve hours', `seen_at = clock_timestamp() - interval '12 hours 1 second'`],
     ['it is seven days old', `created_at = clock_timestamp() - interval '7 days 1 second'`],
   ])('ends when %s', async (_what, set) => {
     const { browser, id } = await owner();

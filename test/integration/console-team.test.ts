@@ -345,16 +345,16 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['a role that the audience has not', ['--email', 'a@example.com', '--role', 'owner'], /admin or support/],
+    ['a role of the other audience', ['--email', 'a@example.com', '--role', 'owner'], /admin or support/],
     ['no role', ['--email', 'a@example.com'], /--role/],
-    ['no e-mail', ['--email', 'nothing', '--role', 'admin'], /e-mail address/],
+    ['an invalid e-mail', ['--email', 'nothing', '--role', 'admin'], /e-mail address/],
     [
-      'a project that is not there',
+      'an unknown project',
       ['--email', 'a@example.com', '--role', 'owner', '--project', '00000000-0000-4000-8000-000000000000'],
       /00000000/,
     ],
     [
-      'an address of the console that is none',
+      'an invalid address of the console',
       ['--email', 'a@example.com', '--role', 'admin', '--url', 'http://example.com'],
       /origin/,
     ],

@@ -145,7 +145,7 @@ describe('connections after a failed statement', () => {
     ['a refusal of our own functions', 'ER001'],
     ['a broken constraint', '23514'],
     ['a deadlock', '40P01'],
-    ['a lock that was not had in time', '55P03'],
+    ['a lock time-out', '55P03'],
   ])('%s closes none', async (_, state) => {
     const before = await pidNow();
     for (let count = 0; count < 5; count += 1) expect(await failWith(state)).toBe(state);
@@ -153,9 +153,9 @@ describe('connections after a failed statement', () => {
   });
 
   test.each([
-    ['a plan that fits the tables no more', '0A000'],
-    ['a server that only reads', '25006'],
-    ['a fault within the server', 'XX000'],
+    ['a plan that no longer fits the tables', '0A000'],
+    ['a read-only server', '25006'],
+    ['an internal error of the server', 'XX000'],
   ])('%s closes it', async (_, state) => {
     const before = await pidNow();
     expect(await failWith(state)).toBe(state);

@@ -80,7 +80,7 @@ it.each<[string, RequestListener, unknown]>([
     'nonsense, still asked',
   ],
   [
-    'a little zip of very much',
+    'a small zip of a huge content',
     (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(LITTLE_OF_MUCH),
     'nonsense, still asked',
   ],
@@ -109,11 +109,7 @@ it.each<[string, RequestListener, unknown]>([
     },
     'unreachable, backed off',
   ],
-  [
-    'another address to ask',
-    (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(),
-    'http, still asked',
-  ],
+  ['a redirect', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(), 'http, still asked'],
 ])('%s', async (_, answers, expected) => {
   const node = await nodeThat(answers);
   expect(await ask(node)).toEqual(expected);

@@ -118,7 +118,7 @@ const list = (answer: unknown): Json[] => answer as Json[];
 
 it.each<readonly [string, string, (answer: unknown) => unknown]>([
   ['no block', BLOCK, () => ({})],
-  ['no object for a block', BLOCK, () => []],
+  ['a block that is not an object', BLOCK, () => []],
   ['a block without its transactions', BLOCK, (block) => ({ ...(block as Json), transactions: undefined })],
   ['a block with no transactions', BLOCK, (block) => ({ ...(block as Json), transactions: [] })],
   [
@@ -133,7 +133,7 @@ it.each<readonly [string, string, (answer: unknown) => unknown]>([
   ],
   ['no receipts', INFOS, () => []],
   ['no list of receipts', INFOS, () => ({})],
-  ['a receipt less', INFOS, (infos) => list(infos).slice(1)],
+  ['one receipt too few', INFOS, (infos) => list(infos).slice(1)],
   ['a receipt twice', INFOS, (infos) => [list(infos)[0], list(infos)[0]]],
   ['a receipt twice beside all others', INFOS, (infos) => [...list(infos), list(infos)[0]]],
   ['a receipt of another transaction', INFOS, (infos) => [list(infos)[0], { ...list(infos)[1], id: 'ab'.repeat(32) }]],
@@ -142,7 +142,7 @@ it.each<readonly [string, string, (answer: unknown) => unknown]>([
     INFOS,
     (infos) => list(infos).map((info) => ({ ...info, blockNumber: Number(info['blockNumber']) - 1 })),
   ],
-  ['receipts that are nothing', INFOS, (infos) => list(infos).map(() => null)],
+  ['receipts that are null', INFOS, (infos) => list(infos).map(() => null)],
 ])('%s is an error of the node and never an empty block', async (_what, path, change) => {
   meddle(path, change);
   await expect(executedBlockOf(node, paid)).rejects.toBeInstanceOf(NodeError);

@@ -87,7 +87,7 @@ test('the named minimum is sold, and one energy less is not worthwhile', async (
 test.each([
   ['one wallet', [40_000_000_000n]],
   ['several wallets', [40_000_000_000n, 30_000_000_000n, 7_000_000_000n, 5_000_000n]],
-  ['more wallets than an order may be spread over', Array.from({ length: 25 }, (_, at) => 2_000_000_000n + BigInt(at))],
+  ['more wallets than one order may use', Array.from({ length: 25 }, (_, at) => 2_000_000_000n + BigInt(at))],
 ])(
   'of %s the named maximum is sold in one order, and hardly more',
   async (_what, free) => {

@@ -110,15 +110,15 @@ async function withTransactions(transactions: string): Promise<Fault> {
 }
 
 it.each<[string, () => Promise<Fault>]>([
-  ['that is no JSON', () => withTransactions('[{"name": "}')],
-  ['whose transactions are none', () => withTransactions('[{"raw_data_hex":"zz"}]')],
-  ['whose transactions are no list', () => withTransactions('{"0":{}}')],
-  ['whose transactions are left out', () => withTransactions('[]')],
+  ['that is not JSON', () => withTransactions('[{"name": "}')],
+  ['whose transactions are invalid', () => withTransactions('[{"raw_data_hex":"zz"}]')],
+  ['whose transactions are not a list', () => withTransactions('{"0":{}}')],
+  ['without its transactions', () => withTransactions('[]')],
   [
     'that the node itself cannot print',
     () => Promise.resolve({ kind: 'says', body: '{"Error":"class com.x : suspended"}' }),
   ],
-  ['longer than any', () => withTransactions(`["${'x'.repeat(65 * 1024 * 1024)}"]`)],
+  ['longer than any real one', () => withTransactions(`["${'x'.repeat(65 * 1024 * 1024)}"]`)],
   ['whose answer breaks off', () => Promise.resolve({ kind: 'down' })],
 ])('knows a block %s by the list of its transactions', async (_what, fault) => {
   const node = open();

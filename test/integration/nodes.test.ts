@@ -234,8 +234,8 @@ describe('keys and limits', () => {
   };
 
   it.each([
-    ['one alone is the first node’s', 'first-key', ['first-key', undefined]],
-    ['an empty place is none', ',second-key', [undefined, 'second-key']],
+    ['a single one belongs to the first node', 'first-key', ['first-key', undefined]],
+    ['an empty entry means none', ',second-key', [undefined, 'second-key']],
     ['each goes to its own node', 'first-key,second-key', ['first-key', 'second-key']],
   ])('%s', async (_, keys, expected) => {
     const { chain: named } = readConfig({

@@ -347,11 +347,11 @@ describe('a choice', () => {
   });
 
   it.each([
-    ['of a project that one is not in', () => ({ project_id: randomUUID(), kinds: ['keys'] }), 404],
+    ['of a project without membership', () => ({ project_id: randomUUID(), kinds: ['keys'] }), 404],
     ['of no project', () => ({ kinds: ['keys'] }), 400],
-    ['of what operators are notified', (project: string) => ({ project_id: project, kinds: ['fault'] }), 400],
-    ['of what there is not', (project: string) => ({ project_id: project, kinds: ['weather'] }), 400],
-    ['of no list', (project: string) => ({ project_id: project }), 400],
+    ['of an event for operators', (project: string) => ({ project_id: project, kinds: ['fault'] }), 400],
+    ['of an unknown event', (project: string) => ({ project_id: project, kinds: ['weather'] }), 400],
+    ['that is not a list', (project: string) => ({ project_id: project }), 400],
   ])('%s is refused', async (_, wanted, status) => {
     const { project, owner } = await placeWith([]);
     expect((await owner.browser.post('/api/notifications', wanted(project))).status).toBe(status);

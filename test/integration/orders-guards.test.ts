@@ -70,7 +70,7 @@ it('an unpayable order without a quote writes nothing, and its key stays free', 
 
 it.each([
   ['no request', false],
-  ['none of a project that was refused lately', true],
+  ['not even one of a recently refused project', true],
 ])('%s is refused for its credits while an earlier one of its key may still be accepted', async (_who, isKnown) => {
   const customer = await makeCustomer(api, 0n);
   const body = { receive_address: world.receiver(), energy: 65_000 };

@@ -129,7 +129,7 @@ test('a blacklisted spender is no cause if the token checks only the owner', asy
 
 test.each([
   ['cut short', { ...transfer(WHO.bob, newAddress(), 1001), words: transferArgs(WHO.bob, 1001).slice(0, 126) }],
-  ['of an amount that is held', { ...transfer(WHO.bob, newAddress(), 5), name: 'approve' as const }],
+  ['of an amount that the sender has', { ...transfer(WHO.bob, newAddress(), 5), name: 'approve' as const }],
 ])('names nothing for a call %s', async (_, call) => {
   const body = await answerTo('strict', call);
   if (body.would_fail !== undefined) expect(body.reason).toBe(NEUTRAL);

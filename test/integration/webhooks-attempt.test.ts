@@ -238,9 +238,9 @@ it('reads 4 KB of megabytes, keeps 256 bytes, and shows no control characters', 
 
 describe('one deadline covers everything', () => {
   it.each<[string, (socket: Socket) => void]>([
-    ['a receiver that takes the connection and says nothing', () => undefined],
+    ['a receiver that accepts the connection and sends nothing', () => undefined],
     ['one that answers byte by byte', (socket) => socket.once('data', () => drip(socket, 'HTTP/1.1 200 '))],
-    ['one that sends interim answers alone', (socket) => socket.once('data', () => drip(socket, CONTINUE, CONTINUE))],
+    ['one that sends only interim answers', (socket) => socket.once('data', () => drip(socket, CONTINUE, CONTINUE))],
   ])('%s', async (_what, onConnection) => {
     leadsTo('127.0.0.1');
     const port = await rawReceiver(onConnection);
@@ -277,7 +277,7 @@ it.each<[string, string, string | undefined]>([
   ['headers of 100 KB', `${OK}X: ${LONG}\r\nContent-Length: 4\r\n\r\ndone`, 'done'],
   ['a length beside chunks', `${OK}Content-Length: 3\r\n${CHUNKED}4\r\ndone\r\n0\r\n\r\n`, 'done'],
   ['two lengths', `${OK}Content-Length: 3\r\nContent-Length: 4\r\n\r\ndone`, 'done'],
-  ['a length that is no number', `${OK}Content-Length: four\r\n\r\ndone`, 'done'],
+  ['a length that is not a number', `${OK}Content-Length: four\r\n\r\ndone`, 'done'],
   ['lines that end with LF alone', 'HTTP/1.1 200 OK\nContent-Length: 4\n\ndone', 'done'],
   ['no reason phrase', 'HTTP/1.1 200\r\nContent-Length: 4\r\n\r\ndone', 'done'],
   ['an interim answer first', `${CONTINUE}${OK}Content-Length: 4\r\n\r\ndone`, 'done'],
@@ -286,7 +286,7 @@ it.each<[string, string, string | undefined]>([
   ['a chunk cut short', `${OK}${CHUNKED}64\r\nhalf`, 'half'],
   ['a chunk without a size', `${OK}${CHUNKED}half\r\n`, undefined],
   ['headers cut short', `${OK}Content-Le`, undefined],
-  ['a header that is none', `${OK}\u0000 \u00e9:: \r\n\r\ndone`, 'done'],
+  ['an invalid header', `${OK}\u0000 \u00e9:: \r\n\r\ndone`, 'done'],
 ])('a 2xx status line is a success, whatever follows it: %s', async (_what, text, answer) => {
   leadsTo('127.0.0.1');
   const port = await rawReceiver((socket) => void socket.once('data', () => socket.end(text)));
@@ -335,10 +335,10 @@ it('stops reading headers after 256 KB, and keeps the status line', async () => 
 });
 
 it.each<[string, (socket: Socket) => void]>([
-  ['no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH\r\n')],
+  ['an answer that is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH\r\n')],
   ['a status line without end', (socket) => socket.write(`HTTP/1.1 200 ${'x'.repeat(1_000_000)}`)],
   ['a status line cut short', (socket) => socket.end('HTTP/1.1 20')],
-  ['an interim answer alone', (socket) => socket.end(CONTINUE)],
+  ['only an interim answer', (socket) => socket.end(CONTINUE)],
   [
     'another protocol',
     (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
@@ -357,10 +357,10 @@ it('a closed port is a failed connection', async () => {
 
 describe('a certificate', () => {
   it.each([
-    ['of another name', authority.issue(['other.example.com']), authority.ca],
-    ['that is over', authority.issue([HOST], true), authority.ca],
-    ['of an authority that nobody knows', newAuthority().issue([HOST]), authority.ca],
-    ['of our own authority where it is not configured', own, undefined],
+    ['a certificate of another name', authority.issue(['other.example.com']), authority.ca],
+    ['an expired certificate', authority.issue([HOST], true), authority.ca],
+    ['a certificate of an unknown authority', newAuthority().issue([HOST]), authority.ca],
+    ['a certificate of our own authority where it is not configured', own, undefined],
   ])('%s: nothing is sent', async (_what, tls, ca) => {
     leadsTo('127.0.0.1');
     const there = await receiver(ok, tls);
@@ -373,9 +373,9 @@ describe('a name that resolves to an internal address', () => {
   it.each([
     ['to a private address', ['10.0.0.1']],
     ['to a link-local one', ['169.254.169.254']],
-    ['to one that is public and one that is not', ['8.8.8.8', '127.0.0.2']],
-    ['to an allowed one and one that is not', ['127.0.0.1', '127.0.0.2']],
-    ['to an allowed one and an IPv6 one that is not', ['127.0.0.1', '::1']],
+    ['to a public and a private one', ['8.8.8.8', '127.0.0.2']],
+    ['to an allowed and a private one', ['127.0.0.1', '127.0.0.2']],
+    ['to an allowed one and a private IPv6 one', ['127.0.0.1', '::1']],
     ['to an IPv4-mapped one', ['::ffff:10.0.0.1']],
     ['to an IPv4-compatible one', ['::10.0.0.1']],
     ['by another name', ['inside.example.com', '192.168.1.1']],

@@ -226,8 +226,8 @@ it('an endpoint that always refuses one type while it accepts another does not f
 });
 
 it.each([
-  ['never took anything', false],
-  ['took all before', true],
+  ['never accepted anything', false],
+  ['accepted everything before', true],
 ])('disables an endpoint that refuses everything for five days: it %s', async (_what, tookBefore) => {
   const path = `/refuses-all-${String(tookBefore)}`;
   const { customer, id } = await scene.setUp(path);

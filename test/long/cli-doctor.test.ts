@@ -332,7 +332,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
 
   it.each([
     ['may do more than its work', [{ name: 'mine', operations: WITH_TRANSFER, key: HOT }], /also allows Transfer/],
-    ['may do nothing any more', [{ name: 'mine', operations: POOL_OPERATIONS, key: POOL }], /does not name the key/],
+    ['may no longer do anything', [{ name: 'mine', operations: POOL_OPERATIONS, key: POOL }], /does not name the key/],
   ])('the key of a wallet %s', async (_what, actives, says) => {
     await chain.permit('pool', actives);
     const { findings } = await examine({ SIGNER_SOCKET: undefined });

@@ -35,8 +35,8 @@ const errorOf = ({ status, body }: Answer): unknown => [status, body?.error];
 
 describe('a page of another site', () => {
   it.each([
-    ['says where it is from', { Origin: 'https://evil.example', ...JSON_BODY }],
-    ['says nothing of where it is from', JSON_BODY],
+    ['sends its origin', { Origin: 'https://evil.example', ...JSON_BODY }],
+    ['sends no origin', JSON_BODY],
     ['is sandboxed', { Origin: 'null', ...JSON_BODY }],
     ['is on another port of the same host', { Origin: 'http://localhost:3002', ...JSON_BODY }],
     ['is the same host with https', { Origin: 'https://localhost:3001', ...JSON_BODY }],
@@ -226,20 +226,20 @@ describe('a refusal', () => {
       405,
       'METHOD_NOT_ALLOWED',
     ],
-    ['no JSON', () => browser.post('/api/sign-in', '{'), 400, 'INVALID_REQUEST'],
+    ['a body that is not JSON', () => browser.post('/api/sign-in', '{'), 400, 'INVALID_REQUEST'],
     [
-      'a member twice',
+      'a repeated member',
       () => browser.post('/api/sign-in', '{"email":"a","email":"b","password":"c"}'),
       400,
       'INVALID_REQUEST',
     ],
     [
-      'a member that there is not',
+      'an unknown member',
       () => browser.post('/api/sign-in', { email: 'a', password: 'b', admin: true }),
       400,
       'INVALID_REQUEST',
     ],
-    ['a member that is missing', () => browser.post('/api/sign-in', { email: 'a' }), 400, 'INVALID_REQUEST'],
+    ['a missing member', () => browser.post('/api/sign-in', { email: 'a' }), 400, 'INVALID_REQUEST'],
     [
       'an object as a password',
       () => browser.post('/api/sign-in', { email: 'a', password: { $ne: '' } }),
@@ -252,7 +252,7 @@ describe('a refusal', () => {
       413,
       'PAYLOAD_TOO_LARGE',
     ],
-    ['nobody signed in', () => merchants.browser().get('/api/session'), 401, 'SIGN_IN'],
+    ['a request without a session', () => merchants.browser().get('/api/session'), 401, 'SIGN_IN'],
   ])('of %s has an error and a sentence, and no internal details', async (_what, ask, status, error) => {
     const answer = await ask();
     expect(errorOf(answer)).toEqual([status, error]);

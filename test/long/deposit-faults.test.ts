@@ -46,12 +46,12 @@ describe('nodes that lie or are away', () => {
     ['has no receipts', (path, answer) => (path === INFOS ? [] : answer)],
     ['has no blocks', (path, answer) => (path === BLOCK ? {} : answer)],
     [
-      'says that it moved more',
+      'reports a larger amount',
       (path, answer) =>
         path === INFOS ? (JSON.parse(JSON.stringify(answer).replaceAll('6acfc0', '7acfc0')) as unknown) : answer,
     ],
     [
-      'says that the call failed',
+      'reports a failed call',
       (path, answer) => (path === INFOS ? infosOf(answer).map((info) => ({ ...info, result: 'FAILED' })) : answer),
     ],
   ])('a node that %s makes the deposit wait, and no block is skipped', async (_what, change) => {
@@ -226,7 +226,7 @@ describe('the age of the reader', () => {
     ['was read while the clock stood later', `read_at = clock_timestamp() + interval '1 minute'`, 0, 0],
     ['was read ten minutes ago', `read_at = clock_timestamp() - interval '10 minutes'`, 600, 660],
     [
-      'was never read, from where reading begins',
+      'was never read, from the start of reading',
       `read_at = NULL, block_at = clock_timestamp() - interval '20 minutes'`,
       1200,
       1260,

@@ -57,14 +57,14 @@ describe('nodes', () => {
   const first = new Map<string, unknown>();
   it.each<readonly [string, (path: string, answer: unknown) => unknown]>([
     ['no receipts', (path, answer) => (path === INFOS ? [] : answer)],
-    ['a receipt less', (path, answer) => (path === INFOS ? infosOf(answer).slice(0, -1) : answer)],
+    ['one receipt too few', (path, answer) => (path === INFOS ? infosOf(answer).slice(0, -1) : answer)],
     ['no block', (path, answer) => (path === BLOCK ? {} : answer)],
     [
       'a block without its transactions',
       (path, answer) => (path === BLOCK ? { ...(answer as Json), transactions: [] } : answer),
     ],
     [
-      'as when they were first asked',
+      'as at the first request',
       (path, answer) => {
         if (!first.has(path)) first.set(path, answer);
         return first.get(path);

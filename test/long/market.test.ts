@@ -162,7 +162,7 @@ describe('a state that cannot be renewed', () => {
   });
 
   test.each([
-    ['says nonsense', { kind: 'says', body: '{"chainParameter":"none"}' }],
+    ['answers nonsense', { kind: 'says', body: '{"chainParameter":"none"}' }],
     ['leaves the fee out', { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' }],
     ['hangs', { kind: 'slow', ms: 10_000 }],
   ] as const)('a node that %s leads to no guess', async (_, fault) => {

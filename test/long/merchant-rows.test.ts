@@ -244,23 +244,23 @@ it('a merchants’ console sees the chain’s figures and the charged rate of th
 
 it.each([
   ['a sealed API key', 'SELECT sealed FROM api_key'],
-  ['the secret before it', 'SELECT previous_sealed FROM api_key'],
+  ['the previous secret', 'SELECT previous_sealed FROM api_key'],
   ['a project’s primary key', 'SELECT api_key_sealed FROM project'],
   ['a webhook’s secret', 'SELECT secret_sealed FROM webhook_endpoint'],
-  ['what a transaction cost', 'SELECT fee_sun FROM chain_tx'],
+  ['the cost of a transaction', 'SELECT fee_sun FROM chain_tx'],
   ['the evidence of a transaction', 'SELECT evidence FROM chain_tx'],
   ['the signature of a transaction', 'SELECT signature FROM chain_tx'],
-  ['which wallet delivered', 'SELECT wallet_id FROM leg'],
-  ['why a leg was closed', 'SELECT closed_reason FROM leg'],
-  ['which operator booked', 'SELECT actor FROM credit_entry'],
-  ['what an event kept', 'SELECT snapshot FROM event'],
-  ['how an order is claimed', 'SELECT fence FROM orders'],
+  ['the delivering wallet', 'SELECT wallet_id FROM leg'],
+  ['the reason for closing a leg', 'SELECT closed_reason FROM leg'],
+  ['the operator of a booking', 'SELECT actor FROM credit_entry'],
+  ['the stored payload of an event', 'SELECT snapshot FROM event'],
+  ['the claim of an order', 'SELECT fence FROM orders'],
   ['the pool', 'SELECT address FROM pool_wallet'],
   ['the slots of the pool', 'SELECT FROM pool_slot'],
   ['the broadcasts', 'SELECT FROM broadcast'],
   ['unrecorded transactions', 'SELECT FROM orphan_tx'],
   ['explained findings', 'SELECT FROM explained_finding'],
-  ['what deposit addresses hold', 'SELECT FROM deposit_movement'],
+  ['the balances of deposit addresses', 'SELECT FROM deposit_movement'],
 ])('a merchants’ console may not read %s', async (_what, statement) => {
   expect(await asMerchant([], MINE, (client) => refusal(client, statement))).toBe('42501');
 });

@@ -172,7 +172,7 @@ describe('several rates become one', () => {
     ['the mean of the middle two of four', [1000, 1001, 1004, 1010], 1003n],
     ['without an outlier above', [1000, 1001, 1002, 9000], 1001n],
     ['without an outlier below', [1, 1000, 1001, 1002], 1001n],
-    ['of one garbage and two alike', [1000, 1000, 70_000], 1000n],
+    ['one absurd one and two alike', [1000, 1000, 70_000], 1000n],
   ] as const)('%s', (_, values, expected) => {
     expect(agreedRate(rates(...values), 2)).toBe(expected);
   });
@@ -403,7 +403,7 @@ describe('a rate far from the known one', () => {
       `jsonb_set(value, '{rate}', '"0.45000000"')`,
       `measured_at - interval '2 hours'`,
     ],
-    ['when nobody read it for a while', `jsonb_set(value, '{seen}', '1000')`, `measured_at - interval '2 hours'`],
+    ['when it was not read for a while', `jsonb_set(value, '{seen}', '1000')`, `measured_at - interval '2 hours'`],
     ['when the clock was set back', 'value', `measured_at + interval '2 hours'`],
   ])('has not held for an hour %s', async (_, value, measuredAt) => {
     const { rates, database } = await openRates({ RATE_REFRESH_SEC: '1' });

@@ -106,12 +106,12 @@ describe('the energy of a token transfer', () => {
     ['the token is paused', { TOKEN_CONTRACT: TOKENS.paused }, 'paused'],
     ['every holder is blacklisted', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: WHO.carol }, 'blacklisted'],
     [
-      'the only known holder has less than pays a fee',
+      'the only known holder cannot pay the fee',
       { TOKEN_CONTRACT: TOKENS.taxed, SIZING_HOLDER: WHO.carol },
       'no-holder',
     ],
     ['nobody is known to hold it', { TOKEN_CONTRACT: TOKENS.strict, SIZING_HOLDER: '' }, 'no-holder'],
-    ['the token is no contract', { TOKEN_CONTRACT: WHO.bob }, 'no-token'],
+    ['the token is not a contract', { TOKEN_CONTRACT: WHO.bob }, 'no-token'],
   ])('is not measured where %s, and the outlook tells so', async (_, env, cause) => {
     const { market } = await openMarket(env, true);
     expect(market.current().sizing).toEqual(FALLBACK);
@@ -234,8 +234,8 @@ describe('the energy of a token transfer', () => {
   });
 
   test.each([
-    ['node says nothing of use', '{}'],
-    ['node has no CPU time for it', OUT_OF_TIME],
+    ['node answers nothing useful', '{}'],
+    ['node has no CPU time for the call', OUT_OF_TIME],
   ])('stays as last measured while a %s', async (_, body) => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);

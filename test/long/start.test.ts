@@ -138,9 +138,9 @@ describe('the sender', () => {
   it.each<readonly [string, NodeJS.ProcessEnv, RegExp]>([
     ['settings are missing', { DATABASE_URL: undefined }, /^Configuration: DATABASE_URL is required.*\.env\.example/],
     ['it has no key', { [key]: undefined }, /^Configuration: SEAL_KEY_WEBHOOKS is required .*derive --for sender/],
-    ['it is given what opens more', wrongKey(), /^Configuration: MASTER_KEY is set, .*only webhook secrets/],
+    ['it is given a key that opens more', wrongKey(), /^Configuration: MASTER_KEY is set, .*only webhook secrets/],
     ['its key is another one', { [key]: wrongKey()['MASTER_KEY'] }, /^MASTER_KEY is not the key.*webhook-secret/],
-    ['authorities that are not there', { WEBHOOK_CA_FILE: '/none/ca.pem' }, /^Configuration: WEBHOOK_CA_FILE/],
+    ['the file of authorities is missing', { WEBHOOK_CA_FILE: '/none/ca.pem' }, /^Configuration: WEBHOOK_CA_FILE/],
   ])('%s', async (_what, extra, printed) => {
     expect(await sender(extra)).toMatch(printed);
   });
@@ -169,7 +169,7 @@ describe('a console', () => {
     ['settings are missing', { CONSOLE_AUDIENCE: undefined }, /^Configuration: CONSOLE_AUDIENCE is required/],
     ['it has no key', { SEAL_KEY_SECOND_FACTORS: undefined }, /^Configuration: SEAL_KEY_SECOND_FACTORS is required/],
     [
-      'it is given what opens more',
+      'it is given a key that opens more',
       wrongKey(),
       /^Configuration: MASTER_KEY is set, but a console decrypts only second factors/,
     ],
@@ -250,7 +250,7 @@ describe('the local chain', () => {
     ['no genesis', () => [], /^devnet: --genesis FILE is needed/],
     ['no such genesis', () => ['--genesis', join(dir, 'none.json')], /^devnet: genesis .*none\.json.*no such file/],
     ['an option that it does not have', () => ['--colour', 'red'], /^devnet: Unknown option '--colour'/],
-    ['a port that is none', () => [...GENESIS, '--full-port', 'x'], /^devnet: --full-port: a whole number/],
+    ['an invalid port', () => [...GENESIS, '--full-port', 'x'], /^devnet: --full-port: a whole number/],
     [
       'a port that is taken',
       () => [...GENESIS, ...ports, '--full-port', takenPort],

@@ -183,7 +183,12 @@ describe('the end of a rental', () => {
 
 describe('the end of a rental with only one node', () => {
   it.each([
-    ['receipts of blocks, and is a witness still', RECEIPTS, (hand: Hand) => hand.part(BlockFollower).pass(), false],
+    [
+      'receipts of blocks, and still counts as a witness',
+      RECEIPTS,
+      (hand: Hand) => hand.part(BlockFollower).pass(),
+      false,
+    ],
     ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
   ])('also comes where the node refuses %s', async (_, refused, ask, isAway) => {
     const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });

@@ -32,7 +32,7 @@ it('rejects a private key without repeating it', () => {
 
 it.each([
   ['the master key', (root: HDKey) => root.publicExtendedKey],
-  ['a key of the purpose', (root: HDKey) => root.derive("m/44'").publicExtendedKey],
+  ['a key at the level of the purpose', (root: HDKey) => root.derive("m/44'").publicExtendedKey],
   ['a key under an account', (root: HDKey) => root.derive("m/44'/195'/0'/0").publicExtendedKey],
   ['an account that is not hardened', (root: HDKey) => root.derive("m/44'/195'/0").publicExtendedKey],
   ['a key with a wrong letter', (root: HDKey) => root.derive("m/44'/195'/0'").publicExtendedKey.replace(/.$/, '1')],

@@ -11,8 +11,8 @@ test.each([
   ['TRX above the reserve alone', { netLimit: 0n, netUsed: 0n, balanceSun: 12n * TRX }, 24n],
   ['nothing at the reserve', { netLimit: 0n, netUsed: 0n, balanceSun: RESERVE }, 0n],
   ['nothing below the reserve', { netLimit: 0n, netUsed: 0n, balanceSun: TRX }, 0n],
-  ['staked bandwidth that is left', { netLimit: 1000n, netUsed: 436n, balanceSun: 0n }, 2n],
-  ['no staked bandwidth that is overdrawn', { netLimit: 100n, netUsed: 900n, balanceSun: 0n }, 0n],
+  ['staked bandwidth that remains', { netLimit: 1000n, netUsed: 436n, balanceSun: 0n }, 2n],
+  ['nothing for overdrawn staked bandwidth', { netLimit: 100n, netUsed: 900n, balanceSun: 0n }, 0n],
   ['each rounded down by itself', { netLimit: 281n, netUsed: 0n, balanceSun: RESERVE + 281_999n }, 0n],
   ['both together', { netLimit: 564n, netUsed: 0n, balanceSun: RESERVE + 282_000n }, 3n],
 ])('a wallet pays for transactions by %s', (_what, reading, expected) => {

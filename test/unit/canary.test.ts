@@ -35,9 +35,9 @@ test.each([
   ['within a longer word', `x${key}y`, 'API key'],
   ['in base64', Buffer.from(key).toString('base64'), 'API key'],
   ['in hex', pool.toString('hex'), 'pool key'],
-  ['as it was set', master.toString('base64'), 'master key'],
-  ['in the alphabet of addresses of pages', master.toString('base64url'), 'master key'],
-  ['across what is read at once', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
+  ['as configured', master.toString('base64'), 'master key'],
+  ['in the alphabet of URLs', master.toString('base64url'), 'master key'],
+  ['across the boundary of two reads', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
 ])('finds a secret %s', async (_how, text, kind) => {
   expect(await finds(text)).toEqual([`${kind} in the log of the API`]);
 });

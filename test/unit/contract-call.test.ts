@@ -31,10 +31,10 @@ it('reads the events of a call, and skips invalid ones', () => {
 });
 
 it.each([
-  ['less than nothing', { energy_used: -1 }],
-  ['a penalty of less than nothing', { energy_used: 5, energy_penalty: -1 }],
-  ['a penalty of more than was used', { energy_used: 5, energy_penalty: 6 }],
-  ['more than all of the network yields in a day', { energy_used: '9007199254740993' }],
+  ['a negative amount', { energy_used: -1 }],
+  ['a negative penalty', { energy_used: 5, energy_penalty: -1 }],
+  ['a penalty above the used energy', { energy_used: 5, energy_penalty: 6 }],
+  ['more than the network yields in a day', { energy_used: '9007199254740993' }],
 ])('rejects an answer that says %s', (_what, figures) => {
   for (const ret of [{}, { ret: 'REVERT' }]) {
     expect(() => readCallOutcome('n', answer(figures, ret))).toThrow(NodeError);

@@ -61,7 +61,7 @@ it.each<[string, ClaimedOrder]>([
   ['has a top-up on its way', order([leg(), leg({ status: 'placed', isTopUp: true, amountSun: sun(1_000_000) })])],
   ['is being reclaimed', order([leg({ status: 'reclaiming' })])],
   [
-    'was topped up as often as any is',
+    'has reached the limit of top-ups',
     order([leg(), ...Array.from({ length: TOP_UP_LEGS_MAX }, () => leg({ isTopUp: true, status: 'released' }))]),
   ],
 ])('adds nothing to a rental that %s', (_what, given) => {

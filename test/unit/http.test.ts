@@ -297,8 +297,8 @@ describe('the log of refused requests', () => {
   });
 
   test.each([
-    ['projects that proved who they are', contextOf(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
-    ['faults of ours', contextOf({}, 'INTERNAL_ERROR'), 500],
+    ['authenticated projects', contextOf(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
+    ['our own faults', contextOf({}, 'INTERNAL_ERROR'), 500],
   ])('unknown callers take no line from %s, and are bounded too', (_, known, status) => {
     const { refusals } = open();
     for (let index = 0; index < 5000; index += 1) refusals.admits(contextOf({}, 'INVALID_SIGNATURE'), 401);
@@ -320,12 +320,12 @@ describe('connections', () => {
   });
 
   test.each([
-    ['unset, half of all for one address', 0, 0, 1024, { all: 896, ofOne: 448 }],
-    ['unset where descriptors are plenty, bounded all the same', 0, 0, 1_048_576, { all: 16_384, ofOne: 8192 }],
-    ['unset where no limit is known, bounded all the same', 0, 0, undefined, { all: 16_384, ofOne: 8192 }],
-    ['set beyond the descriptors, what these leave', 5000, 4000, 1024, { all: 896, ofOne: 896 }],
-    ['set, as set', 20_000, 100, 1_048_576, { all: 20_000, ofOne: 100 }],
-    ['one in all, one for one address', 1, 0, 1024, { all: 1, ofOne: 1 }],
+    ['unset: half of all for one address', 0, 0, 1024, { all: 896, ofOne: 448 }],
+    ['unset with plenty of descriptors: still bounded', 0, 0, 1_048_576, { all: 16_384, ofOne: 8192 }],
+    ['unset without a known limit: still bounded', 0, 0, undefined, { all: 16_384, ofOne: 8192 }],
+    ['set beyond the descriptors: what these leave', 5000, 4000, 1024, { all: 896, ofOne: 896 }],
+    ['set: as set', 20_000, 100, 1_048_576, { all: 20_000, ofOne: 100 }],
+    ['one in all: one for one address', 1, 0, 1024, { all: 1, ofOne: 1 }],
   ])('%s', (_, maxConnections, maxConnectionsPerAddress, descriptors, expected) => {
     const configured = { maxConnections, maxConnectionsPerAddress, trustedProxies: [] };
     expect(connectionLimits(configured, descriptors)).toEqual(expected);

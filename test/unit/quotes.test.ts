@@ -232,11 +232,11 @@ describe('sizing', () => {
   test.each([
     ['the percentage, rounded down', 10n, 10_000_000n, 10_000_000n, 11_556n],
     ['at most its limit', 10n, 500n, 10_000_000n, 500n],
-    ['at most what it has', 10n, 10_000_000n, 77n, 77n],
-    ['all where callers pay nothing', 0n, 10_000_000n, 10_000_000n, 12_841n],
-    ['nothing where callers pay all', 100n, 10_000_000n, 10_000_000n, 0n],
-    ['nothing where callers pay more than all', 101n, 10_000_000n, 10_000_000n, 0n],
-    ['nothing with nothing', 0n, 10_000_000n, 0n, 0n],
+    ['at most its own energy', 10n, 10_000_000n, 77n, 77n],
+    ['everything where callers pay nothing', 0n, 10_000_000n, 10_000_000n, 12_841n],
+    ['nothing where callers pay everything', 100n, 10_000_000n, 10_000_000n, 0n],
+    ['nothing where callers pay more than everything', 101n, 10_000_000n, 10_000_000n, 0n],
+    ['nothing without energy', 0n, 10_000_000n, 0n, 0n],
   ])('a deployer pays %s', (_, callerPercent, limit, available, part) => {
     const sharing = { callerPercent, limit, available };
     expect(deployerPart(energy(12_841n), sharing)).toBe(part);
@@ -251,13 +251,13 @@ describe('sizing', () => {
     const right = event(addressWord(FROM), addressWord(TO));
 
     test.each([
-      ['alone', [right]],
-      ['of which a fee was kept', [event(addressWord(FROM), addressWord(TO), uintWord(1n))]],
+      ['a single event', [right]],
+      ['a transfer reduced by a fee', [event(addressWord(FROM), addressWord(TO), uintWord(1n))]],
       [
-        'beside others',
+        'among other events',
         [{ topics: [], data: '' }, event(addressWord(FROM), addressWord(FROM)), right, { topics: ['aa'], data: 'bb' }],
       ],
-      ['with the prefix of TRON in its topics', [event(`${'0'.repeat(22)}${FROM}`, `${'0'.repeat(22)}${TO}`)]],
+      ['with TRON’s prefix in its topics', [event(`${'0'.repeat(22)}${FROM}`, `${'0'.repeat(22)}${TO}`)]],
     ])('%s', (_, logs) => {
       expect(showsTransfer(logs, FROM, TO)).toBe(true);
     });
@@ -269,7 +269,7 @@ describe('sizing', () => {
       ['a transfer to another', [event(addressWord(FROM), addressWord(FROM))]],
       ['a transfer from another', [event(addressWord(TO), addressWord(TO))]],
       ['another event', [event(addressWord(FROM), addressWord(TO), uintWord(5n), 'ab'.repeat(32))]],
-      ['an amount that is no word', [event(addressWord(FROM), addressWord(TO), '05')]],
+      ['an amount that is not a word', [event(addressWord(FROM), addressWord(TO), '05')]],
       ['a topic too many', [{ topics: [...right.topics, uintWord(5n)], data: right.data }]],
       ['a topic with more than an address', [event(`1${addressWord(FROM).slice(1)}`, addressWord(TO))]],
     ])('%s does not', (_, logs) => {

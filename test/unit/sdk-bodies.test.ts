@@ -31,14 +31,14 @@ it.each<[string, unknown, string]>([
   ['a function', () => 65_000, 'energy'],
   ['a symbol', Symbol('many'), 'energy'],
   ['a date', new Date(), 'energy'],
-  ['a date that is none', new Date(NaN), 'energy'],
+  ['an invalid date', new Date(NaN), 'energy'],
   ['a map', new Map([['energy', 1]]), 'energy'],
   ['NaN in an object', { at: { last: NaN } }, 'energy.at.last'],
   ['NaN in a list', [1, NaN], 'energy[1]'],
   ['undefined in a list', [undefined], 'energy[0]'],
   ['a hole in a list', sparse, 'energy[0]'],
-  ['an object that says NaN', { toJSON: () => NaN }, 'energy'],
-  ['an object in itself', cycle, 'energy.self'],
+  ['an object whose toJSON gives NaN', { toJSON: () => NaN }, 'energy'],
+  ['an object that contains itself', cycle, 'energy.self'],
 ])('rejects %s by name, and sends nothing', async (_what, value, name) => {
   const quotes = service.client().quotes as unknown as Loose;
   const thrown: unknown = await quotes['create']!({ receive_address: ADDRESS, energy: value }).catch(

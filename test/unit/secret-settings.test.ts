@@ -66,7 +66,7 @@ describe('a secret as a file', () => {
   });
 
   it.each([
-    ['is not there', () => join(dir, 'gone'), /DATABASE_URL_FILE: .*ENOENT/],
+    ['does not exist', () => join(dir, 'gone'), /DATABASE_URL_FILE: .*ENOENT/],
     ['others can read', () => file('read', 'postgres://x/y', 0o640), /DATABASE_URL_FILE: .* chmod 600 .*read/],
     ['others can write', () => file('write', 'postgres://x/y', 0o602), /DATABASE_URL_FILE: .* chmod 600 .*write/],
     ['is empty', () => file('empty', '\n'), /DATABASE_URL_FILE: .*empty is empty/],

@@ -71,10 +71,10 @@ test.each(['delegate', 'undelegate', 'activate'] as const)(
 
 test.each([
   ['for its own owner', { receiver: undefined }],
-  ['of nothing', { amountSun: sun(0n) }],
-  ['of less than nothing', { amountSun: sun(-1n) }],
+  ['of zero', { amountSun: sun(0n) }],
+  ['of a negative amount', { amountSun: sun(-1n) }],
   ['of more than a JSON integer holds', { amountSun: sun(2n ** 53n) }],
-  ['for a receiver that is no address', { receiver: 'T123' }],
+  ['for an invalid receiver address', { receiver: 'T123' }],
 ])('does not build a delegation %s', (_, change) => {
   const owner = address();
   const action = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), ...change } as const;

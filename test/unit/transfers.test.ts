@@ -61,11 +61,11 @@ describe('a native transfer', () => {
   });
 
   it.each([
-    ['whose block says that it failed', 5n, 'OUT_OF_ENERGY', {}],
-    ['of which its block says nothing', 5n, undefined, {}],
-    ['whose receipt says that it failed', 5n, 'SUCCESS', { result: 'FAILED' }],
-    ['of nothing', 0n, 'SUCCESS', {}],
-    ['of less than nothing', -5n, 'SUCCESS', {}],
+    ['that its block reports as failed', 5n, 'OUT_OF_ENERGY', {}],
+    ['without a result in its block', 5n, undefined, {}],
+    ['that its receipt reports as failed', 5n, 'SUCCESS', { result: 'FAILED' }],
+    ['of zero', 0n, 'SUCCESS', {}],
+    ['of a negative amount', -5n, 'SUCCESS', {}],
   ])('%s moves nothing', (_what, amount, result, info) => {
     expect(transfersOf(payment(amount), result, info).transfers).toEqual([]);
   });
@@ -98,11 +98,11 @@ describe('events of tokens', () => {
       'whose value is indexed, as that of a collectible is',
       { ...log(5n), topics: [EVENT, topic(theirs), topic(ours), word(5n)] },
     ],
-    ['with dirt before the address', { ...log(5n), topics: [EVENT, topic(theirs), `1${topic(ours).slice(1)}`] }],
+    ['with extra bytes before the address', { ...log(5n), topics: [EVENT, topic(theirs), `1${topic(ours).slice(1)}`] }],
     ['with less than a word', { ...log(5n), data: '05' }],
     ['with more than a word', { ...log(5n), data: `${word(5n)}00` }],
     ['without data', { ...log(5n), data: undefined }],
-    ['of no contract', { ...log(5n), address: '' }],
+    ['without a contract', { ...log(5n), address: '' }],
   ])('an event %s is no transfer', (_what, entry) => {
     expect(read(success({ log: [entry] }))).toEqual([]);
   });
@@ -143,13 +143,13 @@ describe('the fee of a token', () => {
   });
 
   it.each([
-    ['of a call that is no transfer', ordered(ours, 100n, '23b872dd'), [sent(ours, 98n), sent(other, 2n)]],
+    ['of a call that is not a transfer', ordered(ours, 100n, '23b872dd'), [sent(ours, 98n), sent(other, 2n)]],
     ['of a call without arguments', call, [sent(ours, 98n), sent(other, 2n)]],
-    ['that is more than what is missing', ordered(ours, 100n), [sent(ours, 98n), sent(other, 3n)]],
-    ['that is less than what is missing', ordered(ours, 100n), [sent(ours, 98n), sent(other, 1n)]],
+    ['that exceeds the missing amount', ordered(ours, 100n), [sent(ours, 98n), sent(other, 3n)]],
+    ['that is below the missing amount', ordered(ours, 100n), [sent(ours, 98n), sent(other, 1n)]],
     ['in two parts', ordered(ours, 100n), [sent(ours, 98n), sent(other, 1n), sent(token, 1n)]],
     ['of another token', ordered(ours, 100n), [sent(ours, 98n), sent(other, 2n, { address: hex(other).slice(2) })]],
-    ['of which nothing arrived', ordered(ours, 100n), [sent(other, 100n)]],
+    ['of which no part arrived', ordered(ours, 100n), [sent(other, 100n)]],
     ['of a transfer to another receiver', ordered(token, 100n), [sent(ours, 98n), sent(other, 2n)]],
   ])('is none %s', (_what, raw, logs) => {
     expect(fees(raw, ...logs)).toEqual([]);
@@ -184,10 +184,10 @@ describe('TRX that a contract sends', () => {
     ['that undelegates', { note: Buffer.from('unDelegateResourceOfEnergy').toString('hex') }],
     ['without a note', { note: undefined }],
     ['of a TRC10 token', { callValueInfo: [{ callValue: 9, tokenId: '1000001' }] }],
-    ['of two values at once', { callValueInfo: [{ callValue: 9 }, { callValue: 9 }] }],
-    ['of nothing', { callValueInfo: [{}] }],
-    ['of less than nothing', { callValueInfo: [{ callValue: -9 }] }],
-    ['of no value', { callValueInfo: undefined }],
+    ['with two values', { callValueInfo: [{ callValue: 9 }, { callValue: 9 }] }],
+    ['of zero', { callValueInfo: [{}] }],
+    ['of a negative amount', { callValueInfo: [{ callValue: -9 }] }],
+    ['without a value', { callValueInfo: undefined }],
     ['to nobody', { transferTo_address: '' }],
   ])('an entry %s is no transfer', (_what, more) => {
     expect(read(success({ internal_transactions: [internal(9, more)] }))).toEqual([]);
@@ -210,9 +210,9 @@ describe('TRX that a contract sends', () => {
 });
 
 describe.each([
-  ['that its block calls reverted', 'REVERT', success({})],
-  ['that its receipt calls reverted', 'SUCCESS', { receipt: { result: 'REVERT' } }],
-  ['that its receipt calls failed', 'SUCCESS', { ...success({}), result: 'FAILED' }],
+  ['that its block reports as reverted', 'REVERT', success({})],
+  ['that its receipt reports as reverted', 'SUCCESS', { receipt: { result: 'REVERT' } }],
+  ['that its receipt reports as failed', 'SUCCESS', { ...success({}), result: 'FAILED' }],
   ['without a receipt', 'SUCCESS', {}],
 ])('a call %s', (_what, result, info) => {
   it('moves nothing, whatever events and internal transactions it shows', () => {
