@@ -91,6 +91,28 @@ test('bandwidth can be delegated, used and returned', async () => {
   );
 });
 
+// TRON: DelegateResourceActuator, BandwidthProcessor and EnergyProcessor. The full port reads the pending state.
+test.each([
+  ['ENERGY', 'EnergyLimit', 'TotalEnergyLimit', 'TotalEnergyWeight', 'account_resource'],
+  ['BANDWIDTH', 'NetLimit', 'TotalNetLimit', 'TotalNetWeight', undefined],
+])('delegated %s counts from its transaction, and on the solid port from its solid block', async (...names) => {
+  const [resource, limit, total, weight, part] = names;
+  const acquired = `acquired_delegated_frozenV2_balance_for_${resource.toLowerCase()}`;
+  const solidly = async (): Promise<unknown> => {
+    const account = await chain.solid('getaccount', { address: bob.address });
+    return ((part === undefined ? account : (account[part] ?? {})) as Answer)[acquired];
+  };
+  await chain.send(pool, 'delegateresource', lend(7, { resource }));
+  const pending = await chain.resources(bob);
+  // TIP-833: the exact fraction, rounded down.
+  const exact = (BigInt(7 * TRX) * BigInt(pending[total] as number)) / (1_000_000n * BigInt(pending[weight] as number));
+  expect(BigInt(pending[limit] as number)).toBe(exact);
+  await chain.mine();
+  expect([(await chain.resources(bob))[limit], await solidly()]).toEqual([pending[limit], undefined]);
+  await chain.mine();
+  expect(await solidly()).toBe(7 * TRX);
+});
+
 test('the index lists both ends in the order of their last delegation', async () => {
   await chain.run(pool, 'delegateresource', lend(1));
   await chain.run(pool, 'delegateresource', { ...lend(1), receiver_address: carol.address });

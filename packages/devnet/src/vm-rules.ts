@@ -14,15 +14,13 @@ const SWITCHES = {
   istanbul: 'getAllowTvmIstanbul',
   /** BASEFEE. */
   london: 'getAllowTvmLondon',
-  /** VOTEWITNESS, WITHDRAWREWARD. */
-  vote: 'getAllowTvmVote',
   /** Contract version 1, GASPRICE, 0x20003 and 0x20009. */
   compatibleEvm: 'getAllowTvmCompatibleEvm',
   /** A base price of 1 for MLOAD, MSTORE and MSTORE8. */
   pricedMemory: 'getAllowHigherLimitForMaxCpuTimeOfOneTx',
   /** PUSH0. */
   shanghai: 'getAllowTvmShangHai',
-  /** 25 000 for a SELFDESTRUCT whose heir has no account; memory of VOTEWITNESS. */
+  /** 25 000 for a SELFDESTRUCT whose heir has no account (TIP-652). */
   energyAdjustment: 'getAllowEnergyAdjustment',
   /** TLOAD, TSTORE, MCOPY (TIP-650, TIP-651). */
   cancun: 'getAllowTvmCancun',
