@@ -36,7 +36,7 @@ describe('project rename', () => {
       await rows(`SELECT detail FROM audit_log WHERE subject = $1 AND action = 'project.rename'`, [merchant]),
     ).toEqual([{ detail: { name: 'Corner shop', before: 'Shop' } }]);
     const refused = await cli('project', 'rename', merchant, ' ');
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('takes 1 to 200 characters')]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('must have 1 to 200 characters')]);
     expect((await cli('project', 'rename', randomUUID(), 'Nobody')).code).toBe(1);
   });
 });
