@@ -1,4 +1,5 @@
 // Reads the records of extended orders on the protocol stage, and changes them with triggers off.
+import type { HmacCustomer } from './client.js';
 import { verifyRecords } from '../src/verify/verify.js';
 import { api, stageDatabaseUrl } from './protocol-stage.js';
 import { asAdmin } from './setup/admin.js';
@@ -22,4 +23,13 @@ export async function byHand(statement: string, values: unknown[]): Promise<void
 export async function foundByVerify(): Promise<string[]> {
   const { checks } = await verifyRecords(api.database);
   return checks.filter(({ count }) => count > 0).map(({ check }) => check);
+}
+
+/** How a test extends an order; each member has a default. */
+export interface ExtensionAsked {
+  /** Seconds. */
+  readonly by?: number;
+  readonly uses?: number;
+  readonly under?: string;
+  readonly as?: HmacCustomer;
 }

@@ -17,6 +17,8 @@ export interface OrderChain {
   readonly solidUrl: string;
   /** Address of the reference token, a contract. */
   readonly token: string;
+  /** Holds all of the token. */
+  readonly holder: string;
   readonly pool: Owner;
   readonly activation: Owner;
   /** Activated plain accounts. */
@@ -74,7 +76,17 @@ export async function startOrderChain(): Promise<OrderChain> {
       POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${activation.address}`,
       RATE_SOURCES: 'static',
     };
-    return { fullUrl: full, solidUrl: solid, token, pool, activation, receivers, env, stop };
+    return {
+      fullUrl: full,
+      solidUrl: solid,
+      token,
+      holder: tokenOwner.address,
+      pool,
+      activation,
+      receivers,
+      env,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -53,14 +53,14 @@ export function referencePages(description: Description): Readonly<Record<string
   return {
     [`${FOLDER}reference-requests.md`]: requestsPage(description),
     [pageOf('Order')]: answersPage(description, 'answers', (name) => !EVENTS.test(name)),
-    [pageOf('EventPage')]: answersPage(description, 'events, webhooks and auto-delegations', (name) =>
+    [pageOf('EventPage')]: answersPage(description, 'events, webhooks, statements and auto-delegations', (name) =>
       EVENTS.test(name),
     ),
   };
 }
 
 const FOLDER = 'docs/interface/';
-const EVENTS = /^(?:Event|Webhook|(?:Priced)?AutoDelegation)/;
+const EVENTS = /^(?:Event|Webhook|Statement|(?:Priced)?AutoDelegation)/;
 const pageOf = (name: string): string => `${FOLDER}reference-${EVENTS.test(name) ? 'events' : 'answers'}.md`;
 const isRequest = (name: string): boolean => name.endsWith('Request');
 

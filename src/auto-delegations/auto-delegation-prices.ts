@@ -1,6 +1,7 @@
 /** Prices of keeping an address supplied, at current rates. */
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../domain/errors.js';
+import { mostUses } from '../domain/price.js';
 import { divCeil, energy, toJsonInteger } from '../domain/units.js';
 import { leastEnergy, priceDirect, priceTime, type SaleFigures } from '../quotes/direct-price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
@@ -18,11 +19,13 @@ export function keepingCosts(
   figures: SaleFigures,
   { keepEnergy, refillBelow, durationSec }: PricedTerms,
 ): Required<AutoDelegationCosts> {
-  priceDirect(figures, keepEnergy, durationSec);
-  const least = leastEnergy(figures, durationSec);
+  // An address that is kept supplied spends its energy day after day; an idle one is let go.
+  const uses = mostUses(durationSec);
+  priceDirect(figures, keepEnergy, durationSec, uses);
+  const least = leastEnergy(figures, durationSec, uses);
   const need = energy(keepEnergy - refillBelow);
-  const { credits: refill } = priceDirect(figures, need > least ? need : least, durationSec);
-  const { credits: kept } = priceTime(figures, keepEnergy, durationSec);
+  const { credits: refill } = priceDirect(figures, need > least ? need : least, durationSec, uses);
+  const { credits: kept } = priceTime(figures, keepEnergy, durationSec, uses);
   return {
     idle_cost_credits_per_day: toJsonInteger(divCeil(kept * DAY_SEC, BigInt(durationSec))),
     cost_per_refill_credits: toJsonInteger(refill),

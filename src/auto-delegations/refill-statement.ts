@@ -11,7 +11,7 @@ const BUY = {
   name: 'buy_for_auto_delegation',
   text: `SELECT created, order_id FROM buy_for_auto_delegation(p_auto => $1, p_fence => $2, p_number => $3, p_hash => $4,
     p_energy => $5, p_duration => $6, p_price => $7, p_credits => $8, p_rate => $9, p_amount => $10, p_leg_slack => $11,
-    p_legs_max => $12, p_refusal => $13, p_request_id => $14)`,
+    p_legs_max => $12, p_refusal => $13, p_request_id => $14, p_energy_fee => $15)`,
 };
 
 const EXTEND = {
@@ -49,7 +49,7 @@ export async function buy(database: Database, claimed: ClaimedAutoDelegation, te
   return outcomeOf(claimed, async () => {
     const [row] = await database.query<{ created: boolean; order_id: bigint }>(BUY, [
       ...[claimed.id, claimed.fence, claimed.purchases + 1n, hash, energy, durationSec, terms.priceSun, terms.credits],
-      ...[terms.rate, terms.amountSun, terms.legSlackSun, terms.legsMax, null, nextKey(claimed)],
+      ...[terms.rate, terms.amountSun, terms.legSlackSun, terms.legsMax, null, nextKey(claimed), terms.energyFeeSun],
     ]);
     return { orderId: row?.created === true ? row.order_id : undefined };
   });

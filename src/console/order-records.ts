@@ -20,6 +20,8 @@ export interface OrderRecord extends OrderListRow {
   readonly reference: string | null;
   readonly metadata: OrderMetadata | null;
   readonly test: boolean;
+  readonly expected_uses: number | null;
+  readonly energy_fee_sun: bigint | null;
   /** Recorded number of idempotent replays; null if none is recorded. */
   readonly replays: bigint | null;
   readonly replayed_at: Date | null;
@@ -89,7 +91,7 @@ export interface OrderRecords {
 const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
     o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.error, o.quote_id,
     o.price_sun, o.trx_usd_e8, o.delivered_energy, o.request_id, o.reference, o.metadata, o.test,
-    r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
+    o.expected_uses, o.energy_fee_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
     clock_timestamp() AS read_at,
     ${END_CLOCK} AS chain_at,

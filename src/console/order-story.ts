@@ -1,6 +1,6 @@
 /** Assembles the page of an order from its records: sentence, timeline, money, proof, request, deliveries. Pure. */
-import { rateText, trxOf } from '../domain/conversion.js';
-import { toJsonInteger, type RateE8 } from '../domain/units.js';
+import { burnPrice, rateText, trxOf } from '../domain/conversion.js';
+import { energy, toJsonInteger, type RateE8 } from '../domain/units.js';
 import { maskedUrl } from '../domain/masked-url.js';
 import { orderBody } from '../orders/orders.dto.js';
 import { entryBody } from '../statements/entries.dto.js';
@@ -90,7 +90,11 @@ function blocksToFinal({ order, transactions }: OrderRecords): number | undefine
 function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): OrderStory['money'] {
   const sum = (kind: EntryRow['kind']): bigint =>
     entries.filter((entry) => entry.kind === kind).reduce((total, entry) => total + entry.credits, 0n);
-  const burning = energyFeeSun === undefined || order.energy === null ? undefined : energyFeeSun * order.energy;
+  const fee = order.energy_fee_sun ?? energyFeeSun;
+  const burning =
+    fee === undefined || order.energy === null
+      ? undefined
+      : burnPrice(energy(order.energy), fee, order.expected_uses ?? 1);
   return given<OrderStory['money']>({
     quoted: order.quote_id === null ? undefined : money(order.credits),
     charged: money(order.credits),
@@ -99,7 +103,7 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
     trx_usd: rateText(order.trx_usd_e8 as RateE8),
     burning_sun: burning === undefined ? undefined : toJsonInteger(burning),
     burning_trx: burning === undefined ? undefined : trxOf(burning),
-    burning_as_of: burning === undefined ? undefined : 'now',
+    burning_as_of: burning === undefined ? undefined : order.energy_fee_sun === null ? 'now' : 'order',
     extensions: extensions.map(({ key, duration_sec, credits, at }) => ({
       key,
       duration_sec,

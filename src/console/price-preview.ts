@@ -10,6 +10,7 @@ import { burnPrice, creditsOf, rateText } from '../domain/conversion.js';
 import {
   isWorthRenting,
   leastWorthRenting,
+  mostUses,
   rentalPrice,
   rowFor,
   slipsIn,
@@ -217,7 +218,9 @@ function priceAfter(
   const row = rowFor(rows, sale.duration_sec);
   if (row === undefined) return 'too_long';
   const price = rentalPrice(energy(sale.energy), row, floorSun);
-  const isWorth = energyFeeSun === undefined || isWorthRenting(price, burnPrice(energy(sale.energy), energyFeeSun));
+  const isWorth =
+    energyFeeSun === undefined ||
+    isWorthRenting(price, burnPrice(energy(sale.energy), energyFeeSun, mostUses(sale.duration_sec)));
   return isWorth ? creditsOf(price, sale.trx_usd_e8 as RateE8) : 'not_worth';
 }
 
@@ -240,7 +243,7 @@ function lineOf(row: PriceRow, fees: Fees): PriceLine {
 
 function leastOf(row: PriceRow | undefined, { energyFeeSun, floorSun }: Fees): number | undefined {
   if (row === undefined || energyFeeSun === undefined) return undefined;
-  const least = leastWorthRenting(row, floorSun, energyFeeSun);
+  const least = leastWorthRenting(row, floorSun, energyFeeSun, mostUses(row.durationMaxSec));
   return least === undefined ? undefined : toJsonInteger(least);
 }
 

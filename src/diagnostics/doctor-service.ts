@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { rateText } from '../domain/conversion.js';
 import type { Database } from '../store/database.js';
-import { DEFAULT_DURATION_SEC } from '../domain/price.js';
+import { DEFAULT_DURATION_SEC, betterByTheDay, cheapByTheDay, fewestUsesOf, mostUses } from '../domain/price.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { durationText } from '../domain/text.js';
 import type { KindCount } from '../store/resealing.js';
@@ -66,10 +66,17 @@ export async function lookAtPrices(
       );
     }
   }
+  for (const row of rows) {
+    const better = betterByTheDay(row, rows);
+    if (better === undefined) continue;
+    findings.push(warning('prices', cheapByTheDay(row, better), 'Raise its price, or remove the row.'));
+  }
   try {
     const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
-    for (const row of rows.filter((each) => each.sunPerEnergy >= fee)) {
-      const says = `Rentals up to ${durationText(row.durationMaxSec)} cost ${row.sunPerEnergy.toString()} sun per energy, burning costs ${fee.toString()}.`;
+    for (const row of rows.filter((each) => fewestUsesOf(each, fee) === undefined)) {
+      const uses = mostUses(row.durationMaxSec);
+      const burning = uses === 1 ? 'burning' : `burning ${uses.toString()} times`;
+      const says = `Rentals up to ${durationText(row.durationMaxSec)} cost ${row.sunPerEnergy.toString()} sun per energy, ${burning} costs ${(fee * BigInt(uses)).toString()}.`;
       findings.push(
         row.durationMaxSec <= DEFAULT_DURATION_SEC
           ? fault('prices', says, 'Lower it with `price set`: every such order is refused with NOT_WORTH_RENTING.')

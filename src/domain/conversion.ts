@@ -57,9 +57,9 @@ export function parseRate(text: string): RateE8 | undefined {
   return value > 0n ? (value as RateE8) : undefined;
 }
 
-/** Returns the cost of burning `amount` energy at `feeSun` sun per energy. */
-export function burnPrice(amount: Energy, feeSun: bigint): Sun {
-  return (amount * feeSun) as Sun;
+/** Returns the cost of burning `amount` energy `uses` times at `feeSun` sun per energy. */
+export function burnPrice(amount: Energy, feeSun: bigint, uses = 1): Sun {
+  return (amount * feeSun * BigInt(uses)) as Sun;
 }
 
 /** Returns `energy_needed` of a simulation: ceil(used × 1.10) (docs/interface.md §8). */

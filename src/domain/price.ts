@@ -2,7 +2,8 @@
  * Computes a rental's price from the operator's price table, and whether it is worth selling. Pure; integer arithmetic
  * only.
  */
-import type { Energy, Sun } from './units.js';
+import { toJsonInteger, type Energy, type Sun } from './units.js';
+import { decimal } from './conversion.js';
 import { LEGS_MAX } from './order-state.js';
 
 /** The default duration of a rental in seconds. The interface fixes it, and request hashes include it. */
@@ -36,12 +37,39 @@ export function rentalPrice(amount: Energy, row: PriceRow, floor: Sun): Sun {
   return (price > floor ? price : floor) as Sun;
 }
 
+const RECOVERY_SEC = 86_400;
+
 /**
- * Returns the smallest energy whose price by this row is below its burn price; undefined if no amount is worth renting.
+ * Returns the most times that a wallet can spend rented energy during a rental: once, and again for each whole day,
+ * since used energy recovers within 24 hours.
  */
-export function leastWorthRenting(row: PriceRow, floor: Sun, energyFeeSun: bigint): Energy | undefined {
-  if (row.sunPerEnergy >= energyFeeSun) return undefined;
-  return (floor / energyFeeSun + 1n) as Energy;
+export function mostUses(durationSec: number): number {
+  return 1 + Math.floor(durationSec / RECOVERY_SEC);
+}
+
+/**
+ * Returns the smallest energy whose price by this row is below the cost of burning it `uses` times; undefined if no
+ * amount is worth renting.
+ */
+export function leastWorthRenting(row: PriceRow, floor: Sun, energyFeeSun: bigint, uses = 1): Energy | undefined {
+  const burnt = energyFeeSun * BigInt(uses);
+  if (row.sunPerEnergy >= burnt) return undefined;
+  return (floor / burnt + 1n) as Energy;
+}
+
+/** Returns the fewest uses by which any amount of a row is worth renting; undefined if even the most are too few. */
+export function fewestUsesOf({ sunPerEnergy, durationMaxSec }: PriceRow, energyFeeSun: bigint): number | undefined {
+  return fewestUses(sunPerEnergy as Sun, energyFeeSun as Sun, durationMaxSec);
+}
+
+/**
+ * Returns the fewest uses that make a rental at `price` worth renting; undefined if even the most that its duration
+ * allows do not. `burnOnce` is the cost of burning its energy once.
+ */
+export function fewestUses(price: Sun, burnOnce: Sun, durationSec: number): number | undefined {
+  if (burnOnce <= 0n) return undefined;
+  const fewest = price / burnOnce + 1n;
+  return fewest <= BigInt(mostUses(durationSec)) ? toJsonInteger(fewest) : undefined;
 }
 
 /** Returns the number of wallets to spread an order of this price over: as many as the price pays for, at least one. */
@@ -72,6 +100,7 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
     ({ durationMaxSec, sunPerEnergy }) => durationMaxSec < row.durationMaxSec && sunPerEnergy > row.sunPerEnergy,
   );
   const never = energyFeeSun === undefined ? undefined : warningFor(row, energyFeeSun);
+  const better = betterByTheDay(row, rows);
   return [
     ...(row.durationMaxSec > USUAL_SEC_MAX
       ? [`${row.durationMaxSec.toString()} s is longer than ${USUAL_SEC_MAX.toString()} s (90 d).`]
@@ -82,18 +111,52 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
     ...(energyFeeSun !== undefined && row.sunPerEnergy * BURN_PRICE_PART < energyFeeSun
       ? [`${price} is less than a tenth of the chain's burn price of ${energyFeeSun.toString()} sun.`]
       : []),
+    ...(better === undefined ? [] : [cheapByTheDay(row, better)]),
     ...(never === undefined ? [] : [never]),
   ];
 }
 
 /**
  * Returns the reason that a row can never be sold at this burn price, as a sentence for the operator; undefined if it
- * can.
+ * can. A row is judged by the most uses that its duration allows.
  */
 export function warningFor(row: PriceRow, energyFeeSun: bigint): string | undefined {
-  if (row.sunPerEnergy < energyFeeSun) return undefined;
+  const uses = mostUses(row.durationMaxSec);
+  if (row.sunPerEnergy < energyFeeSun * BigInt(uses)) return undefined;
+  const times = uses === 1 ? '' : ` for each of ${uses.toString()} uses`;
   return (
     `Up to ${row.durationMaxSec.toString()} s at ${row.sunPerEnergy.toString()} sun per energy is not below the chain's ` +
-    `burn price of ${energyFeeSun.toString()} sun: every quote of this row is refused with NOT_WORTH_RENTING.`
+    `burn price of ${energyFeeSun.toString()} sun${times}: every quote of this row is refused with NOT_WORTH_RENTING.`
   );
+}
+
+/** Returns the warning about a long row that earns less than the same stake by a shorter row. */
+export function cheapByTheDay(row: PriceRow, better: PriceRow): string {
+  return (
+    `${row.durationMaxSec.toString()} s cost ${String(sunPerEnergyDay(row))} sun per energy and day, less than half of ` +
+    `the ${String(sunPerEnergyDay(better))} of ${better.durationMaxSec.toString()} s: the same stake earns more by the shorter row.`
+  );
+}
+
+/** A longer rental below this part of a shorter one's price per day earns less once that is rented half of the time. */
+const DAY_PRICE_PART = 2n;
+
+/**
+ * Returns the shorter row of at least a day that asks more than twice as much per day as `row`; undefined if none does.
+ * The same stake would earn more by it, even if it were rented only half of the time.
+ */
+export function betterByTheDay(row: PriceRow, rows: readonly PriceRow[]): PriceRow | undefined {
+  return rows.find(
+    (shorter) =>
+      shorter.durationMaxSec >= RECOVERY_SEC &&
+      shorter.durationMaxSec < row.durationMaxSec &&
+      row.sunPerEnergy * BigInt(shorter.durationMaxSec) * DAY_PRICE_PART <
+        shorter.sunPerEnergy * BigInt(row.durationMaxSec),
+  );
+}
+
+/** Returns the price per energy and day of a row that lasts at least a day, in sun with two decimals, rounded down. */
+function sunPerEnergyDay(row: PriceRow): string | undefined {
+  if (row.durationMaxSec < RECOVERY_SEC) return undefined;
+  return decimal((row.sunPerEnergy * 100n * BigInt(RECOVERY_SEC)) / BigInt(row.durationMaxSec), 2);
 }

@@ -60,7 +60,7 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   delivered_at: OF.delivered_at,
 });
 
-const { key: _key, kind: _kind, delegations: _delegations, ...CHARGED } = RENTAL;
+const { key: _key, kind: _kind, fee_limit_sun: _feeLimit, delegations: _delegations, ...CHARGED } = RENTAL;
 const { price_usd: _usd, credits: _credits, trx_usd: _rate, ...NOT_CHARGED } = CHARGED;
 const REFUSED: EnergyOrderBody = {
   ...NOT_CHARGED,

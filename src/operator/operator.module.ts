@@ -14,7 +14,7 @@ import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
 import { RequestHistoryModule } from '../requests/request-history.module.js';
 import { ReportsModule } from '../reports/reports.module.js';
-import { TokenCausesModule } from '../simulation/token-causes.module.js';
+import { TransferOutlookModule } from '../simulation/transfer-outlook.module.js';
 import { StatementsModule } from '../statements/statements.module.js';
 import { AuditModule } from '../store/audit.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -41,7 +41,7 @@ export class OperatorModule {
         RequestHistoryModule,
         ReportsModule,
         StatementsModule,
-        TokenCausesModule,
+        TransferOutlookModule,
       ],
       providers: [KeyRewrap],
     };

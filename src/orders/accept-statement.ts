@@ -54,6 +54,9 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_energy: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energy ?? NO_TERMS.energy) : null),
   p_duration: ({ purchase, terms }) =>
     purchase.kind === 'rental' ? (terms.durationSec ?? NO_TERMS.durationSec) : null,
+  p_expected_uses: ({ terms }) => terms.expectedUses ?? null,
+  p_transfer: ({ terms: { transfer } }) => (transfer === undefined ? null : transferJson(transfer)),
+  p_energy_fee: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energyFeeSun ?? null) : null),
   p_price: ({ terms }) => terms.priceSun,
   p_credits: ({ terms }) => terms.credits,
   p_rate: ({ terms }) => terms.rate,
@@ -66,6 +69,9 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_reference: ({ purchase }) => purchase.labels.reference ?? null,
   p_metadata: ({ purchase: { labels } }) => (labels.metadata === undefined ? null : JSON.stringify(labels.metadata)),
 };
+
+const transferJson = ({ to, amount, token }: NonNullable<OrderTerms['transfer']>): string =>
+  JSON.stringify({ to, amount: amount.toString(), token });
 
 /** Returns the expiry plus the time that the order waited in this process: a quote sent in time stays valid. */
 function quoteExpiryNow({ expiresAtMs, askedMs }: NonNullable<OrderTerms['quote']>): Date {

@@ -160,6 +160,8 @@ function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, term
     receive_address: terms.receiveAddress,
     energy: terms.energy ?? null,
     duration_sec: terms.durationSec ?? null,
+    expected_uses: terms.expectedUses ?? null,
+    energy_fee_sun: terms.energyFeeSun ?? null,
     price_sun: terms.priceSun,
     credits: terms.credits,
     trx_usd_e8: terms.rate,

@@ -11,10 +11,11 @@ import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
 import { QuotesService } from '../quotes/quotes.service.js';
+import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import type { OrderTerms, Prepared } from './purchase.js';
 import { chainAway, ReceiverCheck } from './receiver.js';
 
-export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
+export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun'>;
 
 /** The inputs that decide how much capacity a sale needs, and in how many legs. */
 export interface Sale {
@@ -28,6 +29,10 @@ export interface DirectRequest {
   readonly receiveAddress: string;
   readonly energy: Energy | undefined;
   readonly durationSec: number;
+  /** Sizes the order if `energy` is absent. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** Once if absent. */
+  readonly expectedUses?: number | undefined;
   /** True for a test project; live if absent. */
   readonly isTest?: boolean;
 }
@@ -42,18 +47,28 @@ export class DirectTerms {
   ) {}
 
   /** Returns the current terms and any refusal known in advance. */
-  async prepare({ receiveAddress, energy, durationSec, isTest = false }: DirectRequest): Promise<Prepared> {
-    const wanted = { receiveAddress, durationSec, isTest, ...(energy !== undefined && { energy }) };
+  async prepare(request: DirectRequest): Promise<Prepared> {
+    const { receiveAddress, durationSec, isTest = false } = request;
     const [priced, receiver] = await Promise.all([
-      this.quotes.price(wanted).catch(asChainRefusal),
+      this.quotes.price(request).catch(asChainRefusal),
       this.receivers.refusalOf(receiveAddress, isTest),
     ]);
     if (priced instanceof ApiError) return { terms: undefined, refusal: priced };
     const sized = this.capacityOf({ ...priced, durationSec });
     if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
-    const { priceSun, credits, rate } = priced;
+    const { expectedUses, priceSun, credits, rate } = priced;
     return {
-      terms: { receiveAddress, energy: priced.energy, durationSec, priceSun, credits, rate, ...sized },
+      terms: {
+        receiveAddress,
+        transfer: request.transfer,
+        energy: priced.energy,
+        durationSec,
+        expectedUses,
+        priceSun,
+        credits,
+        rate,
+        ...sized,
+      },
       refusal: receiver,
     };
   }
@@ -65,11 +80,12 @@ export class DirectTerms {
    */
   capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
     try {
-      const { ratio, transactionFeeSunPerByte } = this.market.current();
+      const { energyFeeSun, ratio, transactionFeeSunPerByte } = this.market.current();
       return {
         legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
         amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, this.config.pool.marginBps)),
         legSlackSun: sunOfOneEnergy(ratio),
+        energyFeeSun,
       };
     } catch (error) {
       if (error instanceof ApiError) return error;

@@ -5,6 +5,7 @@ import { Describe } from '../http/openapi/openapi.js';
 import { requirePurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { usesOf } from '../quotes/quote.dto.js';
 import { ExtensionRequest } from './extensions.dto.js';
 import { describeExtension } from './extensions.openapi.js';
 import { ExtensionsService } from './extensions.service.js';
@@ -22,13 +23,14 @@ export class ExtensionsController {
   async extend(
     @Caller() caller: Caller,
     @Param('key') orderKey: string,
-    @Body() { duration_sec: durationSec }: ExtensionRequest,
+    @Body() { duration_sec: durationSec, expected_uses: expectedUses }: ExtensionRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
     const { project, keyId: apiKeyId, requestId } = caller;
     const key = requirePurchaseKey(caller, response);
+    const time = { durationSec, expectedUses: usesOf(expectedUses, durationSec) };
     const context = { project, apiKeyId, key, requestId, waitSec: 0 };
-    const { body, isReplay } = await this.extensions.extend(orderKey, durationSec, context);
+    const { body, isReplay } = await this.extensions.extend(orderKey, time, context);
     if (isReplay) markReplay(response);
     return body;
   }

@@ -26,6 +26,13 @@ import { requestHash } from './request-hash.js';
  */
 const HEAD_LIMITS = { keptMs: 1000, shownMs: 1000, keysMax: 1 };
 
+export interface AddedTime {
+  /** Seconds. */
+  readonly durationSec: number;
+  /** How often the wallet will spend the energy in the added time; once if absent. */
+  readonly expectedUses?: number | undefined;
+}
+
 @Injectable()
 export class ExtensionsService {
   /** The chain's time in ms. */
@@ -40,15 +47,15 @@ export class ExtensionsService {
   ) {}
 
   /**
-   * Moves the end of the project's rental `orderKey` by `durationSec`, at the current price. Throws ApiError NOT_FOUND,
+   * Moves the end of the project's rental `orderKey` by the added time, at the current price. Throws ApiError NOT_FOUND,
    * NOT_EXTENDABLE, and the errors of a direct order except those about its receiver. These leave nothing behind.
    */
-  async extend(orderKey: string, durationSec: number, context: PurchaseContext): Promise<OrderAnswer> {
+  async extend(orderKey: string, time: AddedTime, context: PurchaseContext): Promise<OrderAnswer> {
     const key = context.key.value;
     const { isTest } = context.project;
     return this.turns.counted({ kind: 'extension', isTest }, key, async () => {
       const order = await this.find(context.project.id, orderKey);
-      const { row: made, isRecovered } = await this.take(order, durationSec, context);
+      const { row: made, isRecovered } = await this.take(order, time, context);
       if (!made.same_request) throw keyReused();
       const isOwn = made.created || (isRecovered && made.made_by === context.requestId);
       return { body: orderBody(await this.find(context.project.id, orderKey)), isReplay: !isOwn };
@@ -63,11 +70,12 @@ export class ExtensionsService {
 
   private async take(
     order: KeyedOrderRow,
-    durationSec: number,
+    time: AddedTime,
     { project, apiKeyId, key, requestId }: PurchaseContext,
   ): Promise<Known<ExtendRow>> {
-    const prepared = await this.prepare(order, durationSec);
-    const hash = requestHash({ kind: 'extension', orderKey: order.key, durationSec });
+    const { durationSec } = time;
+    const prepared = await this.prepare(order, time);
+    const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
     const request = { projectId: project.id, apiKeyId, key: key.value, hash, orderId: order.id };
     try {
       return await this.turns.run(project.id, () =>
@@ -84,12 +92,12 @@ export class ExtensionsService {
   }
 
   /** Returns a refusal as a result, since a replay takes precedence over it. */
-  private async prepare(order: KeyedOrderRow, durationSec: number): Promise<PreparedTime> {
+  private async prepare(order: KeyedOrderRow, { durationSec, expectedUses }: AddedTime): Promise<PreparedTime> {
     // Only rentals have a price for time.
     if (order.energy === null) return { refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
       if (!order.test) this.chain.pool.assertAgreed();
-      const terms = this.quotes.priceTime(energy(order.energy), durationSec);
+      const terms = this.quotes.priceTime(energy(order.energy), durationSec, expectedUses);
       // For a test rental the database judges the end.
       if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
       const headAtMs = await this.heads.get('', async () => (await this.chain.head()).timestampMs);

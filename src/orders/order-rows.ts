@@ -45,6 +45,8 @@ export interface OrderRow {
   readonly receive_address: string;
   readonly energy: bigint | null;
   readonly duration_sec: number | null;
+  readonly expected_uses: number | null;
+  readonly energy_fee_sun: bigint | null;
   readonly price_sun: bigint;
   readonly credits: bigint;
   readonly trx_usd_e8: bigint;
@@ -85,7 +87,8 @@ const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS 
 
 const columnsIn = (
   kept: Kept,
-): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
+): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.expected_uses,
+  o.energy_fee_sun, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
   o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 

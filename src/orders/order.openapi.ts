@@ -72,11 +72,21 @@ export const ORDER_MEMBERS = {
   receive_address: always(addressSchema('Receiver of the energy, or the activated address.')),
   energy: sometimes(integerSchema('Energy bought. Rentals only.', 65_000)),
   duration_sec: sometimes(integerSchema('Seconds of rental. Rentals only.', 3600)),
+  expected_uses: sometimes(integerSchema('As sent, or that of the quote. Absent when it was not.', 1)),
   price_sun: always(integerSchema('Price in sun.', 2_925_000)),
   price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
   price_usd: always(decimalSchema('Value of the charged credits in dollars.', 6, '0.877500')),
   credits: always(integerSchema('Credits charged.', 8_775_000)),
   trx_usd: always(decimalSchema('Dollars per TRX used for the price.', 8, '0.30000000')),
+  price_per_use_sun: sometimes(
+    integerSchema('Price divided by expected_uses, in sun, rounded up. Absent when that was not sent.', 2_925_000),
+  ),
+  fee_limit_sun: sometimes(
+    integerSchema(
+      'The least fee_limit of a transaction that spends all of the energy, at the energy price of the order. The chain stops a call at its fee_limit, even when rented energy is left.',
+      6_500_000,
+    ),
+  ),
   delivered_energy: sometimes(
     integerSchema(
       'Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is topped up if the pool has room, which adds an entry to delegations.',
@@ -141,6 +151,7 @@ export const RENTAL = {
   price_usd: '0.877500',
   credits: 8_775_000,
   trx_usd: '0.30000000',
+  fee_limit_sun: 6_500_000,
   settled: false,
   needs_attention: false,
   created_at: '2026-11-20T12:00:00.000Z',
@@ -164,7 +175,13 @@ export const DELIVERED_EXAMPLE: OrderBody = {
   ],
 };
 
-const { energy: _energy, duration_sec: _duration, delegations: _delegations, ...COMMON } = RENTAL;
+const {
+  energy: _energy,
+  duration_sec: _duration,
+  fee_limit_sun: _feeLimit,
+  delegations: _delegations,
+  ...COMMON
+} = RENTAL;
 const ACTIVATION: OrderBody = {
   ...COMMON,
   kind: 'activation',
@@ -248,6 +265,7 @@ export function describeOrder(): Operation {
       'RECEIVER_NOT_ACTIVATED',
       'IDEMPOTENCY_KEY_REUSED',
       'RECEIVER_NOT_SUPPORTED',
+      'TRANSFER_WOULD_FAIL',
       'CHAIN_UNAVAILABLE',
       'CAPACITY_UNAVAILABLE',
     ],

@@ -6,15 +6,16 @@ import { addressFault } from '../chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { invalidField } from '../domain/errors.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
-import { energy, toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
-import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+import { energy, toJsonInteger, type Credits, type RateE8, type Sun } from '../domain/units.js';
+import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
+import { IsDuration, IsEnergy, IsExpectedUses, pricePerUse, usesOf } from '../quotes/quote.dto.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 import type { RequestTerms } from './request-hash.js';
 
 /** The purchase itself, without labels. */
-export class UnlabelledOrderRequest {
+export class UnlabelledOrderRequest extends TransferMembers {
   @Optional()
   @IsTronAddress('Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref.')
   declare readonly receive_address?: string;
@@ -30,6 +31,10 @@ export class UnlabelledOrderRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
+  @IsExpectedUses()
+  declare readonly expected_uses?: number;
+
+  @Optional()
   @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem once, at its price.' })
   declare readonly quote_ref?: string;
 }
@@ -43,13 +48,21 @@ export interface RequestedOrder {
 /** Returns the requested terms. Throws 400 if the request has neither a quote nor an address. */
 export function requestedOrder(request: UnlabelledOrderRequest): RequestedOrder {
   const { quote_ref: ref, receive_address: receiveAddress, energy: amount, duration_sec: durationSec } = request;
-  if (ref !== undefined) return { terms: { kind: 'quoted', ref }, named: request };
+  const transfer = transferOf(request);
+  if (ref !== undefined) {
+    if (transfer !== undefined)
+      throw invalidField('transfer_to', 'must not be sent with a quote_ref, whose energy is fixed');
+    return { terms: { kind: 'quoted', ref }, named: request };
+  }
   if (receiveAddress === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
+  const seconds = durationSec ?? DEFAULT_DURATION_SEC;
   const terms = {
     kind: 'direct',
     receiveAddress,
     energy: amount === undefined ? undefined : energy(amount),
-    durationSec: durationSec ?? DEFAULT_DURATION_SEC,
+    durationSec: seconds,
+    transfer,
+    expectedUses: usesOf(request.expected_uses, seconds),
   } as const;
   return { terms, named: request };
 }
@@ -126,11 +139,14 @@ export interface OrderBody {
   readonly receive_address: string;
   readonly energy?: number;
   readonly duration_sec?: number;
+  readonly expected_uses?: number;
   readonly price_sun: number;
   readonly price_trx: string;
   readonly price_usd: string;
   readonly credits: number;
   readonly trx_usd: string;
+  readonly price_per_use_sun?: number;
+  readonly fee_limit_sun?: number;
   readonly delivered_energy?: number;
   readonly settled: boolean;
   readonly needs_attention: boolean;
@@ -178,11 +194,15 @@ export function orderBody(row: OrderRow): OrderBody {
     receive_address: row.receive_address,
     ...(row.energy !== null && { energy: toJsonInteger(row.energy) }),
     ...(row.duration_sec !== null && { duration_sec: row.duration_sec }),
+    ...(row.expected_uses !== null && { expected_uses: row.expected_uses }),
     price_sun: toJsonInteger(row.price_sun),
     price_trx: trxOf(row.price_sun),
     price_usd: usdOfCredits(row.credits as Credits),
     credits: toJsonInteger(row.credits),
     trx_usd: rateText(row.trx_usd_e8 as RateE8),
+    ...(row.expected_uses !== null && { price_per_use_sun: pricePerUse(row.price_sun as Sun, row.expected_uses) }),
+    ...(row.energy !== null &&
+      row.energy_fee_sun !== null && { fee_limit_sun: toJsonInteger(row.energy * row.energy_fee_sun) }),
     ...(isDelivered && row.delivered_energy !== null && { delivered_energy: toJsonInteger(row.delivered_energy) }),
     settled: row.settled || row.status === 'refunded',
     needs_attention: row.needs_attention,

@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
-import { energy, type Energy } from '../domain/units.js';
-import { QuotesService } from '../quotes/quotes.service.js';
+import { energy } from '../domain/units.js';
+import { QuotesService, type OpenQuote } from '../quotes/quotes.service.js';
 import { Acceptance } from './acceptance.js';
 import { DirectTerms, type DirectRequest } from './direct-terms.js';
 import type { Accepted, OrderContext, Prepared, PurchaseContext } from './purchase.js';
@@ -99,10 +99,10 @@ export class OrdersService {
       mismatchOf(named, quote) ??
       (await this.receivers.refusalOf(quote.receiveAddress, project.isTest)) ??
       (sized instanceof ApiError ? sized : undefined);
-    const { receiveAddress, durationSec, priceSun, credits, rate } = quote;
+    const { receiveAddress, durationSec, expectedUses, priceSun, credits, rate } = quote;
     return {
       terms: {
-        ...{ receiveAddress, energy: quote.energy, durationSec, priceSun, credits, rate },
+        ...{ receiveAddress, energy: quote.energy, durationSec, expectedUses, priceSun, credits, rate },
         // The amount is never reserved after a refusal. The quote's own terms keep the order of judgement.
         ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n } : sized),
         quote: { id: quote.id, expiresAtMs: quote.expiresAtMs, askedMs },
@@ -123,12 +123,13 @@ export class OrdersService {
 /** Compares only members that the caller sent, not defaults (docs/interface.md §9). */
 function mismatchOf(
   request: UnlabelledOrderRequest,
-  quote: { readonly receiveAddress: string; readonly energy: Energy; readonly durationSec: number },
+  quote: Pick<OpenQuote, 'receiveAddress' | 'energy' | 'durationSec' | 'expectedUses'>,
 ): ApiError | undefined {
   const named: readonly (readonly [string, boolean])[] = [
     ['receive_address', request.receive_address !== undefined && request.receive_address !== quote.receiveAddress],
     ['energy', request.energy !== undefined && energy(request.energy) !== quote.energy],
     ['duration_sec', request.duration_sec !== undefined && request.duration_sec !== quote.durationSec],
+    ['expected_uses', request.expected_uses !== undefined && request.expected_uses !== (quote.expectedUses ?? 1)],
   ];
   const wrong = named.filter(([, differs]) => differs).map(([field]) => field);
   if (wrong.length === 0) return undefined;

@@ -6,6 +6,7 @@ import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
 import { takePurchaseKey, type PurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { readWait } from '../http/pipeline/prefer.js';
 import type { Caller, ProjectRecord } from '../http/pipeline/request-context.js';
+import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import { labelsOf, type Labelled, type OrderLabels } from './order-labels.js';
 import type { OrderRow } from './order-rows.js';
 
@@ -14,6 +15,12 @@ export interface OrderTerms {
   readonly receiveAddress: string;
   readonly energy: Energy | undefined;
   readonly durationSec: number | undefined;
+  /** As the caller sent it. */
+  readonly expectedUses?: number | undefined;
+  /** The transfer that sized the order. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** The chain's price of one energy, in sun; absent for an activation. */
+  readonly energyFeeSun?: bigint;
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;

@@ -2,6 +2,7 @@
 import { burnPrice, creditsOf } from '../domain/conversion.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import {
+  fewestUses,
   isWorthRenting,
   leastWorthRenting,
   longestDurationSec,
@@ -40,24 +41,24 @@ const NO_FLOOR = sun(0);
 
 /**
  * Returns the price of additional time for a running rental: a direct order's price without the floor, because the
- * floor pays for transactions. Throws ApiError INVALID_REQUEST for a duration that is not on sale, and
- * NOT_WORTH_RENTING.
+ * floor pays for transactions. `uses`: how often the wallet will spend the energy in that time. Throws ApiError
+ * INVALID_REQUEST for a duration that is not on sale, and NOT_WORTH_RENTING.
  */
-export function priceTime(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
-  return priceAbove(figures, NO_FLOOR, amount, durationSec);
+export function priceTime(figures: SaleFigures, amount: Energy, durationSec: number, uses = 1): PricedTime {
+  return priceAbove(figures, NO_FLOOR, { amount, durationSec, uses });
 }
 
 /** Returns the price of a direct order, regardless of the pool's free stake. Throws as `priceTime` does. */
-export function priceDirect(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
+export function priceDirect(figures: SaleFigures, amount: Energy, durationSec: number, uses = 1): PricedTime {
   rowOf(figures, durationSec);
-  return priceAbove(figures, floorOf(figures.rules, figures.fees), amount, durationSec);
+  return priceAbove(figures, floorOf(figures.rules, figures.fees), { amount, durationSec, uses });
 }
 
 /** Returns the least energy that is on sale and worth renting for this duration. Throws as `priceTime` does. */
-export function leastEnergy(figures: SaleFigures, durationSec: number): Energy {
+export function leastEnergy(figures: SaleFigures, durationSec: number, uses = 1): Energy {
   const row = rowOf(figures, durationSec);
-  const least = leastWorthRenting(row, floorOf(figures.rules, figures.fees), figures.fees.energyFeeSun);
-  if (least === undefined) throw notWorthRenting(undefined, figures.rules);
+  const least = leastWorthRenting(row, floorOf(figures.rules, figures.fees), figures.fees.energyFeeSun, uses);
+  if (least === undefined) throw notWorthRenting(undefined, undefined, figures.rules);
   const named = energy(figures.rules.energyMin);
   return least > named ? least : named;
 }
@@ -75,25 +76,53 @@ export function floorOf({ priceFloorBps }: SaleRules, { transactionFeeSunPerByte
   return priceFloor(transactionFeeSunPerByte, priceFloorBps);
 }
 
-export function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: SaleRules): ApiError {
+/**
+ * Returns the refusal with its remedy: the smallest amount worth renting (`least`), the fewest uses that would make it
+ * so (`fewest`), or neither.
+ */
+function notWorthRenting(
+  least: Energy | undefined,
+  fewest: number | undefined,
+  { energyMin, energyMax }: SaleRules,
+): ApiError {
   const lead = 'Renting this energy for this duration costs no less than burning TRX for it at present';
   const isOnSale = least !== undefined && least <= BigInt(energyMax);
   const smallest = isOnSale && least < BigInt(energyMin) ? BigInt(energyMin) : least;
-  return new ApiError(
-    'NOT_WORTH_RENTING',
-    isOnSale
-      ? `${lead}. The smallest amount worth renting is ${String(smallest)} energy.`
-      : `${lead}, for any amount. Request a shorter rental, or send the transaction without renting.`,
+  const often =
+    fewest === undefined
+      ? ''
+      : ` If the wallet spends it at least ${fewest.toString()} times in that time, send expected_uses.`;
+  if (isOnSale) return notWorth(`${lead}. The smallest amount worth renting is ${String(smallest)} energy.${often}`);
+  return notWorth(
+    often === ''
+      ? `${lead}, for any amount. Request a shorter rental, or send the transaction without renting.`
+      : `${lead}.${often}`,
   );
 }
 
-function priceAbove(figures: SaleFigures, floor: Sun, amount: Energy, durationSec: number): PricedTime {
+const notWorth = (msg: string): ApiError => new ApiError('NOT_WORTH_RENTING', msg);
+
+interface TimeWanted {
+  readonly amount: Energy;
+  readonly durationSec: number;
+  readonly uses: number;
+}
+
+function priceAbove(figures: SaleFigures, floor: Sun, { amount, durationSec, uses }: TimeWanted): PricedTime {
   const row = rowOf(figures, durationSec);
-  const { energyFeeSun } = figures.fees;
   const priceSun = rentalPrice(amount, row, floor);
-  if (!isWorthRenting(priceSun, burnPrice(amount, energyFeeSun))) {
-    throw notWorthRenting(leastWorthRenting(row, floor, energyFeeSun), figures.rules);
-  }
+  assertWorthRenting({ amount, durationSec, uses, priceSun, row, floor }, figures);
   const { rate } = figures;
   return { priceSun, credits: creditsOf(priceSun, rate), rate, longestSec: longestDurationSec(figures.priceRows) };
+}
+
+/** Throws ApiError NOT_WORTH_RENTING unless the price is below the cost of burning the energy `uses` times. */
+export function assertWorthRenting(
+  priced: TimeWanted & { readonly priceSun: Sun; readonly row: PriceRow; readonly floor: Sun },
+  { fees: { energyFeeSun }, rules }: Pick<SaleFigures, 'fees' | 'rules'>,
+): void {
+  const { amount, durationSec, uses, priceSun, row, floor } = priced;
+  if (isWorthRenting(priceSun, burnPrice(amount, energyFeeSun, uses))) return;
+  const fewest = fewestUses(priceSun, burnPrice(amount, energyFeeSun), durationSec);
+  throw notWorthRenting(leastWorthRenting(row, floor, energyFeeSun, uses), fewest, rules);
 }

@@ -4,6 +4,8 @@ import type { BudgetName } from '../http/pipeline/route-options.js';
 export interface DurationOnSale {
   readonly max_duration_sec: number;
   readonly sun_per_energy: number;
+  readonly min_expected_uses?: number;
+  readonly max_expected_uses: number;
   readonly min_energy?: number;
   readonly max_energy: number;
 }

@@ -7,6 +7,13 @@ const DURATION = answerSchema<DurationOnSale>({
     integerSchema('Longest rental at this price. A duration takes the first row that covers it.', 3600),
   ),
   sun_per_energy: always(integerSchema('Sun per energy. A rental costs at least price_floor_sun.', 45)),
+  min_expected_uses: sometimes(
+    integerSchema(
+      'The fewest expected_uses by which it is worth renting for so long; absent while none are enough.',
+      1,
+    ),
+  ),
+  max_expected_uses: always(integerSchema('The most expected_uses of a rental of this duration.', 1)),
   min_energy: sometimes(
     integerSchema('Least energy on sale. Absent while a rental of this duration costs no less than burning TRX.', 6205),
   ),
@@ -31,7 +38,7 @@ const LIMITS = answerSchema<LimitsBody>({
   duration_sec: always({
     ...answerSchema<LimitsBody['duration_sec']>({
       min: always(integerSchema('The shortest rental, in seconds.', 300)),
-      max: always(integerSchema('The longest rental, in seconds.', 604_800)),
+      max: always(integerSchema('The longest rental, in seconds.', 2_592_000)),
       default: always(integerSchema('Default, in seconds.', 3600)),
     }),
     description: 'Bounds of `duration_sec` in a request.',
@@ -71,12 +78,26 @@ export function describeLimits(): Operation {
         examples: {
           limits: {
             energy: { min: 1000, max: 100_000_000 },
-            duration_sec: { min: 300, max: 604_800, default: 3600 },
+            duration_sec: { min: 300, max: 2_592_000, default: 3600 },
             burn_price_sun_per_energy: 100,
             price_floor_sun: 620_400,
             durations: [
-              { max_duration_sec: 3600, sun_per_energy: 45, min_energy: 6205, max_energy: 12_000_000 },
-              { max_duration_sec: 604_800, sun_per_energy: 95, min_energy: 6205, max_energy: 11_857_000 },
+              {
+                max_duration_sec: 3600,
+                sun_per_energy: 45,
+                min_expected_uses: 1,
+                max_expected_uses: 1,
+                min_energy: 6205,
+                max_energy: 12_000_000,
+              },
+              {
+                max_duration_sec: 604_800,
+                sun_per_energy: 315,
+                min_expected_uses: 4,
+                max_expected_uses: 8,
+                min_energy: 1552,
+                max_energy: 11_857_000,
+              },
             ],
             rate_limits: { quotes: { requests: 120, window_sec: 60 }, general: { requests: 600, window_sec: 60 } },
             timestamp: '2026-11-20T12:00:00.000Z',

@@ -2,7 +2,14 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { DEFAULT_DURATION_SEC, leastWorthRenting, longestDurationSec, type PriceRow } from '../domain/price.js';
+import {
+  DEFAULT_DURATION_SEC,
+  fewestUsesOf,
+  leastWorthRenting,
+  longestDurationSec,
+  mostUses,
+  type PriceRow,
+} from '../domain/price.js';
 import { toJsonInteger } from '../domain/units.js';
 import { BUDGET_WINDOW_SEC } from '../http/pipeline/rate-limit.js';
 import { priceFloor } from '../pool/bandwidth.js';
@@ -57,7 +64,8 @@ export class Limits {
   private onSale(row: PriceRow, market: MarketState, free: readonly bigint[]): DurationOnSale {
     const { sales, pool } = this.config;
     const floor = priceFloor(market.transactionFeeSunPerByte, sales.priceFloorBps);
-    const worth = leastWorthRenting(row, floor, market.energyFeeSun);
+    const uses = fewestUsesOf(row, market.energyFeeSun);
+    const worth = leastWorthRenting(row, floor, market.energyFeeSun, uses);
     const [named, highest] = [BigInt(sales.energyMin), BigInt(sales.energyMax)];
     const least = worth === undefined || worth > named ? worth : named;
     const sold = largestSale(free, { row, floor, ratio: market.ratio, marginBps: pool.marginBps });
@@ -65,6 +73,8 @@ export class Limits {
     return {
       max_duration_sec: row.durationMaxSec,
       sun_per_energy: toJsonInteger(row.sunPerEnergy),
+      ...(uses !== undefined && { min_expected_uses: uses }),
+      max_expected_uses: mostUses(row.durationMaxSec),
       ...(least !== undefined && least <= highest && { min_energy: toJsonInteger(least) }),
       max_energy: least === undefined || most < least ? 0 : toJsonInteger(most),
     };

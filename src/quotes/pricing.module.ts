@@ -8,10 +8,20 @@ import { Market } from './market.js';
 import { QuotesService } from './quotes.service.js';
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
+import { TokenCausesModule } from './token-causes.module.js';
+import { TransferSizing } from './transfer-sizing.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([PoolWallet])],
-  providers: [Rates, Market, SalesTerms, { provide: SaleBounds, useExisting: SalesTerms }, Receivers, QuotesService],
+  imports: [TypeOrmModule.forFeature([PoolWallet]), TokenCausesModule],
+  providers: [
+    Rates,
+    Market,
+    SalesTerms,
+    { provide: SaleBounds, useExisting: SalesTerms },
+    Receivers,
+    TransferSizing,
+    QuotesService,
+  ],
   exports: [Rates, Market, SalesTerms, SaleBounds, QuotesService],
 })
 export class PricingModule {}

@@ -11,6 +11,8 @@ export interface QuoteTerms {
   readonly receiveAddress: string;
   readonly energy: Energy;
   readonly durationSec: number;
+  /** As the caller sent it; absent if it did not. */
+  readonly expectedUses?: number | undefined;
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
@@ -23,10 +25,14 @@ export interface OpenQuote extends QuoteTerms {
   readonly expiresAtMs: number;
 }
 
+/** Tokens with expected uses have a version of their own, so that the release before can open all others. */
 const VERSION = 1;
+const VERSION_WITH_USES = 2;
 const ADDRESS_BYTES = 34;
 /** version(1) id(16) expiry(8) address(34) energy(8) duration(4) price(8) credits(8) rate(8) */
 const TOKEN_BYTES = 1 + 16 + 8 + ADDRESS_BYTES + 8 + 4 + 8 + 8 + 8;
+/** uses(4) at the end */
+const USES_BYTES = 4;
 const REF = /^[A-Za-z0-9_-]{1,512}$/;
 
 function context(projectId: string): string {
@@ -44,8 +50,9 @@ export function newQuoteId(nowMs: number): string {
 
 /** Seals a quote for a project. The ref matches `[A-Za-z0-9_-]{1,512}`. */
 export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): string {
-  const bytes = Buffer.alloc(TOKEN_BYTES);
-  let at = bytes.writeUInt8(VERSION, 0);
+  const { expectedUses } = quote;
+  const bytes = Buffer.alloc(TOKEN_BYTES + (expectedUses === undefined ? 0 : USES_BYTES));
+  let at = bytes.writeUInt8(expectedUses === undefined ? VERSION : VERSION_WITH_USES, 0);
   at += bytes.write(quote.id.replaceAll('-', ''), at, 'hex');
   at = bytes.writeBigUInt64BE(BigInt(quote.expiresAtMs), at);
   at += bytes.write(quote.receiveAddress, at, ADDRESS_BYTES, 'latin1');
@@ -53,7 +60,8 @@ export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): 
   at = bytes.writeUInt32BE(quote.durationSec, at);
   at = bytes.writeBigUInt64BE(quote.priceSun, at);
   at = bytes.writeBigUInt64BE(quote.credits, at);
-  bytes.writeBigUInt64BE(quote.rate, at);
+  at = bytes.writeBigUInt64BE(quote.rate, at);
+  if (expectedUses !== undefined) bytes.writeUInt32BE(expectedUses, at);
   return sealer.seal(bytes, context(projectId)).toString('base64url');
 }
 
@@ -66,7 +74,7 @@ export function openQuote(sealer: Sealer, projectId: string, ref: string): OpenQ
   // Base64 of some lengths leaves unused bits. We never issued a ref that differs only in these bits.
   if (sealed.toString('base64url') !== ref) return undefined;
   const bytes = sealer.open(sealed, context(projectId));
-  if (bytes?.length !== TOKEN_BYTES || bytes[0] !== VERSION) return undefined;
+  if (bytes === undefined || !isToken(bytes)) return undefined;
   const id = bytes.toString('hex', 1, 17);
   let at = 17;
   const next = (): bigint => {
@@ -89,5 +97,12 @@ export function openQuote(sealer: Sealer, projectId: string, ref: string): OpenQ
     priceSun: sun(next()),
     credits: credits(next()),
     rate: rateE8(next()),
+    ...(bytes.length > TOKEN_BYTES && { expectedUses: bytes.readUInt32BE(TOKEN_BYTES) }),
   };
+}
+
+function isToken({ length, 0: version }: Buffer): boolean {
+  return length === TOKEN_BYTES
+    ? version === VERSION
+    : length === TOKEN_BYTES + USES_BYTES && version === VERSION_WITH_USES;
 }

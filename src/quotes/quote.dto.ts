@@ -1,9 +1,11 @@
 /** Requests and answers of POST /v1/quotes (docs/interface.md §7). snake_case is confined to this file. */
 import { IsInteger, IsTronAddress, Member, Optional } from '../http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
-import { energy, toJsonInteger } from '../domain/units.js';
-import { DEFAULT_DURATION_SEC } from '../domain/price.js';
+import { invalidField } from '../domain/errors.js';
+import { divCeil, energy, toJsonInteger, type Sun } from '../domain/units.js';
+import { DEFAULT_DURATION_SEC, mostUses } from '../domain/price.js';
 import type { IssuedQuote, RentalRequest } from './quotes.service.js';
+import { TransferMembers, transferOf } from './transfer.dto.js';
 import type { RecipientState } from '../domain/sizing.js';
 
 /** Energy that a caller names, within the bounds of the settings. */
@@ -43,7 +45,37 @@ export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: Du
     }),
   });
 
-export class QuoteRequest {
+/** Expected uses of a rental; `usesOf` judges them by its duration. */
+export const IsExpectedUses = () =>
+  Member({
+    name: 'isExpectedUses',
+    isNumber: true,
+    faultOf: (value) =>
+      typeof value === 'number' && value >= 1 ? undefined : 'must be an integer from 1, written with digits alone',
+    openApi: ({ sale: { longestSec } }) => ({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      ...(longestSec !== undefined && { maximum: mostUses(longestSec) }),
+      default: 1,
+      description:
+        'How often the wallet will spend the energy during the rental, at most once and again for each whole day of it, ' +
+        'since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.',
+      examples: [1],
+    }),
+  });
+
+/** Returns the expected uses of a request. Throws ApiError INVALID_REQUEST above the most that the duration allows. */
+export function usesOf(expectedUses: number | undefined, durationSec: number): number | undefined {
+  const most = mostUses(durationSec);
+  if (expectedUses === undefined || expectedUses <= most) return expectedUses;
+  throw invalidField(
+    'expected_uses',
+    `must be from 1 to ${most.toString()} for a rental of ${durationSec.toString()} seconds`,
+  );
+}
+
+export class QuoteRequest extends TransferMembers {
   @IsTronAddress('Spender of the energy: the sender of the upcoming transfer, not the token recipient.')
   declare readonly receive_address: string;
 
@@ -56,6 +88,10 @@ export class QuoteRequest {
   @Optional()
   @IsDuration()
   declare readonly duration_sec?: number;
+
+  @Optional()
+  @IsExpectedUses()
+  declare readonly expected_uses?: number;
 }
 
 export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest {
@@ -64,8 +100,13 @@ export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest 
     receiveAddress: request.receive_address,
     energy: request.energy === undefined ? undefined : energy(request.energy),
     durationSec: request.duration_sec,
+    transfer: transferOf(request),
+    expectedUses: usesOf(request.expected_uses, request.duration_sec ?? DEFAULT_DURATION_SEC),
   };
 }
+
+/** Returns the price of one use in sun, rounded up. */
+export const pricePerUse = (priceSun: Sun, uses: number): number => toJsonInteger(divCeil(priceSun, BigInt(uses)));
 
 /** The answer to a quote; members that do not apply are absent, never null. */
 export interface QuoteBody {
@@ -73,11 +114,14 @@ export interface QuoteBody {
   readonly receive_address: string;
   readonly energy: number;
   readonly duration_sec: number;
+  readonly expected_uses?: number;
   readonly price_sun: number;
   readonly price_trx: string;
   readonly price_usd?: string;
   readonly credits: number;
   readonly trx_usd?: string;
+  readonly price_per_use_sun?: number;
+  readonly fee_limit_sun: number;
   readonly recipient_state: RecipientState;
   readonly needs_activation?: true;
   readonly burn_price_sun: number;
@@ -93,7 +137,7 @@ export interface QuoteBody {
 
 /** Renders a quote. Each saving is the difference of the two figures shown, in each unit (docs/interface.md §5). */
 export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): QuoteBody {
-  const { priceSun, burnPriceSun, rate, rateFresh } = rental;
+  const { priceSun, burnPriceSun, expectedUses, rate, rateFresh } = rental;
   const priceMicros = usdMicros(priceSun, rate);
   const burnMicros = usdMicros(burnPriceSun, rate);
   return {
@@ -101,11 +145,14 @@ export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): Q
     receive_address: rental.receiveAddress,
     energy: toJsonInteger(rental.energy),
     duration_sec: rental.durationSec,
+    ...(expectedUses !== undefined && { expected_uses: expectedUses }),
     price_sun: toJsonInteger(priceSun),
     price_trx: trxOf(priceSun),
     ...(rateFresh && { price_usd: decimal(priceMicros, 6) }),
     credits: toJsonInteger(rental.credits),
     ...(rateFresh && { trx_usd: rateText(rate) }),
+    ...(expectedUses !== undefined && { price_per_use_sun: pricePerUse(priceSun, expectedUses) }),
+    fee_limit_sun: toJsonInteger(rental.feeLimitSun),
     recipient_state: rental.recipientState,
     ...(rental.needsActivation && { needs_activation: true as const }),
     burn_price_sun: toJsonInteger(burnPriceSun),

@@ -23,6 +23,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   receive_address: always(addressSchema('Receiver of the energy, as sent.')),
   energy: always(integerSchema('Energy that will be bought.', 65_000)),
   duration_sec: always(integerSchema('Seconds of rental.', 3600)),
+  expected_uses: sometimes(integerSchema('As sent. Absent when it was not.', 1)),
   price_sun: always(integerSchema('Price in sun. Authoritative.', 2_925_000)),
   price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
   price_usd: sometimes(
@@ -30,9 +31,18 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ),
   credits: always(integerSchema('Price of an order at this quote, in credits.', 8_775_000)),
   trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
+  price_per_use_sun: sometimes(
+    integerSchema('Price divided by expected_uses, in sun, rounded up. Absent when that was not sent.', 2_925_000),
+  ),
+  fee_limit_sun: always(
+    integerSchema(
+      'The least fee_limit of a transaction that spends all of the energy. The chain stops a call at its fee_limit, even when rented energy is left.',
+      6_500_000,
+    ),
+  ),
   recipient_state: always(
     textSchema(
-      "Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an energy, or the balance was not read.",
+      "Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an energy or a transfer, or the balance was not read.",
       'unknown',
       {
         enum: ['warm', 'cold', 'unknown'],
@@ -44,7 +54,9 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
     const: true,
     description: 'Present when the receiver was read and is not on chain yet.',
   }),
-  burn_price_sun: always(integerSchema('Current cost of burning TRX for the same energy, in sun.', 6_500_000)),
+  burn_price_sun: always(
+    integerSchema('Current cost of burning TRX for the same energy, once or expected_uses times, in sun.', 6_500_000),
+  ),
   burn_price_trx: always(decimalSchema('The same in TRX.', 6, '6.500000')),
   burn_price_usd: sometimes(decimalSchema('The same in dollars. Absent when no fresh rate is known.', 6, '1.950000')),
   burn_price_credits: always(integerSchema('The same in credits.', 19_500_000)),
@@ -76,6 +88,7 @@ export function exampleQuote(amount: number): QuoteBody {
       rate,
       burnPriceSun,
       burnPriceCredits: creditsOf(burnPriceSun, rate),
+      feeLimitSun: burnPriceSun,
       rateFresh: true,
       recipientState: 'unknown',
       needsActivation: false,
@@ -108,6 +121,12 @@ export function describeQuote(): Operation {
         examples: { quote: example },
       },
     },
-    errors: ['RECEIVER_NOT_SUPPORTED', 'NOT_WORTH_RENTING', 'CHAIN_UNAVAILABLE', 'CAPACITY_UNAVAILABLE'],
+    errors: [
+      'RECEIVER_NOT_SUPPORTED',
+      'TRANSFER_WOULD_FAIL',
+      'NOT_WORTH_RENTING',
+      'CHAIN_UNAVAILABLE',
+      'CAPACITY_UNAVAILABLE',
+    ],
   };
 }

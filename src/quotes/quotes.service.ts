@@ -11,17 +11,11 @@ import type { Credits, Energy, Sun } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
 import { Market, type MarketState } from './market.js';
+import { DEFAULT_DURATION_SEC, rentalPrice, type PriceRow } from '../domain/price.js';
 import {
-  DEFAULT_DURATION_SEC,
-  isWorthRenting,
-  leastWorthRenting,
-  rentalPrice,
-  type PriceRow,
-} from '../domain/price.js';
-import {
+  assertWorthRenting,
   floorOf,
   leastEnergy,
-  notWorthRenting,
   priceDirect,
   priceTime,
   rowOf,
@@ -32,6 +26,7 @@ import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } fro
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
 import { energyFor, type Recipient, type RecipientState } from '../domain/sizing.js';
+import { TransferSizing, type TokenTransfer } from './transfer-sizing.js';
 import { playedRecipient, refuseTestAddress } from './test-receivers.js';
 
 export interface RentalRequest {
@@ -40,14 +35,21 @@ export interface RentalRequest {
   readonly energy?: Energy | undefined;
   /** Seconds; DEFAULT_DURATION_SEC if absent. */
   readonly durationSec?: number | undefined;
+  /** The transfer that sizes the rental, instead of the receiver's balance; never beside `energy`. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** How often the wallet will spend the energy during the rental; once if absent. */
+  readonly expectedUses?: number | undefined;
   /** True for a test project, whose receivers and capacity are simulated; live if absent. */
   readonly isTest?: boolean;
 }
 
 /** A rental at its present price. */
 export interface PricedRental extends QuoteTerms {
+  /** Of as many burns as uses are expected. */
   readonly burnPriceSun: Sun;
   readonly burnPriceCredits: Credits;
+  /** The least fee limit of a transaction that spends all of the energy. */
+  readonly feeLimitSun: Sun;
   /** True if the rate is fresh enough to show dollars. */
   readonly rateFresh: boolean;
   readonly recipientState: RecipientState;
@@ -68,6 +70,7 @@ interface Asked {
   readonly receiveAddress: string;
   readonly energy: Energy;
   readonly durationSec: number;
+  readonly expectedUses: number | undefined;
   readonly row: PriceRow;
   readonly market: MarketState;
   readonly recipient: Recipient;
@@ -85,6 +88,7 @@ export class QuotesService {
     private readonly terms: SalesTerms,
     private readonly rates: Rates,
     private readonly receivers: Receivers,
+    private readonly transfers: TransferSizing,
   ) {
     this.figures = this.readFigures();
   }
@@ -98,8 +102,8 @@ export class QuotesService {
    * Prices a rental, and sizes it if no energy is named. It ignores the pool's free stake, because an order is judged
    * by the slots themselves and not by an earlier reading of them.
    *
-   * Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, and
-   * RECEIVER_NOT_SUPPORTED if a live project names a test address.
+   * Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING,
+   * TRANSFER_WOULD_FAIL, and RECEIVER_NOT_SUPPORTED if a live project names a test address.
    */
   async price(request: RentalRequest): Promise<PricedRental> {
     const { receiveAddress, isTest = false } = request;
@@ -107,11 +111,15 @@ export class QuotesService {
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = rowOf(this.figures, durationSec);
     const market = this.market.current();
-    const asked = { receiveAddress, durationSec, row, market };
+    const asked = { receiveAddress, durationSec, expectedUses: request.expectedUses, row, market };
     if (request.energy !== undefined) {
       return this.rental({ ...asked, energy: request.energy, recipient: NOBODY_LOOKED });
     }
     const played = playedRecipient(receiveAddress);
+    if (request.transfer !== undefined && played === undefined) {
+      const needed = await this.transfers.energyOf(receiveAddress, request.transfer);
+      return this.rental({ ...asked, energy: needed, recipient: NOBODY_LOOKED });
+    }
     const recipient = played ?? (await this.receivers.look(receiveAddress));
     if (played === undefined && recipient.state === 'warm') this.market.learnHolder(receiveAddress);
     return this.rental({ ...asked, energy: energyFor(recipient.state, market.sizing), recipient });
@@ -127,6 +135,7 @@ export class QuotesService {
       receiveAddress,
       energy: measured,
       durationSec,
+      expectedUses: request.expectedUses,
       row: rowOf(this.figures, durationSec),
       market: this.market.current(),
       recipient: NOBODY_LOOKED,
@@ -135,18 +144,18 @@ export class QuotesService {
   }
 
   /** As in direct-price.ts; also throws ApiError CHAIN_UNAVAILABLE. */
-  priceTime(amount: Energy, durationSec: number): PricedTime {
-    return priceTime(this.figures, amount, durationSec);
+  priceTime(amount: Energy, durationSec: number, uses = 1): PricedTime {
+    return priceTime(this.figures, amount, durationSec, uses);
   }
 
   /** As in direct-price.ts. Throws as `priceTime` does. */
-  priceDirect(amount: Energy, durationSec: number): PricedTime {
-    return priceDirect(this.figures, amount, durationSec);
+  priceDirect(amount: Energy, durationSec: number, uses = 1): PricedTime {
+    return priceDirect(this.figures, amount, durationSec, uses);
   }
 
   /** As in direct-price.ts. Throws as `priceTime` does. */
-  leastEnergy(durationSec: number): Energy {
-    return leastEnergy(this.figures, durationSec);
+  leastEnergy(durationSec: number, uses = 1): Energy {
+    return leastEnergy(this.figures, durationSec, uses);
   }
 
   /** Holds the price for a project. The returned ref can become one order until it expires. */
@@ -179,23 +188,26 @@ export class QuotesService {
     };
   }
 
-  private rental({ receiveAddress, energy: amount, durationSec, row, market, recipient }: Asked): PricedRental {
+  private rental(asked: Asked): PricedRental {
+    const { receiveAddress, energy: amount, durationSec, expectedUses, row, market, recipient } = asked;
+    const uses = expectedUses ?? 1;
     const floor = floorOf(this.config.sales, market);
     const priceSun = rentalPrice(amount, row, floor);
-    const burnPriceSun = burnPrice(amount, market.energyFeeSun);
-    if (!isWorthRenting(priceSun, burnPriceSun)) {
-      throw notWorthRenting(leastWorthRenting(row, floor, market.energyFeeSun), this.config.sales);
-    }
+    const wanted = { amount, durationSec, uses, priceSun, row, floor };
+    assertWorthRenting(wanted, { fees: market, rules: this.config.sales });
+    const burnPriceSun = burnPrice(amount, market.energyFeeSun, uses);
     const { rate, fresh } = this.rates.current();
     return {
       receiveAddress,
       energy: amount,
       durationSec,
+      expectedUses,
       priceSun,
       credits: creditsOf(priceSun, rate),
       rate,
       burnPriceSun,
       burnPriceCredits: creditsOf(burnPriceSun, rate),
+      feeLimitSun: burnPrice(amount, market.energyFeeSun),
       rateFresh: fresh,
       recipientState: recipient.state,
       needsActivation: recipient.needsActivation,

@@ -2,7 +2,8 @@
 import type { ContractCall } from '../chain/contract-call.js';
 import { invalidField, type ErrorCode } from '../domain/errors.js';
 import { IsFlag, IsInteger, IsText, IsTronAddress, Optional } from '../http/body/member-rules.js';
-import { IsDuration, type QuoteBody } from '../quotes/quote.dto.js';
+import { IsDuration, IsExpectedUses, type QuoteBody } from '../quotes/quote.dto.js';
+import type { BurnOutlook } from './burn-outlook.js';
 import { SelectorFault, readSelector } from './selector.js';
 
 /** The body size is limited earlier; this limit only gives a clear message. */
@@ -62,6 +63,10 @@ export class SimulateRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
+  @IsExpectedUses()
+  declare readonly expected_uses?: number;
+
+  @Optional()
   @IsFlag('True: the answer includes a redeemable quote for energy_needed.')
   declare readonly quote?: boolean;
 }
@@ -97,7 +102,7 @@ export function callOf(body: SimulateRequest): ContractCall {
 }
 
 /** The answer to a simulation; members that do not apply are absent, never null. */
-export interface SimulationBody {
+export interface SimulationBody extends Partial<BurnOutlook> {
   readonly energy_used: number;
   readonly energy_needed: number;
   readonly deployer_energy?: number;

@@ -40,6 +40,24 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
       7_071_400,
     ),
   ),
+  bandwidth_needed: sometimes(
+    integerSchema('Bytes of bandwidth that the signed call takes, when it succeeds: one signature, no memo.', 345),
+  ),
+  bandwidth_available: sometimes(
+    integerSchema(
+      'The better of the sender’s free and staked bandwidth: one of them pays for a whole transaction. Absent when no node reported them.',
+      600,
+    ),
+  ),
+  bandwidth_burn_sun: sometimes(
+    integerSchema('Burnt for bandwidth, in sun: 0 if bandwidth_available covers the call, otherwise all of it.', 0),
+  ),
+  activation_burn_sun: sometimes(
+    integerSchema('Burnt to create an account, in sun: always 0, since a call pays for that with energy.', 0),
+  ),
+  total_burn_sun: sometimes(
+    integerSchema('burn_price_sun, bandwidth_burn_sun and activation_burn_sun together.', 6_428_500),
+  ),
   would_fail: sometimes(yes('Present if the call would fail with any amount of energy.')),
   needs_activation: sometimes(yes('Present when the sender is not on chain: activate it, then simulate again.')),
   reason: sometimes(
@@ -67,6 +85,11 @@ const SUCCESS: SimulationBody = {
   burn_price_usd: '1.928550',
   energy_penalty: 49_635,
   fee_limit_sun: 7_071_400,
+  bandwidth_needed: 345,
+  bandwidth_available: 600,
+  bandwidth_burn_sun: 0,
+  activation_burn_sun: 0,
+  total_burn_sun: 6_428_500,
 };
 
 export function describeSimulate(): Operation {

@@ -3,6 +3,8 @@ import { Caller } from '../http/pipeline/request-context.js';
 import { LookupQueue } from '../http/pipeline/lookup-queue.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../http/pipeline/route-options.js';
+import { DEFAULT_DURATION_SEC } from '../domain/price.js';
+import { usesOf } from '../quotes/quote.dto.js';
 import { refuseTestAddress } from '../quotes/test-receivers.js';
 import { SimulateRequest, callOf, type SimulationBody } from './simulate.dto.js';
 import { describeSimulate } from './simulate.openapi.js';
@@ -27,7 +29,9 @@ export class SimulationController {
   async create(@Caller() { project }: Caller, @Body() body: SimulateRequest): Promise<SimulationBody> {
     const call = callOf(body);
     refuseTestAddress(body.owner_address, project.isTest);
-    const wish = { projectId: project.id, isTest: project.isTest, durationSec: body.duration_sec };
+    const { duration_sec: durationSec, expected_uses: expected } = body;
+    const expectedUses = usesOf(expected, durationSec ?? DEFAULT_DURATION_SEC);
+    const wish = { projectId: project.id, isTest: project.isTest, durationSec, expectedUses };
     const quote = body.quote === true ? wish : undefined;
     return this.lookups.run(project.id, () => this.simulations.simulate(call, quote));
   }

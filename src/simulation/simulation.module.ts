@@ -1,9 +1,9 @@
 /** Wires POST /v1/simulate. */
 import { Module } from '@nestjs/common';
 import { PricingModule } from '../quotes/pricing.module.js';
+import { TokenCausesModule } from '../quotes/token-causes.module.js';
 import { SimulationController } from './simulation.controller.js';
 import { SimulationService } from './simulation.service.js';
-import { TokenCausesModule } from './token-causes.module.js';
 
 @Module({
   imports: [PricingModule, TokenCausesModule],

@@ -8,24 +8,32 @@ import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
 import { withDeadline } from '../base/clock.js';
 import { sharingFor, sharingOf } from '../chain/energy-sharing.js';
 import { ChainUnavailableError } from '../chain/errors.js';
-import { TronClient } from '../chain/tron.client.js';
+import { TronClient, type AccountResources } from '../chain/tron.client.js';
 import { NO_SHARING, callerPart, deployerPart, type EnergySharing } from '../domain/energy-share.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { burnPrice, trxOf, usdOf, withMargin } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
-import { Market } from '../quotes/market.js';
+import { Market, type MarketState } from '../quotes/market.js';
 import { quoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
+import { burnOutlook } from './burn-outlook.js';
 import type { SimulationBody } from './simulate.dto.js';
-import { TokenCauses } from './token-causes.js';
+import { TokenCauses } from '../quotes/token-causes.js';
 
 export interface QuoteWish {
   readonly projectId: string;
   readonly isTest: boolean;
   /** Seconds; the configured default if absent. */
   readonly durationSec: number | undefined;
+  readonly expectedUses: number | undefined;
+}
+
+/** Further readings about a call that succeeds. */
+interface Readings {
+  readonly sharing: EnergySharing;
+  readonly resources: AccountResources | undefined;
 }
 
 type Success = Extract<CallOutcome, { kind: 'success' }>;
@@ -64,6 +72,7 @@ export class SimulationService {
     const running = this.chain.simulate(call);
     running.catch(() => undefined);
     const sharing = this.sharingOf(call);
+    const resources = this.resourcesOf(call.ownerAddress);
     const isActivated = await this.isOnChain(call.ownerAddress);
     if (!isActivated) {
       const ran = await running.catch(() => undefined);
@@ -72,7 +81,7 @@ export class SimulationService {
     const outcome = await this.answered(running, 'No node could simulate the call. Repeat the simulation shortly.');
     switch (outcome.kind) {
       case 'success':
-        return this.succeeding(call, outcome, await sharing, quote);
+        return this.succeeding(call, outcome, { sharing: await sharing, resources: await resources }, quote);
       case 'reverted':
       case 'fault':
         return failing(await this.causes.reasonOf(call, outcome), outcome);
@@ -86,14 +95,16 @@ export class SimulationService {
   private succeeding(
     call: ContractCall,
     outcome: Success,
-    sharing: EnergySharing,
+    { sharing, resources }: Readings,
     quote: QuoteWish | undefined,
   ): SimulationBody {
-    const feeSun = this.energyFeeSun();
+    const { energyFeeSun: feeSun, transactionFeeSunPerByte } = this.fees();
     // Applies to the total with its margin: the deployer's energy may cover the call but not its growth.
     const needed = callerPart(withMargin(outcome.energyUsed), sharing);
     const burn = burnPrice(callerPart(outcome.energyUsed, sharing), feeSun);
     const byDeployer = deployerPart(outcome.energyUsed, sharing);
+    // TRON: the fee limit caps rented energy too, so it must allow for all of it.
+    const feeLimitSun = burnPrice(needed, feeSun);
     const { rate, fresh } = this.rates.current();
     return {
       energy_used: toJsonInteger(outcome.energyUsed),
@@ -103,8 +114,8 @@ export class SimulationService {
       burn_price_trx: trxOf(burn),
       ...(fresh && { burn_price_usd: usdOf(burn, rate) }),
       energy_penalty: toJsonInteger(outcome.energyPenalty),
-      // TRON: the fee limit caps rented energy too, so it must allow for all of it.
-      fee_limit_sun: toJsonInteger(burnPrice(needed, feeSun)),
+      fee_limit_sun: toJsonInteger(feeLimitSun),
+      ...burnOutlook(call, { energyBurnSun: burn, feeLimitSun, resources, transactionFeeSunPerByte }),
       ...(quote !== undefined && this.quoted(call.ownerAddress, needed, quote)),
     };
   }
@@ -127,6 +138,17 @@ export class SimulationService {
     }
   }
 
+  /** Returns the sender's resources; undefined if they cannot be read in time. Never rejects. */
+  private async resourcesOf(address: string): Promise<AccountResources | undefined> {
+    try {
+      const read = this.chain.accountResources(address);
+      return await withDeadline(read, this.config.chain.readTimeoutMs, 'reading resources');
+    } catch (err) {
+      this.log.info({ err, address }, 'failed to read the resources of a sender');
+      return undefined;
+    }
+  }
+
   /** Returns a quote for exactly the measured energy, or the error code for its absence. */
   private quoted(
     receiveAddress: string,
@@ -134,8 +156,8 @@ export class SimulationService {
     wish: QuoteWish,
   ): Pick<SimulationBody, 'quote' | 'quote_error'> {
     try {
-      const { durationSec, isTest } = wish;
-      const rental = this.quotes.priceMeasured({ receiveAddress, energy: needed, durationSec, isTest });
+      const { durationSec, expectedUses, isTest } = wish;
+      const rental = this.quotes.priceMeasured({ receiveAddress, energy: needed, durationSec, expectedUses, isTest });
       return { quote: quoteBody(this.quotes.issue(wish.projectId, rental)) };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -151,9 +173,9 @@ export class SimulationService {
     return account !== undefined;
   }
 
-  private energyFeeSun(): bigint {
+  private fees(): Pick<MarketState, 'energyFeeSun' | 'transactionFeeSunPerByte'> {
     try {
-      return this.market.current().energyFeeSun;
+      return this.market.current();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       throw new ApiError(

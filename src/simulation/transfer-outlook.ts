@@ -7,7 +7,7 @@ import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { TRANSFER, addressWord, uintWord } from '../domain/sizing.js';
 import { Log } from '../observability/logger.js';
-import { TokenCauses } from './token-causes.js';
+import { TokenCauses } from '../quotes/token-causes.js';
 
 export interface Outlook {
   /** The price of one energy, in sun; undefined if no node answered in time. */

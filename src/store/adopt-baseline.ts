@@ -18,6 +18,7 @@ const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e213
 
 /** The functions that the chain ended with in another form, or without. */
 const RENEWED: readonly string[] = [
+  'archive_orders',
   'buy_for_auto_delegation',
   'charge_api_key',
   'charge_auto_delegation',

@@ -60,6 +60,8 @@ const ORDER_SHOWN = [
     'reclaimed_at',
     'extensions',
     'placed_at',
+    'expected_uses',
+    'energy_fee_sun',
   ],
 ];
 const LEG_SHOWN = [

@@ -23,10 +23,17 @@ const PRICE: OrderCheck = {
 /** `requestHash` in SQL (src/orders/request-hash.ts). JSON texts without spaces. */
 const hashOf = (members: string): string => `sha256(convert_to('[' || ${members} || ']', 'UTF8'))`;
 const DIRECT_HEAD = `'"orders","direct",' || to_json(o.receive_address)::text || ','`;
-const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec`);
-const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec`);
+const USES = `CASE WHEN o.expected_uses > 1 THEN ',' || o.expected_uses ELSE '' END`;
+const TRANSFER = `coalesce(',"transfer",' || to_json(o.transfer ->> 'to')::text || ',' || to_json(o.transfer ->> 'amount')::text
+      || ',' || coalesce(to_json(o.transfer ->> 'token')::text, 'null'), '')`;
+const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec || ${USES}`);
+const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec || ${USES} || ${TRANSFER}`);
 const ACTIVATION_HASH = hashOf(`'"activate",' || to_json(o.receive_address)::text`);
-const EXTENSION_HASH = hashOf(`'"extensions",' || to_json(o.key)::text || ',' || x.duration_sec`);
+const EXTENSION_MEMBERS = `'"extensions",' || to_json(o.key)::text || ',' || x.duration_sec`;
+const EXTENSION_HASH = hashOf(EXTENSION_MEMBERS);
+/** The expected uses of an extension are not stored; its duration allows few. */
+const EXTENSION_WITH_USES = `EXISTS (SELECT FROM generate_series(2, 1 + x.duration_sec / 86400) AS uses
+            WHERE x.request_hash = ${hashOf(`${EXTENSION_MEMBERS} || ',' || uses`)})`;
 /** An auto-delegation names the order by its id. */
 const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ',' || x.duration_sec`);
 
@@ -45,7 +52,7 @@ const REQUEST: OrderCheck = {
       SELECT 'extension ' || x.number || ' of order ' || o.id, o.id, o.kind, o.receive_address, o.energy, x.duration_sec,
              encode(x.request_hash, 'hex')
         FROM the_extensions x JOIN the_orders o ON o.id = x.order_id
-       WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH})`,
+       WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH}) AND NOT ${EXTENSION_WITH_USES}`,
 };
 
 /** The order's status in an event of each type. */
@@ -74,6 +81,8 @@ const EVENTS_SAY: OrderCheck = {
          IS DISTINCT FROM (o.id::text, o.key, o.kind, o.receive_address, ${STATUS_SAID})
        OR (p.said ->> 'energy', p.said ->> 'duration_sec', p.said ->> 'price_sun', p.said ->> 'credits')
          IS DISTINCT FROM (o.energy::text, o.duration_sec::text, o.price_sun::text, o.credits::text)
+       OR (p.said ->> 'expected_uses', (p.said ->> 'fee_limit_sun')::numeric)
+         IS DISTINCT FROM (o.expected_uses::text, o.energy * o.energy_fee_sun::numeric)
        OR ((p.said ->> 'trx_usd')::numeric * 100000000, (p.said ->> 'price_trx')::numeric * 1000000)
          IS DISTINCT FROM (o.trx_usd_e8::numeric, o.price_sun::numeric)
        OR (p.said ->> 'price_usd')::numeric IS DISTINCT FROM round(o.credits / 10.0) / 1000000

@@ -42,7 +42,7 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
   },
   {
     name: 'an auto-delegation of crumbs is taken',
-    changes: one(PRICES, '  priceDirect(figures, keepEnergy, durationSec);\n', ''),
+    changes: one(PRICES, '  priceDirect(figures, keepEnergy, durationSec, uses);\n', ''),
     test: settings('reject an amount that is not worth renting, as for an order'),
   },
   {
@@ -54,8 +54,8 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
     name: 'a refill costs what a crumb would',
     changes: one(
       PRICES,
-      'priceDirect(figures, need > least ? need : least, durationSec)',
-      'priceTime(figures, need, durationSec)',
+      'priceDirect(figures, need > least ? need : least, durationSec, uses)',
+      'priceTime(figures, need, durationSec, uses)',
     ),
     test: settings('are the price of the kept energy by the day, and of a worthwhile refill'),
   },

@@ -107,7 +107,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'a cause is named for other contracts',
     changes: one(
-      'simulation/token-causes.ts',
+      'quotes/token-causes.ts',
       'call.contractAddress === this.reads.token ? ',
       'call.contractAddress !== "" ? ',
     ),
@@ -121,7 +121,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   {
     name: 'the spender is taken for the owner of the tokens',
     changes: one(
-      'simulation/token-call.ts',
+      'quotes/token-call.ts',
       `kind: 'transferFrom', from: first`,
       `kind: 'transferFrom', from: call.ownerAddress`,
     ),
@@ -129,7 +129,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'no cause is read from raw data',
-    changes: one('simulation/token-call.ts', 'return data?.toLowerCase();', 'return undefined;'),
+    changes: one('quotes/token-call.ts', 'return data?.toLowerCase();', 'return undefined;'),
     test: causes('a failing call as'),
   },
 ];

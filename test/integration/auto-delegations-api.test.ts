@@ -155,7 +155,7 @@ describe('the settings', () => {
     await refused({ refill_below: 0 }, 'refill_below');
     await refused({ refill_below: KEEP + 1 }, 'refill_below');
     await refused({ duration_sec: 299 }, 'duration_sec');
-    await refused({ duration_sec: 604_801 }, 'duration_sec');
+    await refused({ duration_sec: 2_592_001 }, 'duration_sec');
     await refused({ max_sun_per_energy: 0 }, 'max_sun_per_energy');
     await refused({ daily_cap_credits: undefined }, 'daily_cap_credits');
     await refused({ daily_cap_credits: -1 }, 'daily_cap_credits');

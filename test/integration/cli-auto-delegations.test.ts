@@ -68,7 +68,7 @@ it('rejects what a request could not set, and settings that nothing could pay fo
   };
   await refused('keep_energy must be an integer from 1000', address, '--keep-energy', '999', '--daily-cap', '1');
   await refused('refill_below: must be at most keep_energy', address, ...NEEDED, '--refill-below', '65001');
-  await refused('duration_sec must be', address, ...NEEDED, '--duration', '604801');
+  await refused('duration_sec must be', address, ...NEEDED, '--duration', '2592001');
   await refused('until must be a UTC time', address, ...NEEDED, '--until', 'tomorrow');
   await refused('until: must be in the future', address, ...NEEDED, '--until', '2020-01-01T00:00:00Z');
   await refused('It must be a TRON address', 'Tx', ...NEEDED);

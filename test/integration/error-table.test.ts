@@ -187,6 +187,8 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
     return buy(customer, order({ energy: 70_000 }), withKey('one key'));
   },
   RECEIVER_NOT_SUPPORTED: () => buy(customer, order({ receive_address: world.chain.token })),
+  // The receiver of the energy, an order's usual one, holds no token.
+  TRANSFER_WOULD_FAIL: () => buy(customer, order({ energy: undefined, transfer_to: world.chain.pool.address })),
   RATE_LIMITED: async () => {
     const busy = (await makeCustomer(world.api)).at(frail.baseUrl);
     for (const _ of [1, 2]) await busy.post('/v1/quotes', {});

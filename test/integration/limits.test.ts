@@ -39,7 +39,10 @@ async function limitsNow(): Promise<LimitsSeen> {
 }
 
 const buy = (energy: number, duration_sec: number) =>
-  customer.post('/v1/orders', { receive_address: world.receiver(), energy, duration_sec });
+  customer.post('/v1/orders', {
+    ...{ receive_address: world.receiver(), energy, duration_sec },
+    expected_uses: 1 + Math.floor(duration_sec / 86_400),
+  });
 
 /** Gives the pool wallets with this free stake, in one slot each. The chain is not asked. */
 async function poolOf(...free: readonly bigint[]): Promise<void> {
@@ -138,16 +141,21 @@ test('names nothing as sold while the pool is empty, its bandwidth is spent, or 
 
 test('names a price above burning without an amount, and no row shorter than any rental', async () => {
   await poolOf(40_000_000_000n);
-  await query(`INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES (299, 10), (2592000, 101)`);
+  await query(`INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES (299, 10), (2600000, 3200)`);
   try {
     const seen = async () => (await limitsNow()).durations;
     let durations = await seen();
-    for (let look = 0; look < 10 && durations.at(-1)!.max_duration_sec !== 2_592_000; look += 1)
+    for (let look = 0; look < 10 && durations.at(-1)!.max_duration_sec !== 2_600_000; look += 1)
       durations = await seen();
-    expect(durations.at(-1)).toEqual({ max_duration_sec: 2_592_000, sun_per_energy: 101, max_energy: 0 });
+    expect(durations.at(-1)).toEqual({
+      max_duration_sec: 2_600_000,
+      sun_per_energy: 3200,
+      max_expected_uses: 31,
+      max_energy: 0,
+    });
     expect(durations[0]!.max_duration_sec).toBeGreaterThanOrEqual(300);
   } finally {
-    await query(`DELETE FROM price_row WHERE duration_max_sec IN (299, 2592000)`);
+    await query(`DELETE FROM price_row WHERE duration_max_sec IN (299, 2600000)`);
   }
 });
 

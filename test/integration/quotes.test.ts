@@ -1,5 +1,6 @@
 // POST /v1/quotes on the local chain: every member (docs/interface.md §7), bounds, edge cases, and redeeming a ref.
 import { randomBytes } from 'node:crypto';
+import { mostUses } from '../../src/domain/price.js';
 import { Prices } from '../../src/quotes/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { SalesTerms } from '../../src/quotes/sales-terms.js';
@@ -56,6 +57,7 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
     ['price_usd', '0.877500', 'with a rate'],
     ['credits', 8_775_000, 'always'],
     ['trx_usd', '0.30000000', 'with a rate'],
+    ['fee_limit_sun', 6_500_000, 'always'],
     ['recipient_state', 'unknown', 'always'],
     ['burn_price_sun', 6_500_000, 'always'],
     ['burn_price_trx', '6.500000', 'always'],
@@ -72,8 +74,8 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
   });
 
   test('has no other member', () => {
-    expect(Object.keys(body)).toHaveLength(19);
-    expect(Object.keys(withoutRate)).toHaveLength(15);
+    expect(Object.keys(body)).toHaveLength(20);
+    expect(Object.keys(withoutRate)).toHaveLength(16);
   });
 
   test('without any rate credits still exist, at the configured one', () => {
@@ -115,10 +117,12 @@ describe('the arithmetic of the answer', () => {
     [601, 45],
     [3600, 45],
     [86_400, 65],
-    [259_200, 80],
-    [604_800, 95],
+    [259_200, 150],
+    [604_800, 315],
+    [1_209_600, 600],
+    [2_592_000, 1200],
   ])('%d seconds cost %d sun per energy', async (durationSec, perEnergy) => {
-    const { body } = await quote({ ...NAMED, duration_sec: durationSec });
+    const { body } = await quote({ ...NAMED, duration_sec: durationSec, expected_uses: mostUses(durationSec) });
     expect(body).toMatchObject({ duration_sec: durationSec, price_sun: ENERGY * perEnergy });
   });
 });
@@ -180,7 +184,7 @@ describe('the members of a request', () => {
     ['duration_sec', 299, 400],
     ['duration_sec', 0, 400],
     ['duration_sec', -1, 400],
-    ['duration_sec', 604_801, 400],
+    ['duration_sec', 2_592_001, 400],
     ['duration_sec', 9_007_199_254_740_991, 400],
     ['duration_sec', '3600', 400],
     ['receive_address', 'T123', 400],
@@ -203,8 +207,8 @@ describe('the members of a request', () => {
   });
 
   test('a duration beyond the longest row gets the maximum in the error', async () => {
-    const { body } = await quote({ ...NAMED, duration_sec: 604_801 });
-    expect(body.msg).toContain('604800');
+    const { body } = await quote({ ...NAMED, duration_sec: 2_592_001 });
+    expect(body.msg).toContain('2592000');
   });
 
   test('names all of several faults', async () => {
@@ -226,7 +230,7 @@ describe('worthwhile amounts', () => {
     });
     const smaller = await quote({ ...NAMED, energy: 6204 });
     expect(smaller).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
-    expect(smaller.body.msg).toContain('the smallest amount worth renting is 6205 energy');
+    expect(smaller.body.msg).toContain('The smallest amount worth renting is 6205 energy');
     // From here on the table price exceeds the floor.
     expect((await quote({ ...NAMED, energy: 13_787 })).body.price_sun).toBe(13_787 * 45);
     const ordered = await world.customer.post('/v1/orders', { receive_address: WHO.bob, energy: 6204 });
@@ -278,7 +282,7 @@ describe('worthwhile amounts', () => {
     const rows = await prices.list();
     expect(rows.length).toBeGreaterThan(0);
     for (const { durationMaxSec: duration_sec } of rows)
-      expect((await quote({ ...NAMED, duration_sec })).status).toBe(200);
+      expect((await quote({ ...NAMED, duration_sec, expected_uses: mostUses(duration_sec) })).status).toBe(200);
   });
 
   test.each([

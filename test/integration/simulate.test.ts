@@ -6,7 +6,15 @@ import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
 
 let world: QuoteWorld;
 
-const ABSENT = ['burn_price_trx', 'burn_price_usd', 'energy_penalty', 'fee_limit_sun', 'quote', 'quote_error'] as const;
+const ABSENT = [
+  'burn_price_trx',
+  'burn_price_usd',
+  'energy_penalty',
+  'fee_limit_sun',
+  'total_burn_sun',
+  'quote',
+  'quote_error',
+] as const;
 
 beforeAll(async () => {
   world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
@@ -39,6 +47,11 @@ describe('a call that succeeds', () => {
         burn_price_usd: ((used * 100 * 0.3) / 1_000_000).toFixed(6),
         energy_penalty: 0,
         fee_limit_sun: Math.ceil((used * 110) / 100) * 100,
+        bandwidth_needed: expect.any(Number),
+        bandwidth_available: 600,
+        bandwidth_burn_sun: 0,
+        activation_burn_sun: 0,
+        total_burn_sun: used * 100,
       });
     },
   );
@@ -379,14 +392,14 @@ describe('a simulation with a quote', () => {
   test.each([
     ['too short', 299],
     ['nothing', 0],
-    ['longer than the longest row', 604_801],
+    ['longer than the longest row', 2_592_001],
     ['beyond all bounds', 9_007_199_254_740_991],
   ])('refuses a duration that is %s with or without a quote, and names the bounds', async (_, durationSec) => {
     for (const quote of [true, false, undefined]) {
       const { status, body } = await call({ ...transfer, quote, duration_sec: durationSec });
       expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
       expect(body.details).toEqual([
-        { field: 'duration_sec', msg: 'must be an integer of seconds from 300 to 604800, written with digits' },
+        { field: 'duration_sec', msg: 'must be an integer of seconds from 300 to 2592000, written with digits' },
       ]);
     }
   });

@@ -46,6 +46,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   'docs/faq.md': {},
   'docs/check-your-signature.md': {},
   'docs/never-miss-an-order.md': { before: settleAnOrder },
+  'docs/how-long.md': {},
   'docs/auto-delegation.md': {},
   'packages/sdk/README.md': {
     env: { WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { NO_REASON, reasonOfFault, reasonOfRevert } from '../../src/simulation/revert-reason.js';
+import { NO_REASON, reasonOfFault, reasonOfRevert } from '../../src/quotes/revert-reason.js';
 import { SelectorFault, readSelector } from '../../src/simulation/selector.js';
 
 interface Step {

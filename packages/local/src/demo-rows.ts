@@ -319,7 +319,7 @@ export function refusedRows(project: string, seed: number, endMs: number): reado
   const refusals = [
     ['INVALID_SIGNATURE', 401, '/v1/orders', 'The key ends with a space or line break. Remove it.'],
     ['INVALID_SIGNATURE', 401, '/v1/quotes', 'The signature of this request matches no API key of the project.'],
-    ['INVALID_REQUEST', 400, '/v1/orders', 'duration_sec: must be from 300 to 604800 seconds'],
+    ['INVALID_REQUEST', 400, '/v1/orders', 'duration_sec: must be from 300 to 2592000 seconds'],
   ] as const;
   const rows = Array.from({ length: 7 }, (): Row => {
     const [error, status, path, reason] = refusals[random.weighted([4, 2, 2])] ?? refusals[0];

@@ -248,8 +248,22 @@ export type EnergyRentRequest = {
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
+  /**
+   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
+   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   */
+  readonly expected_uses?: number | undefined;
   /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
+  /**
+   * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
+   * with the reason when it would fail. Instead of energy.
+   */
+  readonly transfer_to?: string | null | undefined;
+  /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
+  readonly transfer_amount?: string | null | undefined;
+  /** With transfer_to: the contract of the token. The reference token when absent. */
+  readonly token?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
 
 export interface Error {
@@ -287,6 +301,7 @@ export interface Error {
     | 'UNSUPPORTED_MEDIA_TYPE'
     | 'IDEMPOTENCY_KEY_REUSED'
     | 'RECEIVER_NOT_SUPPORTED'
+    | 'TRANSFER_WOULD_FAIL'
     | 'RATE_LIMITED'
     | 'HEADERS_TOO_LARGE'
     | 'INTERNAL_ERROR'
@@ -451,6 +466,11 @@ export type EventStream = string;
 export interface ExtensionRequest {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec: number;
+  /**
+   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
+   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   */
+  readonly expected_uses?: number | undefined;
 }
 
 export interface LedgerPage {
@@ -524,6 +544,10 @@ export interface Limits {
     readonly max_duration_sec: number;
     /** Sun per energy. A rental costs at least price_floor_sun. */
     readonly sun_per_energy: number;
+    /** The fewest expected_uses by which it is worth renting for so long; absent while none are enough. */
+    readonly min_expected_uses?: number | undefined;
+    /** The most expected_uses of a rental of this duration. */
+    readonly max_expected_uses: number;
     /** Least energy on sale. Absent while a rental of this duration costs no less than burning TRX. */
     readonly min_energy?: number | undefined;
     /** Most energy that one order for max_duration_sec can buy now; 0 if none. */
@@ -578,6 +602,8 @@ export interface Order {
   readonly energy?: number | undefined;
   /** Seconds of rental. Rentals only. */
   readonly duration_sec?: number | undefined;
+  /** As sent, or that of the quote. Absent when it was not. */
+  readonly expected_uses?: number | undefined;
   /** Price in sun. */
   readonly price_sun: number;
   /** The same in TRX. */
@@ -588,6 +614,13 @@ export interface Order {
   readonly credits: number;
   /** Dollars per TRX used for the price. */
   readonly trx_usd: string;
+  /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+  readonly price_per_use_sun?: number | undefined;
+  /**
+   * The least fee_limit of a transaction that spends all of the energy, at the energy price of the order. The
+   * chain stops a call at its fee_limit, even when rented energy is left.
+   */
+  readonly fee_limit_sun?: number | undefined;
   /**
    * Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is
    * topped up if the pool has room, which adds an entry to delegations.
@@ -675,6 +708,15 @@ export type OrderRequest = {
    * Only in requests signed by HMAC. A repetition may send others; the first ones stay.
    */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
+  /**
+   * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
+   * with the reason when it would fail. Instead of energy.
+   */
+  readonly transfer_to?: string | null | undefined;
+  /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
+  readonly transfer_amount?: string | null | undefined;
+  /** With transfer_to: the contract of the token. The reference token when absent. */
+  readonly token?: string | null | undefined;
   /** Receiver of the energy: the sender of the upcoming transfer. Optional with a quote_ref. */
   readonly receive_address?: string | null | undefined;
   /**
@@ -684,6 +726,11 @@ export type OrderRequest = {
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
+  /**
+   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
+   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   */
+  readonly expected_uses?: number | undefined;
   /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
@@ -751,6 +798,8 @@ export interface Quote {
   readonly energy: number;
   /** Seconds of rental. */
   readonly duration_sec: number;
+  /** As sent. Absent when it was not. */
+  readonly expected_uses?: number | undefined;
   /** Price in sun. Authoritative. */
   readonly price_sun: number;
   /** The same in TRX. */
@@ -761,14 +810,21 @@ export interface Quote {
   readonly credits: number;
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
+  /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+  readonly price_per_use_sun?: number | undefined;
+  /**
+   * The least fee_limit of a transaction that spends all of the energy. The chain stops a call at its fee_limit,
+   * even when rented energy is left.
+   */
+  readonly fee_limit_sun: number;
   /**
    * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an
-   * energy, or the balance was not read.
+   * energy or a transfer, or the balance was not read.
    */
   readonly recipient_state: 'warm' | 'cold' | 'unknown';
   /** Present when the receiver was read and is not on chain yet. */
   readonly needs_activation?: true | undefined;
-  /** Current cost of burning TRX for the same energy, in sun. */
+  /** Current cost of burning TRX for the same energy, once or expected_uses times, in sun. */
   readonly burn_price_sun: number;
   /** The same in TRX. */
   readonly burn_price_trx: string;
@@ -801,6 +857,20 @@ export interface QuoteRequest {
   readonly energy?: number | undefined;
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
+  /**
+   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
+   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   */
+  readonly expected_uses?: number | undefined;
+  /**
+   * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
+   * with the reason when it would fail. Instead of energy.
+   */
+  readonly transfer_to?: string | null | undefined;
+  /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
+  readonly transfer_amount?: string | null | undefined;
+  /** With transfer_to: the contract of the token. The reference token when absent. */
+  readonly token?: string | null | undefined;
 }
 
 export interface RefusedRequestPage {
@@ -847,6 +917,11 @@ export type SimulateRequest = {
   readonly call_value?: number | undefined;
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
+  /**
+   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
+   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   */
+  readonly expected_uses?: number | undefined;
   /** True: the answer includes a redeemable quote for energy_needed. */
   readonly quote?: boolean | null | undefined;
 } & ({ readonly data: string } | { readonly function_selector: string });
@@ -871,6 +946,19 @@ export interface Simulation {
    * with a lower one, the call ends in OUT_OF_ENERGY despite enough energy. Bandwidth is not part of it.
    */
   readonly fee_limit_sun?: number | undefined;
+  /** Bytes of bandwidth that the signed call takes, when it succeeds: one signature, no memo. */
+  readonly bandwidth_needed?: number | undefined;
+  /**
+   * The better of the sender’s free and staked bandwidth: one of them pays for a whole transaction. Absent when no
+   * node reported them.
+   */
+  readonly bandwidth_available?: number | undefined;
+  /** Burnt for bandwidth, in sun: 0 if bandwidth_available covers the call, otherwise all of it. */
+  readonly bandwidth_burn_sun?: number | undefined;
+  /** Burnt to create an account, in sun: always 0, since a call pays for that with energy. */
+  readonly activation_burn_sun?: number | undefined;
+  /** burn_price_sun, bandwidth_burn_sun and activation_burn_sun together. */
+  readonly total_burn_sun?: number | undefined;
   /** Present if the call would fail with any amount of energy. */
   readonly would_fail?: true | undefined;
   /** Present when the sender is not on chain: activate it, then simulate again. */
@@ -887,6 +975,8 @@ export interface Simulation {
     readonly energy: number;
     /** Seconds of rental. */
     readonly duration_sec: number;
+    /** As sent. Absent when it was not. */
+    readonly expected_uses?: number | undefined;
     /** Price in sun. Authoritative. */
     readonly price_sun: number;
     /** The same in TRX. */
@@ -897,14 +987,21 @@ export interface Simulation {
     readonly credits: number;
     /** Dollars per TRX. Absent when no fresh rate is known. */
     readonly trx_usd?: string | undefined;
+    /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+    readonly price_per_use_sun?: number | undefined;
+    /**
+     * The least fee_limit of a transaction that spends all of the energy. The chain stops a call at its fee_limit,
+     * even when rented energy is left.
+     */
+    readonly fee_limit_sun: number;
     /**
      * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named
-     * an energy, or the balance was not read.
+     * an energy or a transfer, or the balance was not read.
      */
     readonly recipient_state: 'warm' | 'cold' | 'unknown';
     /** Present when the receiver was read and is not on chain yet. */
     readonly needs_activation?: true | undefined;
-    /** Current cost of burning TRX for the same energy, in sun. */
+    /** Current cost of burning TRX for the same energy, once or expected_uses times, in sun. */
     readonly burn_price_sun: number;
     /** The same in TRX. */
     readonly burn_price_trx: string;
@@ -956,6 +1053,7 @@ export interface Simulation {
     | 'UNSUPPORTED_MEDIA_TYPE'
     | 'IDEMPOTENCY_KEY_REUSED'
     | 'RECEIVER_NOT_SUPPORTED'
+    | 'TRANSFER_WOULD_FAIL'
     | 'RATE_LIMITED'
     | 'HEADERS_TOO_LARGE'
     | 'INTERNAL_ERROR'

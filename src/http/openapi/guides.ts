@@ -17,6 +17,7 @@ export const GUIDES = [
   'faq',
   'rehearse-the-bad-days',
   'going-live',
+  'how-long',
   'auto-delegation',
   'interface',
   'glossary',

@@ -4,7 +4,6 @@ import type { JsonSchema } from '../body/member-rules.js';
 import type { Route } from '../pipeline/routes.js';
 import { content, headerSchema, KEY_HEADER, rateHeaders, REQUEST_ID } from './answer-headers.js';
 import { describeError, ERROR_HELP } from './openapi-errors.js';
-import type { Operation } from './openapi.js';
 
 /** Errors that the pipeline itself may return for any signed request. */
 const PIPELINE_ERRORS: readonly ErrorCode[] = [
@@ -87,8 +86,15 @@ export interface ErrorResponse {
   readonly response: JsonSchema;
 }
 
+/** The part of an operation that decides its errors. */
+interface OwnErrors {
+  /** Present if it takes a body. */
+  readonly request?: object;
+  readonly errors: readonly ErrorCode[];
+}
+
 /** Returns one response for each status, with every possible code and an example of each. */
-export function errorResponses(operation: Pick<Operation, 'request' | 'errors'>, route: Route): ErrorResponse[] {
+export function errorResponses(operation: OwnErrors, route: Route): ErrorResponse[] {
   const codes = new Set([
     ...PIPELINE_ERRORS,
     ...(operation.request === undefined ? [] : BODY_ERRORS),

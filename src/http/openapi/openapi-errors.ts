@@ -102,7 +102,8 @@ export const ERROR_TOPICS = {
     },
     NOT_WORTH_RENTING: {
       cause: 'Renting costs no less than burning TRX now',
-      remedy: 'Burn, rent for a shorter time, or rent more: `msg` names the smallest amount worth renting.',
+      remedy:
+        'Burn, rent for a shorter time, or rent more: `msg` names the smallest amount worth renting. For a wallet that sends daily, send `expected_uses`.',
     },
     QUOTE_EXPIRED: { cause: 'The quote has expired', remedy: 'Request a new quote. The key is free.' },
     QUOTE_ALREADY_USED: {
@@ -121,6 +122,10 @@ export const ERROR_TOPICS = {
       cause:
         'The receiver is a contract, a wallet of the service, or an address for test projects; or a test project set an auto-delegation',
       remedy: 'Name the wallet that *sends* the transfer. Test addresses: [rehearse](rehearse-the-bad-days.md).',
+    },
+    TRANSFER_WOULD_FAIL: {
+      cause: 'The transfer that sizes the rental would fail',
+      remedy: '`msg` names the cause. Remove it, or name the energy instead of `transfer_to`.',
     },
     ALREADY_ACTIVATED: { cause: 'The account already exists on chain', remedy: 'Nothing; continue.' },
     NOT_EXTENDABLE: {

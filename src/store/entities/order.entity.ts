@@ -47,6 +47,18 @@ export class Order {
   @Column({ type: 'text', name: 'request_id', nullable: true })
   requestId!: string | null;
 
+  /** How often the wallet will spend the energy, as the caller sent it. */
+  @Column({ type: 'integer', name: 'expected_uses', nullable: true })
+  expectedUses!: number | null;
+
+  /** The transfer that sized the order, as the caller sent it. */
+  @Column({ type: 'json', nullable: true })
+  transfer!: { readonly to: string; readonly amount: string; readonly token?: string } | null;
+
+  /** The chain's price of one energy when the order was priced. */
+  @Column({ ...BIGINT, name: 'energy_fee_sun', nullable: true })
+  energyFeeSun!: bigint | null;
+
   /** The project's own label to list orders by. */
   @Column({ type: 'text', nullable: true })
   reference!: string | null;

@@ -78,11 +78,11 @@ BEGIN
   INSERT INTO archived_orders (id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, archived) OVERRIDING SYSTEM VALUE
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, transfer, archived) OVERRIDING SYSTEM VALUE
     SELECT id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, true FROM open_orders WHERE id = ANY (v_orders);
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, transfer, true FROM open_orders WHERE id = ANY (v_orders);
   INSERT INTO archived_leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
       closed_by_txid, closed_reason, top_up, top_up_cause, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
@@ -170,7 +170,7 @@ REVOKE EXECUTE ON FUNCTION balance_low FROM PUBLIC;
 CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
-  p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
+  p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000, p_energy_fee bigint DEFAULT NULL,
   OUT created boolean, OUT order_id bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -188,7 +188,8 @@ BEGIN
       p_hash => p_hash, p_kind => 'rental', p_quote => NULL, p_quote_expires => NULL, p_receiver => v_auto.address,
       p_energy => p_energy, p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate,
       p_amount => p_amount, p_leg_slack => p_leg_slack, p_refusal => p_refusal, p_request_id => p_request_id,
-      p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number) t;
+      p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number,
+      p_energy_fee => p_energy_fee) t;
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;
@@ -1536,13 +1537,15 @@ REVOKE EXECUTE ON FUNCTION take_from_slots FROM PUBLIC;
 -- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:
 -- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
--- the auto-delegation that buys, the fence of its check, and the number of its purchase.
+-- the auto-delegation that buys, the fence of its check, and the number of its purchase. p_expected_uses, p_transfer: as
+-- the caller sent them. p_energy_fee: the chain's price of one energy in sun.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
   p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text,
   p_legs_max integer DEFAULT 20, p_lock_ms integer DEFAULT 2000, p_reference text DEFAULT NULL, p_metadata text DEFAULT NULL,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_transfer text DEFAULT NULL, p_energy_fee bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -1586,9 +1589,11 @@ BEGIN
     END IF;
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
-                      price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata)
+                      price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata,
+                      expected_uses, transfer, energy_fee_sun)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
-          p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json)
+          p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json,
+          p_expected_uses, p_transfer::json, p_energy_fee)
   ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
 
@@ -2771,7 +2776,12 @@ CREATE TABLE orders (
   reference text,
   metadata json,
   -- In which partition the row lies.
-  archived boolean NOT NULL DEFAULT false
+  archived boolean NOT NULL DEFAULT false,
+  -- As the caller sent them: how often the wallet will spend the energy, and the transfer that sized the order.
+  expected_uses integer,
+  transfer json,
+  -- The chain's price of one energy in sun when the order was priced.
+  energy_fee_sun bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (
@@ -2998,7 +3008,7 @@ CREATE TABLE price_row (
 );
 
 -- Defaults for a burn price of 100 sun.
-INSERT INTO price_row VALUES (600, 38), (3600, 45), (86400, 65), (259200, 80), (604800, 95);
+INSERT INTO price_row VALUES (600, 38), (3600, 45), (86400, 65), (259200, 150), (604800, 315), (1209600, 600), (2592000, 1200);
 
 -- The energy of an order's receiver before the first transaction, and at its block or later. Each reading names the
 -- head block of the node; a missing reading is null.

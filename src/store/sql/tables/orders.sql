@@ -48,7 +48,12 @@ CREATE TABLE orders (
   reference text,
   metadata json,
   -- In which partition the row lies.
-  archived boolean NOT NULL DEFAULT false
+  archived boolean NOT NULL DEFAULT false,
+  -- As the caller sent them: how often the wallet will spend the energy, and the transfer that sized the order.
+  expected_uses integer,
+  transfer json,
+  -- The chain's price of one energy in sun when the order was priced.
+  energy_fee_sun bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (

@@ -5,4 +5,4 @@ CREATE TABLE price_row (
 );
 
 -- Defaults for a burn price of 100 sun.
-INSERT INTO price_row VALUES (600, 38), (3600, 45), (86400, 65), (259200, 80), (604800, 95);
+INSERT INTO price_row VALUES (600, 38), (3600, 45), (86400, 65), (259200, 150), (604800, 315), (1209600, 600), (2592000, 1200);

@@ -1,0 +1,112 @@
+/** Sizes a rental by the token transfer that it is for, simulated exactly as its sender will send it. */
+import { Injectable } from '@nestjs/common';
+import { withDeadline } from '../base/clock.js';
+import { KeptReadings } from '../base/kept-readings.js';
+import { addressToHex } from '../chain/address.js';
+import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
+import { energyAfterNextStep, readContractDynamics, type ContractDynamics } from '../chain/dynamic-energy.js';
+import { sharingFor, sharingOf, type ContractSharing } from '../chain/energy-sharing.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import { callerPart } from '../domain/energy-share.js';
+import { ApiError, invalidField } from '../domain/errors.js';
+import { TRANSFER, addressWord, showsTransfer, uintWord } from '../domain/sizing.js';
+import { energy, type Energy } from '../domain/units.js';
+import { TokenCauses } from './token-causes.js';
+
+/** The transfer that a rental is for. Its sender is the receiver of the energy. */
+export interface TokenTransfer {
+  readonly to: string;
+  /** In the token's smallest unit. */
+  readonly amount: bigint;
+  /** Address of the token's contract; the reference token if absent. */
+  readonly token: string | undefined;
+}
+
+/** The state of a contract that its callers share. */
+interface ContractTerms {
+  readonly dynamics: ContractDynamics;
+  readonly sharing: ContractSharing | undefined;
+}
+
+/** Changes with a maintenance period or by the contract's owner. A burst of quotes for one token reads once. */
+const TERMS_LIMITS = { keptMs: 10_000, shownMs: 10_000, keysMax: 100 };
+
+@Injectable()
+export class TransferSizing {
+  private readonly terms = new KeptReadings<ContractTerms>(TERMS_LIMITS);
+
+  constructor(
+    private readonly config: Config,
+    private readonly chain: TronClient,
+    private readonly causes: TokenCauses,
+  ) {}
+
+  /**
+   * Returns the energy that `sender` needs for the transfer until the next maintenance period ends. Throws ApiError
+   * TRANSFER_WOULD_FAIL with the reason, INVALID_REQUEST if the token is no contract, and CHAIN_UNAVAILABLE.
+   */
+  async energyOf(sender: string, transfer: TokenTransfer): Promise<Energy> {
+    try {
+      const measured = this.measure(sender, transfer);
+      return await withDeadline(measured, 2 * this.config.chain.readTimeoutMs, 'simulating a transfer');
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      throw unavailable(error);
+    }
+  }
+
+  private async measure(sender: string, { to, amount, token }: TokenTransfer): Promise<Energy> {
+    const contractAddress = token ?? this.config.chain.tokenContract;
+    const toHex = addressToHex(to);
+    const call = {
+      ownerAddress: sender,
+      contractAddress,
+      functionSelector: TRANSFER,
+      parameter: addressWord(toHex) + uintWord(amount),
+    };
+    const isProven = (outcome: CallOutcome): boolean =>
+      outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(sender), toHex);
+    // A node that omits events would hide the proof, so a second node is queried.
+    const simulated = this.chain.simulate(call, (outcome) => outcome.kind !== 'success' || isProven(outcome));
+    const [outcome, terms] = await Promise.all([simulated, this.termsOf(contractAddress)]);
+    if (outcome.kind !== 'success') throw await this.refusal(call, outcome);
+    if (!isProven(outcome)) throw wouldFail('The token reports no transfer from the sender to transfer_to.');
+    const { factor } = terms.dynamics;
+    const need = { energy: outcome.energyUsed, penalty: outcome.energyPenalty };
+    const most = energyAfterNextStep(factor === undefined ? need : { ...need, factor }, terms.dynamics);
+    return callerPart(energy(most), sharingFor(sender, terms.sharing));
+  }
+
+  private async termsOf(contract: string): Promise<ContractTerms> {
+    return this.terms.get(contract, async () => {
+      const [dynamics, sharing] = await Promise.all([
+        readContractDynamics(this.chain, contract),
+        // Unknown terms count as a caller that pays for everything, which never sizes too small.
+        sharingOf(this.chain, contract).catch(unlessUnavailable),
+      ]);
+      return { dynamics, sharing };
+    });
+  }
+
+  private async refusal(call: ContractCall, outcome: Exclude<CallOutcome, { kind: 'success' }>): Promise<ApiError> {
+    if (outcome.kind !== 'refused') return wouldFail(await this.causes.reasonOf(call, outcome));
+    if (outcome.refusal === 'no-contract')
+      return invalidField('token', 'must be the address of a contract on this chain');
+    return unavailable(new Error(outcome.message.slice(0, 300)));
+  }
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof ChainUnavailableError)) throw error;
+  return undefined;
+}
+
+const wouldFail = (reason: string): ApiError =>
+  new ApiError('TRANSFER_WOULD_FAIL', `The transfer would fail: ${reason}`);
+
+function unavailable(cause: unknown): ApiError {
+  const words = 'No node could simulate the transfer just now; repeat the request, or name its energy instead.';
+  return new ApiError('CHAIN_UNAVAILABLE', words, { cause, retryAfterSec: 3 });
+}
