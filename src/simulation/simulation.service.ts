@@ -72,12 +72,13 @@ export class SimulationService {
     const running = this.chain.simulate(call);
     running.catch(() => undefined);
     const sharing = this.sharingOf(call);
-    const resources = this.resourcesOf(call.ownerAddress);
     const isActivated = await this.isOnChain(call.ownerAddress);
     if (!isActivated) {
       const ran = await running.catch(() => undefined);
       return failing(NOT_ACTIVATED, ran, { needs_activation: true });
     }
+    // Only an account on chain has resources.
+    const resources = this.resourcesOf(call.ownerAddress);
     const outcome = await this.answered(running, 'No node could simulate the call. Repeat the simulation shortly.');
     switch (outcome.kind) {
       case 'success':
