@@ -28,6 +28,7 @@ import { PLANTED_OPERATIONS } from './planted-operations.js';
 import { PLANTED_STARTS } from './planted-starts.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIZING } from './planted-sizing.js';
+import { PLANTED_USES } from './planted-uses.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
 import { PLANTED_WEBHOOKS } from './planted-webhooks.js';
@@ -40,6 +41,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
   ...PLANTED_SIZING,
+  ...PLANTED_USES,
   ...PLANTED_CLOCKS,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,

@@ -1,0 +1,91 @@
+// Planted bugs in prices by expected uses, in sizes by a transfer, and in the burn of a call, each with the test that must
+// catch it.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const quotes = (title: string): NamedTest => ({ file: 'integration/quotes-uses.test.ts', title });
+const orders = (title: string): NamedTest => ({ file: 'integration/orders-uses.test.ts', title });
+const burn = (title: string): NamedTest => ({ file: 'unit/burn-outlook.test.ts', title });
+
+const SIZING = 'quotes/transfer-sizing.ts';
+const BURN = 'simulation/burn-outlook.ts';
+
+export const PLANTED_USES: readonly PlantedBug[] = [
+  {
+    name: 'a use more than the duration allows is sold',
+    changes: one(
+      'domain/price.ts',
+      'return 1 + Math.floor(durationSec / RECOVERY_SEC);',
+      'return 2 + Math.floor(durationSec / RECOVERY_SEC);',
+    ),
+    test: quotes('go with the quote of a simulation'),
+  },
+  {
+    name: 'a long rental is compared with one burn, whatever its expected uses',
+    changes: one(
+      'quotes/direct-price.ts',
+      'burnPrice(amount, energyFeeSun, uses))) return;',
+      'burnPrice(amount, energyFeeSun))) return;',
+    ),
+    test: quotes('are named by the refusal of a long rental that one use does not pay for'),
+  },
+  {
+    name: 'the saving of many uses is that of one',
+    changes: one(
+      'quotes/quotes.service.ts',
+      'burnPrice(amount, market.energyFeeSun, uses);',
+      'burnPrice(amount, market.energyFeeSun);',
+    ),
+    test: quotes('count that many burns, and are echoed with the price of each'),
+  },
+  {
+    name: 'a quote forgets its expected uses',
+    changes: one('quotes/quote-token.ts', '...(bytes.length > TOKEN_BYTES && {', '...(bytes.length < TOKEN_BYTES && {'),
+    test: orders('an order by a quote has the quote’s expected uses, and may not name others'),
+  },
+  {
+    name: 'other expected uses are the same request',
+    changes: one('orders/request-hash.ts', 'expectedUses === 1 ? [] : [expectedUses];', '[];'),
+    test: orders('a key belongs to its expected uses, of which 1 is the default'),
+  },
+  {
+    name: 'another transfer is the same request',
+    changes: one(
+      'orders/request-hash.ts',
+      "transfer === undefined ? [] : ['transfer', transfer.to,",
+      "transfer === undefined ? [] : ['transfer',",
+    ),
+    test: orders('an order may be sized by its transfer, which belongs to its key'),
+  },
+  {
+    name: 'a transfer without a Transfer event sizes a rental',
+    changes: one(
+      SIZING,
+      "if (!isProven(outcome)) throw wouldFail('The token",
+      "if (toHex === '') throw wouldFail('The token",
+    ),
+    test: quotes('may be of another token, and must move it'),
+  },
+  {
+    name: 'a transfer is simulated with one unit, whatever its amount',
+    changes: one(
+      SIZING,
+      'addressWord(toHex) + uintWord(amount)',
+      'addressWord(toHex) + uintWord(amount > 0n ? 1n : amount)',
+    ),
+    test: quotes('is simulated with its amount'),
+  },
+  {
+    name: 'free and staked bandwidth are added up',
+    changes: one(BURN, 'const better = staked > free ? staked : free;', 'const better = staked + free;'),
+    test: burn('both together would cover it, and none alone'),
+  },
+  {
+    name: 'only the missing bandwidth is burnt',
+    changes: one(
+      BURN,
+      'BigInt(needed) * transactionFeeSunPerByte',
+      '(BigInt(needed) - (available ?? 0n)) * transactionFeeSunPerByte',
+    ),
+    test: burn('one byte is missing'),
+  },
+];
