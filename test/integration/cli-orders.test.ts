@@ -154,7 +154,7 @@ describe('orders', () => {
     expect(explained.out).toContain('Finished');
     expect(explained.out).not.toContain('fee_limit');
     expect(history).not.toHaveProperty('use');
-    expect(explained.out).toMatch(/sent delegate [0-9a-f]{12}… \(try 1\) to 127\.0\.0\.1:\d+: /);
+    expect(explained.out).toMatch(/sent delegate [0-9a-f]{12}… \(attempt 1\) to 127\.0\.0\.1:\d+: /);
     const finished = await cli('orders', 'requeue', String(second));
     expect([finished.code, finished.err]).toEqual([1, expect.stringContaining('finished')]);
   });

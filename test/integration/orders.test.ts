@@ -51,6 +51,7 @@ describe('buying', () => {
       price_usd: '0.877500',
       credits: 8_775_000,
       trx_usd: '0.30000000',
+      fee_limit_sun: 6_500_000,
       settled: false,
       needs_attention: false,
       delegations: [],
