@@ -55,7 +55,7 @@ it('rejects a command with a wrong master key in one line, and writes nothing', 
   expect(JSON.parse(refused.err)).toEqual({
     ok: false,
     error: 'WRONG_KEY',
-    msg: expect.stringMatching(/^MASTER_KEY is not the key.*api-key, pool-key, quote.*MASTER_KEY_PREVIOUS\.$/),
+    msg: expect.stringMatching(/^MASTER_KEY is not the key.*api-key, pool-key, quote.*MASTER_KEY_PREVIOUS is the other key\.$/),
   });
   expect(await database.query('SELECT id FROM project')).toEqual([]);
   const migrating = await cli({ MASTER_KEY: newKey() }, '--json', 'migrate');
@@ -79,7 +79,7 @@ it('the doctor names a wrong key, and missing canaries', async () => {
     const all = result.json().findings as { check: string; state: string; says: string }[];
     return all.filter(({ check }) => check === 'master key').map(({ state, says }) => `${state}: ${says}`);
   };
-  expect(await findings({})).toContainEqual(expect.stringMatching(/^warning: The database has no canary/));
+  expect(await findings({})).toContainEqual(expect.stringMatching(/^warning: The database has no key canary/));
   await cli({}, 'migrate');
   expect(await findings({})).toContain('ok: It decrypts all 5 canaries.');
   expect(await findings({ MASTER_KEY: newKey() })).toEqual([
@@ -107,7 +107,7 @@ it('a process with the keys of some purposes opens only their canaries', async (
   const [right, wrong] = [Buffer.from(env['MASTER_KEY']!, 'base64'), randomBytes(32)];
   expect(await checkKeys(database, held(right, 'quote', 'api-key'))).toEqual([]);
   const mixed = new Map([...held(right, 'quote'), ...held(wrong, 'pool-key')]);
-  await expect(checkKeys(database, mixed)).rejects.toThrow('does not open: pool-key');
+  await expect(checkKeys(database, mixed)).rejects.toThrow('cannot decrypt: pool-key');
   await expect(checkKeys(database, new Map())).resolves.toEqual([]);
 });
 
@@ -123,7 +123,7 @@ it('an altered canary, or one of another purpose, never opens', async () => {
   const right = held(Buffer.from(env['MASTER_KEY']!, 'base64'), 'api-key');
   await database.query(`UPDATE key_canary SET sealed = (SELECT sealed FROM key_canary WHERE purpose = 'quote')
     WHERE purpose = 'api-key'`);
-  await expect(checkKeys(database, right)).rejects.toThrow('does not open: api-key');
+  await expect(checkKeys(database, right)).rejects.toThrow('cannot decrypt: api-key');
   await database.query(`UPDATE key_canary SET sealed = $1 WHERE purpose = 'api-key'`, [Buffer.from(randomUUID())]);
-  await expect(checkKeys(database, right)).rejects.toThrow('does not open: api-key');
+  await expect(checkKeys(database, right)).rejects.toThrow('cannot decrypt: api-key');
 });

@@ -146,7 +146,7 @@ it('a refusal leaves nothing: invalid terms, not worth renting, an unread chain,
   expect(await refused({ ...TERMS, until: '2020-01-01T00:00:00Z' })).toEqual([400, 'INVALID_REQUEST']);
   expect(await refused(TERMS, of('/Tnobody'))).toEqual([400, 'INVALID_REQUEST']);
   await consoles.merchant.database.query(
-    `UPDATE market_state SET value = jsonb_set(value, '{energyFeeSun}', '"50"') WHERE name = 'chain'`,
+    `UPDATE market_state SET value = jsonb_set(value, '{energyFeeSun}', '"30"') WHERE name = 'chain'`,
   );
   expect(await refused(TERMS)).toEqual([409, 'NOT_WORTH_RENTING']);
   await measured(3600);
