@@ -134,7 +134,7 @@ const LOAD_REST = [
     SELECT entry_key, project_id, 'funding', 'topup', credits, 'chain', 'deposit', changed_at FROM paid WHERE status = 'credited' ORDER BY changed_at`,
   `INSERT INTO refused_request (project_id, key_id, request_id, method, path, status, error, reason, source_address, at)
     SELECT CASE WHEN g % 2 = 0 THEN $1::uuid ELSE p.id END, NULL, 'req_' || substr(md5('refused' || g), 1, 24), 'POST', '/v1/orders', 401,
-      'INVALID_SIGNATURE', 'No key of this project makes this signature.', '203.0.113.' || g % 200,
+      'INVALID_SIGNATURE', 'The signature of this request matches no API key of the project.', '203.0.113.' || g % 200,
       now() - interval '7 days' + g * interval '7 days' / 100000
     FROM generate_series(1, 100000) g JOIN (SELECT id, row_number() OVER () AS n, count(*) OVER () AS c FROM project) p ON p.n = 1 + g % p.c ORDER BY g`,
   `INSERT INTO audit_log (actor, action, subject, reason, detail, at, login_role, acting_role, os_user)

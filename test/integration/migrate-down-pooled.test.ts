@@ -40,7 +40,7 @@ test('a process that uses its connections through a pooler counts as running', a
     const { code, err } = await down();
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringContaining('The service is running (energy-worker): stop it first.') as string,
+      err: expect.stringContaining('The service is running (energy-worker). Stop it first.') as string,
     });
   } finally {
     clearInterval(working);
