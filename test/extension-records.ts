@@ -25,7 +25,7 @@ export async function foundByVerify(): Promise<string[]> {
   return checks.filter(({ count }) => count > 0).map(({ check }) => check);
 }
 
-/** How a test extends an order; each member has a default. */
+/** An extension in a test; each member has a default. */
 export interface ExtensionAsked {
   /** Seconds. */
   readonly by?: number;

@@ -16,7 +16,7 @@ const BALANCE_ANSWER = answerSchema<BalanceBody>({
   usd_balance: always(decimalSchema('Value in dollars.', 2, '5.00')),
   is_postpaid: always({ type: 'boolean', description: 'True if the balance may be negative.' }),
   debt_limit_credits: sometimes(
-    integerSchema('How far the balance may fall below zero: 0 for prepaid, absent without a limit.', 0),
+    integerSchema('Credits that the balance may fall below zero: 0 for prepaid, absent without a limit.', 0),
   ),
   available_credits: sometimes(integerSchema('Credits that can still be spent; absent without a limit.', 50_000_000)),
   timestamp: always(timeSchema('Time of the reading.')),

@@ -159,7 +159,7 @@ const CREDITS_BALANCE_ANSWER = answerSchema<CreditsBalanceBody>({
   is_postpaid: always(flagSchema('True if the balance may be negative.')),
   debt_limit_credits: always(
     integerSchema(
-      `How far the balance may fall below zero: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`,
+      `Credits that the balance may fall below zero: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`,
       0,
     ),
   ),

@@ -29,7 +29,7 @@ const HEAD_LIMITS = { keptMs: 1000, shownMs: 1000, keysMax: 1 };
 export interface AddedTime {
   /** Seconds. */
   readonly durationSec: number;
-  /** How often the wallet will spend the energy in the added time; once if absent. */
+  /** Expected number of uses of the energy in the added time; one if absent. */
   readonly expectedUses?: number | undefined;
 }
 

@@ -37,7 +37,7 @@ export interface RentalRequest {
   readonly durationSec?: number | undefined;
   /** The transfer that sizes the rental, instead of the receiver's balance; never beside `energy`. */
   readonly transfer?: TokenTransfer | undefined;
-  /** How often the wallet will spend the energy during the rental; once if absent. */
+  /** Expected number of uses of the energy during the rental; one if absent. */
   readonly expectedUses?: number | undefined;
   /** True for a test project, whose receivers and capacity are simulated; live if absent. */
   readonly isTest?: boolean;

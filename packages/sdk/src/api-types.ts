@@ -99,7 +99,7 @@ export interface Balance {
   readonly usd_balance: string;
   /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
-  /** How far the balance may fall below zero: 0 for prepaid, absent without a limit. */
+  /** Credits that the balance may fall below zero: 0 for prepaid, absent without a limit. */
   readonly debt_limit_credits?: number | undefined;
   /** Credits that can still be spent; absent without a limit. */
   readonly available_credits?: number | undefined;
@@ -116,7 +116,7 @@ export interface CreditsBalance {
   readonly usd_balance: string;
   /** True if the balance may be negative. */
   readonly is_postpaid: boolean;
-  /** How far the balance may fall below zero: 0 for prepaid, 9007199254740991 without a limit. */
+  /** Credits that the balance may fall below zero: 0 for prepaid, 9007199254740991 without a limit. */
   readonly debt_limit_credits: number;
   /** True if gas_ops_min_credits can still be spent. */
   readonly can_execute_gas_operations: boolean;

@@ -47,7 +47,7 @@ export class Order {
   @Column({ type: 'text', name: 'request_id', nullable: true })
   requestId!: string | null;
 
-  /** How often the wallet will spend the energy, as the caller sent it. */
+  /** Expected number of uses of the energy, as the caller sent it. */
   @Column({ type: 'integer', name: 'expected_uses', nullable: true })
   expectedUses!: number | null;
 
