@@ -176,7 +176,9 @@ async function listenOn(port: Port, option: string, number: number, host: string
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
-      throw new UsageError(`Something else listens on port ${String(number)} of --${option} already: choose another`);
+      throw new UsageError(
+        `Another program already listens on port ${String(number)} of --${option}. Stop it, or choose another port`,
+      );
     }
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
       throw new UsageError(`--host ${host} is no address of this machine`);

@@ -20,7 +20,6 @@ const SUN_PER_TRX = 1_000_000n;
 
 /** Triggers that treat rows as written now: they count the charge as today's spending and write a current event. */
 const RESTING = [
-  ['credit_entry', 'credit_entry_charges_key'],
   ['deposit', 'deposit_changed'],
 ] as const;
 
