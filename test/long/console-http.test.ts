@@ -186,7 +186,9 @@ describe('a page', () => {
   });
 
   it('stops the start when it was not built', () => {
-    expect(() => new Pages('/nowhere/at/all', 'merchant')).toThrow(/missing from \/nowhere\/at\/all\. Run npm run build/);
+    expect(() => new Pages('/nowhere/at/all', 'merchant')).toThrow(
+      /missing from \/nowhere\/at\/all\. Run npm run build/,
+    );
   });
 });
 

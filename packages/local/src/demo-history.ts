@@ -19,9 +19,7 @@ const SEED = 20_260;
 const SUN_PER_TRX = 1_000_000n;
 
 /** Triggers that treat rows as written now: they count the charge as today's spending and write a current event. */
-const RESTING = [
-  ['deposit', 'deposit_changed'],
-] as const;
+const RESTING = [['deposit', 'deposit_changed']] as const;
 
 export interface DemoHistory {
   /** Project ids in the order of PROFILES. */
