@@ -55,7 +55,9 @@ it('rejects a command with a wrong master key in one line, and writes nothing', 
   expect(JSON.parse(refused.err)).toEqual({
     ok: false,
     error: 'WRONG_KEY',
-    msg: expect.stringMatching(/^MASTER_KEY is not the key.*api-key, pool-key, quote.*MASTER_KEY_PREVIOUS is the other key\.$/),
+    msg: expect.stringMatching(
+      /^MASTER_KEY is not the key.*api-key, pool-key, quote.*MASTER_KEY_PREVIOUS is the other key\.$/,
+    ),
   });
   expect(await database.query('SELECT id FROM project')).toEqual([]);
   const migrating = await cli({ MASTER_KEY: newKey() }, '--json', 'migrate');
