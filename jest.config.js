@@ -28,5 +28,5 @@ export default {
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.
   forceExit: false,
   testTimeout: 180_000,
-  workerIdleMemoryLimit: '300MB',
+  workerIdleMemoryLimit: '1500MB',
 };

@@ -105,6 +105,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     // Once per block; repeated immediately when a batch was full.
     if (clockMs > this.changedToMs && !(await this.claims.makeChangesDue(clockMs, CHANGES_MAX)))
       this.changedToMs = clockMs;
+    if (this.repeater.isEnding) return false;
     const due = await this.claims.claimDue(AT_ONCE);
     this.checks.inc({ kind: 'due' }, due.length);
     await this.check(due);

@@ -133,7 +133,10 @@ export class Numberer {
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({
-      run: async () => ((await this.isWaitedFor()) && (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS),
+      run: async () => {
+        if (!(await this.isWaitedFor()) || this.repeater.isEnding) return EVERY_MS;
+        return (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS;
+      },
       retryMs: RETRY_MS,
       onFailure: (error) => {
         log.warn({ fault: messageOf(error) }, 'failed to number events');

@@ -88,7 +88,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
   async step(): Promise<number> {
     const fresh = await this.claims.takeFresh();
     await this.renew();
-    if (this.isReading) await this.claim();
+    if (this.isReading && !this.isStopping) await this.claim();
     this.isReading = false;
     const sent = await this.sendDue();
     this.isReading = true;

@@ -111,6 +111,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH, [this.passed ?? null, now]);
     if (this.passed === undefined) this.overdue.set(open?.overdue_sec ?? 0);
     if (open === undefined) return this.endRound();
+    if (this.repeater.isEnding) return 'idle';
     return open.entries_to === null ? this.cutOff(open.month) : this.closeNext(open.month);
   }
 

@@ -44,7 +44,7 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
       'await this.record(block, acts, async () => Promise.resolve());\n      await move(this.database as never, stretch);',
     ),
     test: {
-      file: 'integration/unrecorded-search.test.ts',
+      file: 'long/unrecorded-search.test.ts',
       title: 'records an act together with the search’s move past its block, or neither',
     },
   },

@@ -80,7 +80,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a node that failed lately gets no broadcast',
     changes: one('chain/node-pool.ts', '        ...byHeight(current.filter((node) => !node.isHealthy)),\n', ''),
-    test: integration('fulfilment-nodes')('goes to every node, even to those that just failed'),
+    test: long('fulfilment-nodes')('goes to every node, even to those that just failed'),
   },
   {
     name: 'a sending that reached nobody counts',
@@ -89,7 +89,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'await this.log.recordBroadcasts(records, { unheard });',
       'await this.log.recordBroadcasts(records, {});',
     ),
-    test: integration('fulfilment-nodes')('that reaches no node is recorded, counts as none, and uses up no attempt'),
+    test: long('fulfilment-nodes')('that reaches no node is recorded, counts as none, and uses up no attempt'),
   },
   {
     name: 'a call that ran out of time is not run again',
@@ -266,7 +266,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `isCovered ? 'covered' : 'short'`,
       `sun >= 0n ? 'covered' : 'short'`,
     ),
-    test: integration('foreign-acts')('after the reclaim was signed, but before it was sent, stops the sending'),
+    test: long('foreign-acts')('after the reclaim was signed, but before it was sent, stops the sending'),
   },
   {
     name: 'a reclaim that fails is tried without rest',
@@ -275,7 +275,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return Math.max(0, restSec - failed.lastAgeSec) * 1000;',
       'return restSec * 0;',
     ),
-    test: integration('foreign-acts')('that cannot be signed is retried ever more rarely, and shown to people'),
+    test: long('foreign-acts')('that cannot be signed is retried ever more rarely, and shown to people'),
   },
   {
     name: 'what the network’s growth takes is not made up for',
@@ -304,14 +304,14 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
-    test: integration('fulfilment-nodes')(
+    test: long('fulfilment-nodes')(
       'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
     ),
   },
   {
     name: 'what another session held is forgotten',
     changes: one('fulfilment/follow/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
-    test: integration('fulfilment-nodes')(
+    test: long('fulfilment-nodes')(
       'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
     ),
   },
@@ -322,14 +322,14 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return amount > 0n ? amount <= explained : amount >= explained;',
       'return amount !== undefined || explained !== undefined;',
     ),
-    test: integration('explained')(
+    test: long('explained')(
       'an explanation covers the explained amount and less, and neither more nor the opposite sign',
     ),
   },
   {
     name: 'what was dropped or is dead counts as known on chain',
     changes: one('verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
-    test: integration('reconciler')('dropped bytes that are in a block are an unrecorded act, and reclaimed'),
+    test: long('reconciler')('dropped bytes that are in a block are an unrecorded act, and reclaimed'),
   },
   {
     name: 'orders are claimed on a server whose past is not known',
@@ -338,9 +338,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),
-    test: integration('reconciler')(
-      'fulfils nothing on another server, or from restored data, before the chain is searched',
-    ),
+    test: long('reconciler')('fulfils nothing on another server, or from restored data, before the chain is searched'),
   },
   {
     name: 'a lost act is given to an order that has bytes of its own',
@@ -393,7 +391,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'restSec(this.config.worker.reconcileSec, report.recordsMs / 1000)',
       'restSec(this.config.worker.reconcileSec, report.tookMs / 1000)',
     ),
-    test: integration('reconciler-pace')(
+    test: long('reconciler-pace')(
       'a pass that waited for slow nodes is followed by the next one without an extra rest',
     ),
   },

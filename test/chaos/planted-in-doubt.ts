@@ -6,7 +6,7 @@ const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.tes
 
 const LACKING = 'long/lacking-witnesses';
 const LOST = 'integration/lost-commits';
-const JUDGED = 'integration/acts-judged';
+const JUDGED = 'long/acts-judged';
 
 export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
@@ -41,7 +41,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
       'AND server_mark() = $5 RETURNING',
       'AND $5::text IS NOT NULL RETURNING',
     ),
-    test: inTest('integration/unrecorded-search', 'a search by one server’s records moves no search on another one'),
+    test: inTest('long/unrecorded-search', 'a search by one server’s records moves no search on another one'),
   },
   {
     name: 'bytes are built on a server that may have lost commits',
@@ -102,7 +102,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'a worker that lost the turn to reconcile frees wallets',
     changes: one('pool/sales-hold.ts', 'WHERE fence = $3::integer FOR', 'WHERE $3::integer IS NOT NULL FOR'),
-    test: inTest('integration/reconciler', 'a worker that lost its turn meanwhile frees no wallet, and stops nothing'),
+    test: inTest('long/reconciler', 'a worker that lost its turn meanwhile frees no wallet, and stops nothing'),
   },
   {
     name: 'a node that shows nothing of a block is asked for its word without end',

@@ -159,7 +159,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
     ],
     test: {
-      file: 'integration/fulfilment-nodes.test.ts',
+      file: 'long/fulfilment-nodes.test.ts',
       title: 'does not sell the newest leg again by a node that is one block behind',
     },
   },
@@ -167,7 +167,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'what legs hold is sold by the word of a backend that lags',
     changes: [SELLS_HELD],
     test: {
-      file: 'integration/fulfilment-nodes.test.ts',
+      file: 'long/fulfilment-nodes.test.ts',
       title: 'does not sell legs again by a lagging backend behind a current node’s name',
     },
   },

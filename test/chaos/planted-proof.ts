@@ -203,7 +203,7 @@ const PLANS: readonly PlantedBug[] = [
   },
 ];
 
-const FALSEHOODS = 'integration/verify-falsehoods.test.ts';
+const FALSEHOODS = 'long/verify-falsehoods.test.ts';
 
 const PROOFS: readonly PlantedBug[] = [
   {

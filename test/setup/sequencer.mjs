@@ -4,14 +4,15 @@ import { basename } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
 const LONGEST = [
+  'explained',
   'reconciler',
+  'orders-races',
+  'notifications',
   'fulfilment',
   'fulfilment-protocol',
-  'orders-races',
   'extensions',
   'auto-delegation-refills',
   'cli-orders',
-  'foreign-acts',
   'fulfilment-guards',
   'ledger',
   'quotes',
