@@ -31,6 +31,11 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     test: leases('of a notification is now, and mails of a later hour take no place in the present one'),
   },
   {
+    name: 'an order being undone is waited for although a later clock leased it',
+    changes: one(WATCH, `OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
+    test: leases('of an order makes it due although no worker saw the later clock'),
+  },
+  {
     name: 'a lease of a shared reading is believed whatever its length',
     changes: one('store/shared-reading.ts', 'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX', 'leaseMs > 0'),
     test: leases('of a shared reading does not keep other processes from reading'),

@@ -8,19 +8,22 @@ import { Guesses } from '../../src/people/guesses.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import type { Database } from '../../src/store/database.js';
 import { SharedReading } from '../../src/store/shared-reading.js';
-import { makeCustomer } from '../factory.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
+import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
+import { makeCustomer, type Customer } from '../factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
 
 let world: OrderWorld;
 let database: Database;
+let customer: Customer;
 let projectId: string;
 
 beforeAll(async () => {
   world = await openOrderWorld();
   database = world.api.database;
-  projectId = (await makeCustomer(world.api)).merchant;
+  customer = await makeCustomer(world.api);
+  projectId = customer.merchant;
 }, 60_000);
 
 afterAll(() => world.close());
@@ -80,6 +83,36 @@ describe('a lease that is longer than it can be', () => {
       [id, randomUUID()],
     );
     expect(await new DeliveryClaims(database, SENDER).claim(100, false)).toContainEqual({ id, fence: 4 });
+  });
+
+  it.each([
+    ['undoing true', true],
+    ['undoing false', false],
+  ])('of an order makes it due although no worker saw the later clock (%s)', async (_name, undoing) => {
+    const key = randomUUID();
+    const answer = await customer.post(
+      '/v1/orders',
+      { receive_address: world.receiver(), energy: 65_000, duration_sec: 600 },
+      withKey(key),
+    );
+    expect(answer.status).toBe(202);
+    const lease = (by: string) =>
+      run(
+        `UPDATE open_orders SET undoing = $2, fence = fence + 1, lease_until = clock_timestamp() + $3::interval,
+            next_run_at = clock_timestamp() + $3::interval WHERE key = $1`,
+        [key, undoing, by],
+      );
+    const watch = new ClockWatch(database, world.api.config);
+    const isDue = async () =>
+      (
+        await database.query(`SELECT next_run_at <= clock_timestamp() AS due FROM open_orders WHERE key = $1`, [key])
+      )[0];
+    await lease('30 seconds');
+    await watch.look();
+    expect(await isDue()).toEqual({ due: false });
+    await lease('1 hour');
+    expect((await watch.look()).setBackSec).toBe(0);
+    expect(await isDue()).toEqual({ due: true });
   });
 
   it('of an auto-delegation lets another worker check it', async () => {

@@ -51,8 +51,9 @@ const END_RESTS = [
 
 /**
  * No work is postponed for longer than this, in seconds. The limit covers a lease, a resend and a wait for solid
- * blocks; for a failed or withheld reclaim it is the longest rest. A later time was written by a faster clock that no
- * worker noticed. One second more, so that work due exactly at the limit is not affected.
+ * blocks; for a failed or withheld reclaim without a lease it is the longest rest. A later time was written by a faster
+ * clock that no worker noticed, for example on a server whose last commits a failover lost. One second more, so that
+ * work due exactly at the limit is not affected.
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',
@@ -60,7 +61,8 @@ const WAKE_FROM_AHEAD = {
     WHERE o.id IN (
       SELECT id FROM open_orders
        WHERE next_run_at > clock_timestamp() + $1 * interval '1 second'
-         AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing))
+         AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing)
+           OR lease_until > clock_timestamp() + $1 * interval '1 second')
        ORDER BY next_run_at DESC LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING o.id`,
 };
