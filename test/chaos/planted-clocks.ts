@@ -32,7 +32,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'an order being undone is waited for although a later clock leased it',
-    changes: one(WATCH, `OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
+    changes: one(WATCH, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
     test: leases('of an order makes it due although no worker saw the later clock'),
   },
   {
