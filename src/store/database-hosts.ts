@@ -19,6 +19,8 @@ const PAUSE_MS = 250;
  */
 const WATCH_MS = 5000;
 const RECORD_LIMIT_MS = 500;
+/** A connection lost during a round makes its reports useless, so the hosts are asked again, this many times. */
+const ROUNDS_MAX = 5;
 
 /**
  * Connections that a process makes concurrently. Each costs both sides tens of milliseconds of CPU (password, session,
@@ -197,21 +199,25 @@ export class DatabaseHosts {
   }
 
   private async askAll(): Promise<PostgresHost> {
-    const { losses } = this;
-    const [answers] = await Promise.all([reportsFrom(this.all, this.wanted), this.readRecord()]);
-    this.learn(answers.map(([, report]) => report));
-    const judged = answers.map(([host, report]) => [host, this.judged(report)] as const);
-    for (const [{ name }, state] of judged) this.note(name, state);
-    if (losses !== this.losses) return this.askAll();
+    for (let round = 1; ; round += 1) {
+      const { losses } = this;
+      const [answers] = await Promise.all([reportsFrom(this.all, this.wanted), this.readRecord()]);
+      this.learn(answers.map(([, report]) => report));
+      const judged = answers.map(([host, report]) => [host, this.judged(report)] as const);
+      for (const [{ name }, state] of judged) this.note(name, state);
+      if (losses === this.losses) return this.chooseFrom(judged);
+      if (round === ROUNDS_MAX) throw this.failWith(`connections to the hosts of ${this.setting} keep being lost`);
+    }
+  }
+
+  /** Throws NoHostError if none is usable. */
+  private chooseFrom(judged: readonly (readonly [PostgresHost, HostState])[]): PostgresHost {
     const usable = judged.filter(([, { state }]) => state === this.wanted).map(([host]) => host);
     const next = usable.find((host) => host === this.current) ?? usable[0];
     if (next === undefined) {
       const reasons = judged.map(([{ name }, { reason = '' }]) => `${name} ${reason}`);
       const is = this.wanted === 'standby' ? 'is a standby that follows' : 'takes writes';
-      const error = new NoHostError(`no host of ${this.setting} ${is}: ${reasons.join(', ')}`);
-      this.current = undefined;
-      this.failed = { error, atMs: monotonicMs() };
-      throw error;
+      throw this.failWith(`no host of ${this.setting} ${is}: ${reasons.join(', ')}`);
     }
     this.failed = undefined;
     if (next !== this.current) {
@@ -221,6 +227,14 @@ export class DatabaseHosts {
     this.current = next;
     this.askedAtMs = monotonicMs();
     return next;
+  }
+
+  /** Returns the error, which attempts within the pause get as well. */
+  private failWith(message: string): NoHostError {
+    const error = new NoHostError(message);
+    this.current = undefined;
+    this.failed = { error, atMs: monotonicMs() };
+    return error;
   }
 
   private judged(report: HostReport): HostState {

@@ -77,11 +77,11 @@ const FORGET_ANSWERS = `UPDATE webhook_state SET failures = 0, failing_since = N
 
 /**
  * Marks an endpoint as changed. Without `isReported` the sender later writes one event for this and further changes
- * (sender/endpoint-watch.ts).
+ * (sender/endpoint-watch.ts). A trigger writes the event of a reported change.
  */
 const changedColumns = (isReported: boolean) => ({
   changedAt: () => 'statement_timestamp()',
-  changeReportedAt: () => (isReported ? 'statement_timestamp()' : `coalesce(change_reported_at, created_at)`),
+  ...(isReported && { changeReportedAt: () => 'statement_timestamp()' }),
 });
 
 /** A trigger stores the present secret as the previous one (store/sql/functions/keep_previous_secret.sql). */
@@ -156,7 +156,7 @@ export class Webhooks {
         );
       }
       await witness(tx, 'webhook.create', projectId, { webhook: id, ...shown(options) });
-      await endpoints.insert({ id, projectId, madeByKey, secretSealed, ...columns });
+      await endpoints.insert({ id, projectId, madeByKey, secretSealed, ...columns, ...changedColumns(true) });
       await tx.repository(WebhookState).insert({ endpointId: id });
     });
     return { id, secret };

@@ -9,7 +9,8 @@ import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import type { Database } from '../../src/store/database.js';
 import { SharedReading } from '../../src/store/shared-reading.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import { makeCustomer, type Customer } from '../factory.js';
+import type { Customer } from '../client.js';
+import { makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;

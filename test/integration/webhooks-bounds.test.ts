@@ -170,3 +170,25 @@ it('changes in quick succession are a few events, and the last one shows the fin
   expect(said!.snapshot.webhook.description).toBe('change 19');
   await sender.app.close();
 });
+
+it('the first change of a webhook is one event, though other webhooks of its project changed in quick succession', async () => {
+  const customer = await world.newCustomer();
+  const { id } = await world.newWebhook(customer);
+  const late = await world.newWebhook(customer);
+  for (let made = 0; made < 6; made += 1) await post(customer, `/${id}`, { description: `change ${made.toString()}` });
+  await post(customer, `/${late.id}`, { description: 'late' });
+  await api.database.query(
+    `UPDATE webhook_endpoint SET change_reported_at = change_reported_at - interval '20 seconds', changed_at = changed_at - interval '19 seconds'
+      WHERE id = $1`,
+    [late.id],
+  );
+  const sender = await openSender(world.env);
+  await sender.app.get(EndpointWatch).look();
+  await sender.app.close();
+  const events = await api.database.query<{ type: string }>(
+    `SELECT type FROM event WHERE project_id = $1 AND snapshot #>> '{webhook,id}' = $2 ORDER BY id`,
+    [customer.merchant, late.id],
+  );
+  // Ageing the mark above wrote one more: the trigger reports each change of it.
+  expect(events.map(({ type }) => type)).toEqual(['webhook.created', 'webhook.changed', 'webhook.changed']);
+});
