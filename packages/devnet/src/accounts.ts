@@ -32,6 +32,18 @@ export interface Unfreezing {
   readonly amount: bigint;
   readonly expireMs: bigint;
 }
+/** Votes for a witness; one is one TRX of TRON Power. */
+export interface Vote {
+  readonly address: string;
+  readonly count: bigint;
+}
+/** The cycles that a voter was not yet paid for. TRON: DelegationStore's begin cycle, end cycle and account vote. */
+export interface RewardRecord {
+  readonly begin: bigint;
+  readonly end: bigint;
+  /** The votes at the start of a cycle in which they changed. */
+  readonly snapshot?: { readonly cycle: bigint; readonly votes: readonly Vote[] };
+}
 export interface Account {
   readonly address: string;
   readonly name: string;
@@ -54,6 +66,13 @@ export interface Account {
   readonly assets?: Readonly<Record<string, bigint>>;
   /** -1 once the account has staked under the newer voting model, as java-tron prints it. */
   readonly oldTronPower: bigint;
+  readonly votes?: readonly Vote[];
+  /** Settled rewards and pay, sun. */
+  readonly allowance?: bigint;
+  /** Head time at the last withdrawal of rewards. */
+  readonly withdrawMs?: bigint;
+  readonly isWitness?: boolean;
+  readonly rewards?: RewardRecord;
 }
 export interface Delegation {
   readonly from: string;

@@ -28,12 +28,18 @@ interface Witness {
 }
 const witnesses = new Map<string, Witness>();
 
-/**
- * Returns the producer of a block: one of 27, by number. Each fork has other producers, so a replacement block has a
- * new id.
- */
+/** Returns the producer of a block: one of 27, by number. Each fork shifts their order. */
 function witnessFor(seed: string, number: number, forks: number): Witness {
-  const name = `${seed}:${String(number % WITNESSES)}:${String(forks)}`;
+  return witnessOf(seed, (number + forks) % WITNESSES);
+}
+
+/** Returns the addresses of the 27 producers. */
+export function producersOf(seed: string): readonly string[] {
+  return Array.from({ length: WITNESSES }, (_, index) => witnessOf(seed, index).address);
+}
+
+function witnessOf(seed: string, index: number): Witness {
+  const name = `${seed}:${String(index)}:0`;
   const known = witnesses.get(name);
   if (known !== undefined) return known;
   if (witnesses.size > 10_000) witnesses.clear();

@@ -23,6 +23,9 @@ export const BUILDERS: Readonly<Record<string, string>> = {
   cancelallunfreezev2: 'CancelAllUnfreezeV2Contract',
   delegateresource: 'DelegateResourceContract',
   undelegateresource: 'UnDelegateResourceContract',
+  votewitnessaccount: 'VoteWitnessContract',
+  withdrawbalance: 'WithdrawBalanceContract',
+  updateBrokerage: 'UpdateBrokerageContract',
   updatesetting: 'UpdateSettingContract',
   updateenergylimit: 'UpdateEnergyLimitContract',
 };

@@ -19,6 +19,7 @@ import {
 import { Overlay, type Reader, type State, Store } from './state.js';
 import { type Packed, type Tx, checkSignatureSizes, checkSignatures, packTx, unpackTx } from './transactions.js';
 import type { BlockInfo } from './vm-transactions.js';
+import { type Maintenance, cycleAt, finishBlock, maintenanceAt, maintenanceEntry } from './witnesses.js';
 
 export const BLOCK_STEP_MS = 3_000;
 const EXPIRY_AHEAD_MAX_MS = 86_400_000n;
@@ -88,10 +89,23 @@ export class Chain {
     return { state, headMs, slot: headMs / BigInt(BLOCK_STEP_MS), isBuilding };
   }
 
-  /** Returns the energy cycle (maintenance interval) at a time. */
-  private cycleAt(state: Reader, timeMs: number): bigint {
-    const interval = parameter(state, 'getMaintenanceTimeInterval');
-    return BigInt(timeMs - this.options.startMs + BLOCK_STEP_MS) / (interval > 0n ? interval : 1n) + 1n;
+  /** Time of block 0 on the grid of blocks and maintenances, ms. */
+  get genesisMs(): bigint {
+    return BigInt(this.options.startMs - BLOCK_STEP_MS);
+  }
+
+  /** Returns the state entry of the first maintenance after `fromMs`. */
+  maintenanceFrom(cycle: bigint, fromMs: bigint): readonly [string, Maintenance] {
+    return maintenanceEntry(cycle, this.genesisMs, parameter(this.store, 'getMaintenanceTimeInterval'), fromMs);
+  }
+
+  /** Gives a chain that was saved before maintenances existed its cycle by time. */
+  adoptMaintenance(): void {
+    if (maintenanceAt(this.store) !== undefined) return;
+    const headMs = BigInt(this.head.timeMs);
+    const interval = parameter(this.store, 'getMaintenanceTimeInterval');
+    const cycle = (headMs - this.genesisMs) / (interval > 0n ? interval : 1n) + 1n;
+    this.store.force(...this.maintenanceFrom(cycle, headMs));
   }
 
   private readonly idOf = (number: number): string | undefined => this.blocks[number]?.id;
@@ -106,7 +120,7 @@ export class Chain {
       number: BigInt(block.number),
       timeMs: BigInt(block.timeMs),
       witness: block.witness,
-      cycle: this.cycleAt(state, block.timeMs),
+      cycle: cycleAt(state),
       chainId: this.chainId,
       idOf: this.idOf,
     };
@@ -118,7 +132,7 @@ export class Chain {
       number: BigInt(head.number + 1),
       timeMs: BigInt(this.nextTime()),
       witness: nextWitness(this.options.seed, this.forks, head),
-      cycle: this.cycleAt(this.store, head.timeMs),
+      cycle: cycleAt(this.store),
       chainId: this.chainId,
       idOf: this.idOf,
     };
@@ -203,6 +217,7 @@ export class Chain {
       bytes += tx.size;
       done.push({ tx, receipt });
     }
+    finishBlock(this.store, info);
     const ids = done.map(({ tx }) => tx.id);
     const block = makeBlock(this.options.seed, this.forks, parent, Number(info.timeMs), ids);
     for (const { tx, receipt } of done) this.included.set(tx.id, { ...packTx(tx), block: block.number, receipt });
@@ -294,8 +309,15 @@ export class Chain {
         this.store.force(...energyPricesEntry(prices));
       }
       this.store.force(...parametersEntry(next));
+      if (change['getMaintenanceTimeInterval'] !== undefined) this.moveMaintenance();
       installBlockHashHistory(this.store);
     });
+  }
+
+  /** Moves the next maintenance to the grid of the current interval; cycles stay. */
+  private moveMaintenance(): void {
+    const [key, { nextMs }] = this.maintenanceFrom(1n, BigInt(this.head.timeMs));
+    this.store.forceEach(key, (value) => (value === undefined ? value : { ...(value as Maintenance), nextMs }));
   }
 
   /** Sets the TRX that the whole chain stakes for energy, as if others had staked or unstaked. Applies from now on. */
@@ -314,6 +336,6 @@ export class Chain {
 
   /** The energy cycle at the head. */
   get cycle(): bigint {
-    return this.cycleAt(this.store, this.head.timeMs);
+    return cycleAt(this.store);
   }
 }

@@ -84,5 +84,6 @@ export function loadChain(text: string, options: ChainOptions): Chain {
       before: l.before.map(([k, v]) => [k, absent(v)] as const),
     })),
   });
+  chain.adoptMaintenance();
   return chain;
 }

@@ -33,6 +33,7 @@ import {
   validateAddress,
 } from './reads.js';
 import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
+import { printNextMaintenance, votingReads } from './voting-reads.js';
 
 type Table = Record<string, Handler>;
 
@@ -130,7 +131,6 @@ function blockReads(view: NodeView, isSolid: boolean): Table {
       return count > 0 && count < BLOCKS_PER_ANSWER ? range(Math.max(0, end - count), end, r.visible) : {};
     },
     getnodeinfo: () => printNodeInfo(view),
-    listwitnesses: () => ({ witnesses: [] }),
   };
 }
 
@@ -176,6 +176,7 @@ function fullOnly(view: NodeView): Table {
       const account = accountNamed(context, r.body, 'address', r.visible);
       return account === undefined ? {} : printResources(context, account);
     },
+    getnextmaintenancetime: () => printNextMaintenance(view),
     getchainparameters: () => printParameters(view.read(false)),
     validateaddress: (r) => validateAddress(r.body),
     getcontract: (r) => printContract(view.read(false), addressValue(r), r.visible),
@@ -225,7 +226,8 @@ async function broadcastHex(view: NodeView, request: Request): Promise<Json> {
 /** Returns every endpoint of a port. Each runs exclusively on the chain, so a read never sees half a transaction. */
 export function endpoints(view: NodeView, isSolid: boolean): Map<string, Handler> {
   const prefix = isSolid ? 'walletsolidity/' : 'wallet/';
-  const tables = [accountReads(view, isSolid), blockReads(view, isSolid), transactionReads(view, isSolid)];
+  const reads = [accountReads, blockReads, transactionReads, votingReads];
+  const tables = reads.map((table) => table(view, isSolid));
   if (!isSolid) tables.push(fullOnly(view));
   const map = new Map<string, Handler>();
   for (const table of tables)

@@ -13,16 +13,8 @@ import type { Context } from './fees.js';
 import type { InternalDraft, InternalTransaction } from './internal-transactions.js';
 import type { Message } from './schema.js';
 import { isPrecompiled } from './precompiles.js';
-import {
-  canBeInherited,
-  cancelUnfreezing,
-  delegate,
-  freeze,
-  inherit,
-  undelegate,
-  unfreeze,
-  withdrawUnfrozen,
-} from './staking.js';
+import { delegate, undelegate } from './delegating.js';
+import { canBeInherited, cancelUnfreezing, freeze, inherit, unfreeze, withdrawUnfrozen } from './staking.js';
 import { Overlay } from './state.js';
 
 /** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's implementation. */

@@ -16,9 +16,11 @@ import type { Log } from './evm.js';
 import { type Bill, type Context, chargeBandwidth, chargeExtras } from './fees.js';
 import { text } from './fields.js';
 import type { InternalTransaction } from './internal-transactions.js';
-import { cancelUnfreezing, delegate, freeze, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
+import { delegate, undelegate } from './delegating.js';
+import { cancelUnfreezing, freeze, unfreeze, withdrawUnfrozen } from './staking.js';
 import { isOfItsType, type Tx } from './transactions.js';
 import { type BlockInfo, type VmOutcome, deployContract, triggerContract } from './vm-transactions.js';
+import { updateBrokerage, vote, withdrawReward } from './voting.js';
 
 export const ACTUATORS: Readonly<Record<string, Actuator>> = {
   TransferContract: transfer,
@@ -33,6 +35,9 @@ export const ACTUATORS: Readonly<Record<string, Actuator>> = {
   CancelAllUnfreezeV2Contract: cancelUnfreezing,
   DelegateResourceContract: delegate,
   UnDelegateResourceContract: undelegate,
+  VoteWitnessContract: vote,
+  WithdrawBalanceContract: withdrawReward,
+  UpdateBrokerageContract: updateBrokerage,
 };
 
 /** Effects of a transaction, stored for gettransactioninfobyid. */
@@ -71,9 +76,10 @@ export function broadcastErrorOf(error: unknown): unknown {
 export async function execute(context: Context, tx: Tx, block: BlockInfo): Promise<Receipt> {
   if (!isOfItsType(tx)) throw new NodeError(VALIDATE_CLASS, `contract type error, expected type [${tx.type}]`);
   const bytes = BigInt(tx.size) + RESULT_BYTES_MAX;
-  const bill = chargeBandwidth(context, tx.owner, bytes, createsAccount(context, tx));
+  const signatures = tx.signatures.length;
+  const bill = chargeBandwidth(context, tx.owner, { bytes, signatures, createsAccount: createsAccount(context, tx) });
   chargeExtras(context, tx.owner, bill, {
-    signatures: tx.signatures.length,
+    signatures,
     hasMemo: text(tx.data, 'data') !== '',
   });
   if (tx.type === 'TriggerSmartContract') return vmReceipt(bill, await triggerContract(context, tx, block));

@@ -24,6 +24,9 @@ export interface Bill {
   memoFee: bigint;
 }
 
+/** Bytes that every transaction pays for its result. */
+const RESULT_BYTES = 64n;
+const SIGNATURE_BYTES = 65n;
 const EXE_CLASS = 'org.tron.core.exception.ContractExeException';
 
 export function exeError(message: string): NodeError {
@@ -75,12 +78,28 @@ function useFree(context: Context, account: Account, bytes: bigint): boolean {
   return true;
 }
 
+/** What a transaction's bandwidth depends on. */
+interface Charged {
+  /** The transaction as serialised with its signatures, plus 64. */
+  readonly bytes: bigint;
+  readonly signatures: number;
+  readonly createsAccount: boolean;
+}
+
+/** TRON (BandwidthProcessor.consume): the limit counts 65 bytes less for each signature. */
+function checkCreationSize(context: Context, { bytes, signatures }: Charged): void {
+  const size = bytes - RESULT_BYTES - BigInt(signatures) * SIGNATURE_BYTES;
+  if (size > parameter(context.state, 'getMaxCreateAccountTxSize'))
+    throw new BroadcastError('TOO_BIG_TRANSACTION_ERROR', 'Transaction size is too big.');
+}
+
 /**
- * Charges a transaction of `bytes` (serialised with signatures, plus 64) to its owner. TRON: staked bandwidth first,
+ * Charges a transaction's bytes to its owner. TRON (BandwidthProcessor): staked bandwidth first,
  * then free bandwidth, then TRX for all bytes. Account creation never uses free bandwidth. Throws BroadcastError
  * BANDWITH_ERROR, or the validate error for an owner that does not exist.
  */
-export function chargeBandwidth(context: Context, owner: string, bytes: bigint, createsAccount: boolean): Bill {
+export function chargeBandwidth(context: Context, owner: string, charged: Charged): Bill {
+  const { bytes } = charged;
   const bill: Bill = { netUsage: 0n, netFee: 0n, multiSignFee: 0n, memoFee: 0n };
   const account = accountAt(context.state, owner);
   if (account === undefined)
@@ -88,9 +107,8 @@ export function chargeBandwidth(context: Context, owner: string, bytes: bigint, 
       'org.tron.core.exception.ContractValidateException',
       `account [${base58OfHex(owner)}] does not exist`,
     );
-  if (createsAccount) {
-    if (bytes - 64n > parameter(context.state, 'getMaxCreateAccountTxSize'))
-      throw new BroadcastError('TOO_BIG_TRANSACTION_ERROR', 'Transaction size is too big.');
+  if (charged.createsAccount) {
+    checkCreationSize(context, charged);
     const cost = bytes * parameter(context.state, 'getCreateNewAccountBandwidthRate');
     if (useStaked(context, account, cost)) bill.netUsage = cost;
     else {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { hexOfBase58, isPrivateKey, keccak256, sha256Hex } from './address.js';
 import { TOKEN_ID_MIN, addAsset, hasAsset, putAsset } from './assets.js';
-import { genesisBlock } from './block.js';
+import { genesisBlock, producersOf } from './block.js';
 import { installBlockHashHistory } from './block-hash-history.js';
 import { BLOCK_STEP_MS, Chain, type ChainOptions } from './chain.js';
 import { FACTOR_MAX, addOwnedToken, codeAt, energyStateEntry, putContract, slotKey } from './contract-store.js';
@@ -22,6 +22,7 @@ import {
 import type { Message } from './schema.js';
 import { keep } from './vm-transactions.js';
 import { vmRulesAt } from './vm-rules.js';
+import { addGenesisWitnesses } from './witnesses.js';
 
 const ACCOUNTS_MAX = 200_000;
 const CONTRACTS_MAX = 1_000;
@@ -223,6 +224,8 @@ export async function chainFrom(genesis: Genesis, options: ChainOptions): Promis
     const account: Account = { ...newAccount(address, 'genesis', 0n), balance };
     putAccount(store, account);
   }
+  addGenesisWitnesses(store, producersOf(options.seed));
+  store.put(...chain.maintenanceFrom(1n, chain.genesisMs));
   installBlockHashHistory(store);
   for (const [i, contract] of genesis.contracts.entries()) await deploy(chain, contract, i);
   for (const [i, asset] of genesis.assets.entries()) issue(chain, asset, i);

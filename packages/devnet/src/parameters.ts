@@ -56,7 +56,7 @@ export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
   getAllowTransactionFeePool: 0n,
   getMaxFeeLimit: 15_000_000_000n,
   getAllowOptimizeBlackHole: 1n,
-  getAllowNewResourceModel: 1n,
+  getAllowNewResourceModel: 0n,
   getAllowTvmFreeze: 0n,
   getAllowTvmVote: 1n,
   getAllowTvmLondon: 1n,
@@ -112,13 +112,16 @@ const OFF_IN_4_8_0: ReadonlySet<string> = new Set([
   'getAllowTvmBlob',
 ]);
 
+/** Switches that were on on the recorded private net, and never on the main net. */
+const ON_IN_4_8_0: ReadonlySet<string> = new Set(['getAllowNewResourceModel']);
+
 /** Returns the default parameters of a version. */
 export function defaultParameters(version: Version): Parameters {
   if (version === LATEST) return DEFAULT_PARAMETERS;
   return Object.fromEntries(
     Object.entries(DEFAULT_PARAMETERS)
       .filter(([key]) => !UNKNOWN_IN_4_8_0.has(key))
-      .map(([key, value]) => [key, OFF_IN_4_8_0.has(key) ? 0n : value]),
+      .map(([key, value]) => [key, OFF_IN_4_8_0.has(key) ? 0n : ON_IN_4_8_0.has(key) ? 1n : value]),
   );
 }
 

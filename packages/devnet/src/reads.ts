@@ -16,6 +16,7 @@ import { looseAddress, looseHex, notHex } from './json-format.js';
 import { parameter, parametersAt, totalsAt } from './parameters.js';
 import { delegatable, increase, increaseFree, limitOf, totalLimit } from './resources.js';
 import { unfreezingsLeft, withdrawable } from './staking.js';
+import { tronPowerOf, votesUsed } from './voting-power.js';
 
 /** Omits proto3 defaults, as in all output of the node. */
 export function sparse(fields: Readonly<Record<string, Json | undefined>>): Record<string, Json> {
@@ -55,11 +56,17 @@ export function printAccount(context: Context, account: Account, visible: boolea
     type: account.isContract ? 'Contract' : '',
     address: printAddress(account.address, visible),
     balance: account.balance,
+    votes: (account.votes ?? []).map((v) =>
+      sparse({ vote_address: printAddress(v.address, visible), vote_count: v.count }),
+    ),
     net_usage: net.used,
     acquired_delegated_frozenV2_balance_for_bandwidth: account.acquired.BANDWIDTH,
     delegated_frozenV2_balance_for_bandwidth: account.delegated.BANDWIDTH,
     create_time: account.createMs,
     latest_opration_time: account.operationMs,
+    allowance: account.allowance,
+    latest_withdraw_time: account.withdrawMs,
+    is_witness: account.isWitness,
     free_net_usage: increaseFree(account.freeNetUsed, 0n, account.freeNetSlot, context.slot),
     latest_consume_time: account.usage.BANDWIDTH.slot * 3000n,
     latest_consume_free_time: account.freeNetSlot * 3000n,
@@ -102,7 +109,8 @@ export function printResources(context: Context, account: Account): Json {
     TotalNetLimit: totalLimit(state, 'BANDWIDTH'),
     TotalNetWeight: totals.BANDWIDTH,
     TotalTronPowerWeight: totals.TRON_POWER,
-    tronPowerLimit: account.frozen.TRON_POWER / SUN_PER_TRX,
+    tronPowerUsed: votesUsed(account),
+    tronPowerLimit: tronPowerOf(account) / SUN_PER_TRX,
     EnergyUsed: increase(account.usage.ENERGY, 0n, slot).used,
     EnergyLimit: limitOf(state, account, 'ENERGY'),
     TotalEnergyLimit: totalLimit(state, 'ENERGY'),

@@ -99,7 +99,12 @@ export function limitOfStake(state: Reader, resource: Spendable, stakeSun: bigin
   if (weight <= 0n) return 0n;
   const limit = totalLimit(state, resource);
   if (parameter(state, 'getAllowHardenResourceCalculation') === 1n) return (stakeSun * limit) / (SUN_PER_TRX * weight);
-  const perTrx = Number(limit) / Number(weight);
+  return doubleLimitOfStake(state, resource, stakeSun);
+}
+
+/** Returns the energy or bandwidth of a stake as java-tron computes it in doubles. */
+export function doubleLimitOfStake(state: Reader, resource: Spendable, stakeSun: bigint): bigint {
+  const perTrx = Number(totalLimit(state, resource)) / Number(totalsAt(state)[resource]);
   return truncate((Number(stakeSun) / Number(SUN_PER_TRX)) * perTrx);
 }
 
