@@ -1,13 +1,14 @@
 // Runs one named test of the ordinary suite against a source with a planted bug.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NamedTest, PlantedBug } from './planted-bug.js';
-import { patchedSources } from './planted.js';
+import { patchedSources, sourceOf } from './planted.js';
+import { buildDevnet } from './planted-devnet.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = join(ROOT, '.cache', 'chaos');
 const LIMIT_MS = 600_000;
 
 interface Results {
@@ -23,15 +24,16 @@ interface Results {
 
 /** Returns a one-line failure; undefined if the test passes despite the bug. Throws if the test did not run. */
 export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): Promise<string | undefined> {
-  const dir = await mkdtemp(join(tmpdir(), 'energy-planted-'));
+  await mkdir(CACHE, { recursive: true });
+  const dir = await mkdtemp(join(CACHE, 'planted-'));
   try {
-    const texts = (await withSqlFiles(await patchedSources(bug))).map(([path, text]) => [
-      join(ROOT, 'src', path),
-      text,
-    ]);
+    const patched = await patchedSources(bug);
+    const texts = new Map((await withSqlFiles(patched)).map(([path, text]) => [sourceOf(path), text]));
+    const ofDevnet = [...patched.keys()].some((path) => path.startsWith('packages/devnet/'));
+    const devnet = ofDevnet ? { DEVNET_PROGRAM: await buildDevnet(ROOT, dir, texts) } : {};
     const [sources, results] = [join(dir, 'sources.json'), join(dir, 'results.json')];
     await writeFile(sources, JSON.stringify(Object.fromEntries(texts)));
-    await runJest(file, title, sources, results);
+    await runJest({ file, title, sources, results, devnet });
     const { testResults } = JSON.parse(await readFile(results, 'utf8')) as Results;
     const ran = testResults
       .flatMap(({ assertionResults }) => assertionResults)
@@ -59,8 +61,16 @@ async function withSqlFiles(patched: ReadonlyMap<string, string>): Promise<[stri
   return [...[...patched].filter((each) => !isSql(each)), [reader, assigned]];
 }
 
+interface Run extends NamedTest {
+  /** Path of the JSON file with the patched texts. */
+  readonly sources: string;
+  readonly results: string;
+  /** Names a patched local chain to the tests. */
+  readonly devnet: NodeJS.ProcessEnv;
+}
+
 /** Ends when Jest does, whatever it found. */
-async function runJest(file: string, title: string, sources: string, results: string): Promise<void> {
+async function runJest({ file, title, sources, results, devnet }: Run): Promise<void> {
   const config = join(ROOT, 'test/chaos/planted-jest.config.mjs');
   const pattern = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = ['--config', config, '-w', '1', '--json', '--outputFile', results, '-t', pattern, join('test', file)];
@@ -68,6 +78,7 @@ async function runJest(file: string, title: string, sources: string, results: st
     ...process.env,
     NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
     PLANTED_SOURCES: sources,
+    ...devnet,
   };
   await new Promise<void>((resolve) => {
     execFile(

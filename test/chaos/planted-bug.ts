@@ -2,7 +2,7 @@
 import type { FaultName } from './plan.js';
 
 export interface Change {
-  /** Path below src; for a package `../packages/…`, which only a named test can catch. */
+  /** Path below src, or a path that begins with `packages/`: a named test must catch a bug in a package. */
   readonly file: string;
   readonly find: string;
   readonly put: string;

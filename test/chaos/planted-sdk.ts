@@ -1,7 +1,7 @@
 // Planted bugs in the SDK, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const SDK = '../packages/sdk/src';
+const SDK = 'packages/sdk/src';
 const TRANSPORT = `${SDK}/transport.ts`;
 const ORDERS = `${SDK}/orders.ts`;
 

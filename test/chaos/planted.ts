@@ -13,6 +13,7 @@ import { PLANTED_IN_COMPANY } from './planted-in-company.js';
 import { PLANTED_IN_DOUBT } from './planted-in-doubt.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
+import { PLANTED_DEVNET } from './planted-devnet-rules.js';
 import { PLANTED_DEPOSIT_BOUNDS } from './planted-deposit-bounds.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_TOKENS } from './planted-tokens.js';
@@ -64,18 +65,24 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_STARTS,
   ...PLANTED_PEOPLE,
   ...PLANTED_PROOF,
+  ...PLANTED_DEVNET,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Returns the patched source files of a bug, by path below src. */
+/** Returns the absolute path of a file that a change names. */
+export function sourceOf(file: string): string {
+  return join(ROOT, file.startsWith('packages/') ? '' : 'src', file);
+}
+
+/** Returns the patched source files of a bug, by path below src, or from `packages/` on. */
 export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<string, string>> {
   const patched = new Map<string, string>();
   for (const { file, find, put } of bug.changes) {
     let found = 0;
     let isCurrent = false;
     for (const name of file === SCHEMA ? await schemaFiles() : [file]) {
-      const text = patched.get(name) ?? (await readFile(join(ROOT, 'src', name), 'utf8'));
+      const text = patched.get(name) ?? (await readFile(sourceOf(name), 'utf8'));
       const times = text.split(find).length - 1;
       // A guard names each of its rules, and the archive's function names columns twice. A migration holds all functions.
       if (times > (name.endsWith('.sql') ? 2 : 1) && !name.startsWith('store/migrations/'))
@@ -116,6 +123,7 @@ export function compiled(file: string, text: string): string {
 /** Plants a bug into the build at `dist`, which was made from the unpatched source. */
 export async function plant(dist: string, bug: PlantedBug): Promise<void> {
   for (const [file, text] of await patchedSources(bug)) {
+    if (file.startsWith('packages/')) throw new Error(`${bug.name}: only a named test can catch a bug in ${file}`);
     await writeFile(join(dist, file.replace(/\.ts$/, '.js')), compiled(file, text));
   }
 }

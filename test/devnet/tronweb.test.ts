@@ -27,21 +27,59 @@ test('sends TRX and reads the balance', async () => {
   expect(await wallet.trx.getBalance(to)).toBe(5 * TRX);
 });
 
+/** Signs, sends, and makes the blocks that make it final. */
+async function broadcast(tx: Parameters<TronWeb['trx']['sign']>[0]): Promise<void> {
+  const sent = await wallet.trx.sendRawTransaction((await wallet.trx.sign(tx)) as never);
+  expect(sent).toMatchObject({ result: true });
+  await chain.mine(2);
+}
+
 test('stakes, delegates and undelegates', async () => {
   const { transactionBuilder, trx } = wallet;
-  const send = async (tx: Parameters<typeof trx.sign>[0]): Promise<void> => {
-    const sent = await trx.sendRawTransaction((await trx.sign(tx)) as never);
-    expect(sent).toMatchObject({ result: true });
-    await chain.mine(2);
-  };
-  await send(await transactionBuilder.freezeBalanceV2(1000 * TRX, 'ENERGY', bank.address));
-  await send(await transactionBuilder.delegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
+  await broadcast(await transactionBuilder.freezeBalanceV2(1000 * TRX, 'ENERGY', bank.address));
+  await broadcast(await transactionBuilder.delegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
   const lent = async (): Promise<unknown> =>
     (await trx.getDelegatedResourceV2(bank.address, pool.address)).delegatedResource;
   expect(await lent()).toMatchObject([{ frozen_balance_for_energy: 100 * TRX }]);
   expect((await trx.getCanDelegatedMaxSize(bank.address, 'ENERGY')).max_size).toBe(900 * TRX);
-  await send(await transactionBuilder.undelegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
+  await broadcast(await transactionBuilder.undelegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
   expect(await lent()).toBeUndefined();
+});
+
+test('lends bandwidth with a lock and takes it back', async () => {
+  const { transactionBuilder, trx } = wallet;
+  await broadcast(await transactionBuilder.freezeBalanceV2(2000 * TRX, 'BANDWIDTH', bank.address));
+  await broadcast(
+    await transactionBuilder.delegateResource(500 * TRX, pool.address, 'BANDWIDTH', bank.address, true, 1),
+  );
+  const lent = async (): Promise<unknown> =>
+    (await trx.getDelegatedResourceV2(bank.address, pool.address)).delegatedResource;
+  expect(await lent()).toMatchObject([{ frozen_balance_for_bandwidth: 500 * TRX }]);
+  expect((await trx.getAccountResources(pool.address)).NetLimit).toBeGreaterThan(0);
+  await broadcast(await transactionBuilder.undelegateResource(500 * TRX, pool.address, 'BANDWIDTH', bank.address));
+  expect(await lent()).toBeUndefined();
+});
+
+test('votes, reads the reward and withdraws it', async () => {
+  const { transactionBuilder, trx } = wallet;
+  const [first] = await trx.listSuperRepresentatives();
+  const address = TronWeb.address.fromHex(first!.address);
+  await broadcast(await transactionBuilder.freezeBalanceV2(1000 * TRX, 'ENERGY', bank.address));
+  await broadcast(await transactionBuilder.vote({ [address]: 1000 }, bank.address));
+  expect((await trx.getAccount(bank.address)).votes).toMatchObject([{ vote_count: 1000 }]);
+  expect(await trx.getBrokerage(address)).toBe(20);
+  expect(await trx.timeUntilNextVoteCycle()).toBeGreaterThan(0);
+  // Two cycles: the vote counts from the end of the first, and the second one is paid.
+  for (let i = 0; i < 2; i++) {
+    const { num } = await chain.post('getnextmaintenancetime');
+    await chain.node.control('mine', { blocks: [{ timestamp: num }] });
+    await chain.mine(2);
+  }
+  const reward = await trx.getUnconfirmedReward(bank.address);
+  expect(reward).toBeGreaterThan(0);
+  const before = await trx.getUnconfirmedBalance(bank.address);
+  await broadcast(await transactionBuilder.withdrawBlockRewards(bank.address));
+  expect(await trx.getUnconfirmedBalance(bank.address)).toBeGreaterThan(before + reward - TRX);
 });
 
 test('deploys a contract, sends to it, calls it and reads the event of a receipt', async () => {

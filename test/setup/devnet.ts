@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startNode } from '../../packages/local/src/processes.js';
 
-const SCRIPT = fileURLToPath(new URL('../../packages/devnet/dist/main.devnet.js', import.meta.url));
+/** The built local chain; a planted bug names a build with the bug. */
+const SCRIPT =
+  process.env['DEVNET_PROGRAM'] ?? fileURLToPath(new URL('../../packages/devnet/dist/main.devnet.js', import.meta.url));
 const CONTROL_LIMIT_MS = 30_000;
 
 export interface Genesis {

@@ -16,6 +16,12 @@ it.each(PLANTED.map((bug) => [bug.name, bug] as const))(
   },
 );
 
+it('leaves every planted bug in a package to a named test', () => {
+  const inPackages = PLANTED.filter(({ changes }) => changes.some(({ file }) => file.startsWith('packages/')));
+  expect(inPackages.length).toBeGreaterThan(0);
+  expect(inPackages.filter(({ test }) => test === undefined)).toEqual([]);
+});
+
 const IN_TESTS = PLANTED.flatMap(({ name, test }) => (test === undefined ? [] : [[name, test] as const]));
 it.each(IN_TESTS)('the test that must catch the planted bug exists: %s', async (_, { file, title }) => {
   const text = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');

@@ -223,7 +223,7 @@ async function broadcastHex(view: NodeView, request: Request): Promise<Json> {
   return { result: false, ...outcome, transaction: printJson({ visible: request.visible, ...printed }) };
 }
 
-/** Returns every endpoint of a port. Each runs exclusively on the chain, so a read never sees half a transaction. */
+/** Returns every endpoint of a port by lower-case path. Each runs exclusively on the chain, so a read never sees half a transaction. */
 export function endpoints(view: NodeView, isSolid: boolean): Map<string, Handler> {
   const prefix = isSolid ? 'walletsolidity/' : 'wallet/';
   const reads = [accountReads, blockReads, transactionReads, votingReads];
@@ -232,6 +232,6 @@ export function endpoints(view: NodeView, isSolid: boolean): Map<string, Handler
   const map = new Map<string, Handler>();
   for (const table of tables)
     for (const [path, handler] of Object.entries(table))
-      map.set(prefix + path, (request) => view.chain.exclusively(() => handler(request)));
+      map.set(prefix + path.toLowerCase(), (request) => view.chain.exclusively(() => handler(request)));
   return map;
 }

@@ -14,6 +14,8 @@ const PLAIN_NUMBERS: ReadonlySet<string> = new Set([
   'getenergyprices',
   'getbandwidthprices',
   'getdelegatedresourceaccountindexv2',
+  'getreward',
+  'getbrokerage',
 ]);
 
 /** A body beyond the limit. */
