@@ -178,8 +178,8 @@ test.each(BOTH)('a reclaim moves the share of the usage that belongs to the stak
 test('pays with staked bandwidth first, then free bandwidth, then TRX for all bytes', async () => {
   const pay = async (): Promise<Answer> =>
     (await chain.run(bob, 'createtransaction', { to_address: carol.address, amount: 1 }))['receipt'] as Answer;
-  // 6 000 TRX yield 287 bytes here: enough for one transfer.
-  await delegate(BANDWIDTH, 6_000 * TRX);
+  // 6 TRX yield 287 bytes here: enough for one transfer.
+  await delegate(BANDWIDTH, 6 * TRX);
   expect(await figure(bob, 'NetLimit')).toBe(287);
   const free = await figure(bob, 'freeNetUsed');
   const bytes = (await pay())['net_usage'] as number;
