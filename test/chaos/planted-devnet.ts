@@ -25,8 +25,8 @@ export async function buildDevnet(root: string, dir: string, texts: ReadonlyMap<
     plugins: [
       {
         name: 'planted bug',
-        setup({ onLoad }) {
-          onLoad({ filter: /[\\/]packages[\\/]devnet[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
+        setup: (builder) => {
+          builder.onLoad({ filter: /[\\/]packages[\\/]devnet[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
             contents: texts.get(path) ?? (await readFile(path, 'utf8')),
             loader: 'ts',
           }));
