@@ -14,7 +14,7 @@ import { AuthorityGuard } from './console/authority.guard.js';
 import { ConsoleDataModule } from './console/data.module.js';
 import { GuessPruning } from './console/guess-pruning.js';
 import { InvitationsController } from './console/invitations.controller.js';
-import { Looks } from './console/looks.js';
+import { AccessAudit } from './console/access-audit.js';
 import { PersonBudget } from './console/person-budget.js';
 import { PeopleController } from './console/people.controller.js';
 import { SecurityController } from './console/security.controller.js';
@@ -95,7 +95,7 @@ export class ConsoleModule {
         { provide: SaleBounds, useValue: { longestSec: undefined } },
         AddressProofs,
         GuessPruning,
-        Looks,
+        AccessAudit,
         PersonBudget,
         Security,
         SessionAnswers,

@@ -13,7 +13,7 @@ import {
   type BlockHeader,
   type SignedAct,
 } from './block.js';
-import { Turns } from '../base/turns.js';
+import { Semaphore } from '../base/semaphore.js';
 import { NO_ANSWER, NodeError, unlessOfNode } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
@@ -60,7 +60,7 @@ export class NodeBlocks {
   private readonly lackingUntilMs = { full: Number.NEGATIVE_INFINITY, solid: Number.NEGATIVE_INFINITY };
   private readonly lateUntilMs = { whole: Number.NEGATIVE_INFINITY, list: Number.NEGATIVE_INFINITY };
   private readonly hasHeaders = { full: false, solid: false };
-  private readonly turns = new Turns(READS_MAX);
+  private readonly semaphore = new Semaphore(READS_MAX);
 
   constructor(
     private readonly name: string,
@@ -100,7 +100,7 @@ export class NodeBlocks {
     const listed = this.listed.get(header.id);
     if (listed !== undefined && monotonicMs() < listed.untilMs) return listed.block;
     const key = `${port}/${header.id}`;
-    const read = async (): Promise<Block> => this.turns.run(async () => this.read(port, header), 0);
+    const read = async (): Promise<Block> => this.semaphore.run(async () => this.read(port, header), 0);
     const coming = this.coming.get(key) ?? read().finally(() => this.coming.delete(key));
     this.coming.set(key, coming);
     return coming;

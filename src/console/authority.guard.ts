@@ -20,7 +20,7 @@ import type { Visitor } from '../people/sign-in.js';
 import { AUTHORITY, type AuthorityTerms, type ConsoleCaller, type RoleAuthority } from './authority.js';
 import { setAdmitted } from './caller.js';
 import { deviceCookie, sessionCookie } from './cookies.js';
-import { Looks } from './looks.js';
+import { AccessAudit } from './access-audit.js';
 import { PersonBudget } from './person-budget.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -36,7 +36,7 @@ export class AuthorityGuard implements CanActivate {
   constructor(
     private readonly config: ConsoleConfig,
     private readonly sessions: Sessions,
-    private readonly looks: Looks,
+    private readonly accessAudit: AccessAudit,
     private readonly budget: PersonBudget,
     private readonly reflector: Reflector,
   ) {
@@ -57,7 +57,7 @@ export class AuthorityGuard implements CanActivate {
     if (admitted.caller?.audience === 'operator') {
       const { caller } = admitted;
       const seen = caller.projectId ?? projectSeen(terms, request);
-      if (seen !== undefined) await this.looks.note(caller, seen, route.pattern);
+      if (seen !== undefined) await this.accessAudit.recordAccess(caller, seen, route.pattern);
     }
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
     const body = await receiveBody(request, limits);

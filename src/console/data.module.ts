@@ -65,7 +65,7 @@ import { SystemController } from './system.controller.js';
 import { System } from './system.service.js';
 import { TopUpController } from './top-up.controller.js';
 import { TopUp } from './top-up.service.js';
-import { UnaskedReceivers } from './unasked-receivers.js';
+import { OfflineReceiverCheck } from './offline-receiver-check.js';
 import { Unsubscriptions } from './unsubscriptions.js';
 import { WebhookPagesController } from './webhooks.controller.js';
 
@@ -115,7 +115,7 @@ export class ConsoleDataModule {
       controllers: audience === 'operator' ? [...FOR_BOTH, ...FOR_OPERATORS] : FOR_BOTH,
       providers: [
         { provide: APP_INTERCEPTOR, useClass: ProjectScopeInterceptor },
-        { provide: ReceiverCheck, useClass: UnaskedReceivers },
+        { provide: ReceiverCheck, useClass: OfflineReceiverCheck },
         { provide: TronClient, useFactory: () => new TronClient(new NodePool([], HEAD_EVERY_MS)) },
         AddressMails,
         AutoDelegationAnswers,

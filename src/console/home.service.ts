@@ -1,6 +1,6 @@
 /** The home page of a project: balance, problems, running rentals, and savings. Reads only, in bounded time. */
 import { Injectable } from '@nestjs/common';
-import { KeptReadings } from '../base/kept-readings.js';
+import { TtlCache } from '../base/ttl-cache.js';
 import { invariant } from '../domain/errors.js';
 import { creditsOf } from '../domain/conversion.js';
 import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
@@ -25,7 +25,7 @@ const DAYS = 30;
  * Entries older than SETTLED_MS are summed per project and cached, because no transaction that writes entries lasts
  * longer.
  */
-const MONTH_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1000 };
+const MONTH_KEPT = { freshMs: 60_000, staleMsMax: 600_000, keysMax: 1000 };
 const SETTLED_MS = 60_000;
 
 /**
@@ -142,7 +142,7 @@ const SAYS = {
 @Injectable()
 export class MerchantHomes {
   /** By project. */
-  private readonly settled = new KeptReadings<SettledMonth>(MONTH_KEPT);
+  private readonly settled = new TtlCache<SettledMonth>(MONTH_KEPT);
 
   constructor(
     private readonly database: Database,

@@ -1,6 +1,6 @@
 /** The operators' inbox, each problem with its remedy, and the state of the service today. Reads only. */
 import { Injectable } from '@nestjs/common';
-import { KeptReadings } from '../base/kept-readings.js';
+import { TtlCache } from '../base/ttl-cache.js';
 import { ConsoleConfig } from '../config/console-config.js';
 import { decimal } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
@@ -24,9 +24,9 @@ const DAY_MS = 86_400_000;
 /** Lines per kind. */
 const SHOWN = 20;
 /** Cached by the newest day. */
-const DAYS_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1 };
+const DAYS_KEPT = { freshMs: 60_000, staleMsMax: 600_000, keysMax: 1 };
 /** Cached, because it reads all running rentals. */
-const SOLD_OUT_KEPT = { keptMs: 60_000, shownMs: 60_000, keysMax: 1 };
+const SOLD_OUT_KEPT = { freshMs: 60_000, staleMsMax: 60_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
 /** Faults that pause a wallet automatically (trigger pool_wallet_status). A stop of all sales is a separate line. */
@@ -128,8 +128,8 @@ interface StateRow {
 
 @Injectable()
 export class Operations {
-  private readonly keptDays = new KeptReadings<DayFigures[]>(DAYS_KEPT);
-  private readonly keptSoldOut = new KeptReadings<number | undefined>(SOLD_OUT_KEPT);
+  private readonly keptDays = new TtlCache<DayFigures[]>(DAYS_KEPT);
+  private readonly keptSoldOut = new TtlCache<number | undefined>(SOLD_OUT_KEPT);
 
   constructor(
     private readonly database: Database,

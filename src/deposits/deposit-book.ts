@@ -1,7 +1,7 @@
 /**
  * Takes deposits in, block by block. One transaction writes a block's deposits, ledger entries and events and moves the
  * cursor, so that nothing is credited twice and no block is skipped. A payment with a locked project or row is parked
- * and taken in later. The other writers of deposits are head-sightings.ts, small-sums.ts and small-deposits.ts.
+ * and taken in later. The other writers of deposits are unconfirmed-deposits.ts, small-sums.ts and small-deposits.ts.
  *
  * Lock order: cursor, projects with their balances, deposits, entries.
  */
@@ -33,7 +33,7 @@ import { atRecordedPlaces } from './recorded-places.js';
 import { SmallDeposits } from './small-deposits.js';
 import * as sums from './small-sums-sql.js';
 import { settle } from './small-sums.js';
-import { Takings, type Candidate } from './takings.js';
+import { DepositBatch, type Candidate } from './deposit-batch.js';
 import { unlocked } from './unlocked-payments.js';
 
 /** Differs from `CHAIN`, which would also credit all small deposits of the sum. */
@@ -109,17 +109,17 @@ export class DepositBook {
     await this.blacklist.read(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_AT_ONCE]));
     return this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
-      const takings = new Takings(tx);
-      await this.small.advance(tx, takings);
+      const batch = new DepositBatch(tx);
+      await this.small.advance(tx, batch);
       const rows = await this.lockWaiting(tx);
       for (const row of rows) {
         const candidate = candidateOf(row);
-        const decision = await this.judge.decide(tx, takings, candidate);
+        const decision = await this.judge.decide(tx, batch, candidate);
         if (decision.status === 'pending' && decision.reason === row.reason) continue;
-        await this.judge.enter(tx, takings, { candidate, decision, author: CHAIN });
+        await this.judge.enter(tx, batch, { candidate, decision, author: CHAIN });
         await writeDecision(tx, row.id, decision);
       }
-      await this.judge.finish(tx, takings);
+      await this.judge.finish(tx, batch);
       return rows.length;
     });
   }
@@ -146,9 +146,9 @@ export class DepositBook {
       this.unparkedTo = parked.length < PARKED_AT_ONCE ? 0n : (parked.at(-1)?.id ?? 0n);
       if (parked.length === 0) return;
       const { ready, locked } = await unlocked(tx, parked);
-      const takings = new Takings(tx);
-      for (const { block, payments } of byBlock(ready)) await this.write(tx, takings, block, payments);
-      await this.judge.finish(tx, takings);
+      const batch = new DepositBatch(tx);
+      for (const { block, payments } of byBlock(ready)) await this.write(tx, batch, block, payments);
+      await this.judge.finish(tx, batch);
       await unpark(
         tx,
         parked.filter((each) => !locked.includes(each)),
@@ -168,29 +168,29 @@ export class DepositBook {
     if (free.length === 0) return;
     await this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return;
-      const takings = new Takings(tx);
+      const batch = new DepositBatch(tx);
       const rows = await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_AT_ONCE]);
       const claimed = await claimProjects(
         tx,
         rows.map((row) => row.project_id),
       );
-      for (const row of rows) if (claimed.has(row.project_id)) await this.release(tx, takings, row);
-      await this.judge.finish(tx, takings);
+      for (const row of rows) if (claimed.has(row.project_id)) await this.release(tx, batch, row);
+      await this.judge.finish(tx, batch);
     });
   }
 
-  private async release(tx: Transaction, takings: Takings, row: sql.BlacklistedRow): Promise<void> {
+  private async release(tx: Transaction, batch: DepositBatch, row: sql.BlacklistedRow): Promise<void> {
     const candidate = candidateOf(row);
     const { key } = candidate;
     const holdFor = async (reason: string, rateE8: bigint | null): Promise<void> => {
       await writeDecision(tx, row.id, { ...NOTHING, status: 'held', reason, rateE8 });
     };
     if (row.is_destroyed) return holdFor('destroyed', row.rate_e8);
-    const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, takings, candidate))?.rate;
+    const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, batch, candidate))?.rate;
     if (rate === undefined) return;
     const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);
     const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-    const excess = await this.judge.excessOf(tx, takings, candidate, total);
+    const excess = await this.judge.excessOf(tx, batch, candidate, total);
     if (excess !== undefined) return holdFor(excess, rate);
     const decision: Decision = {
       ...NOTHING,
@@ -200,7 +200,7 @@ export class DepositBook {
       entryKey: key,
       credits: total,
     };
-    await this.judge.enter(tx, takings, { candidate, decision, author: RELEASED });
+    await this.judge.enter(tx, batch, { candidate, decision, author: RELEASED });
     await writeDecision(tx, row.id, decision);
     await creditHeldWith(tx, key);
   }
@@ -234,7 +234,7 @@ export class DepositBook {
         await settle(tx);
         return undefined;
       }
-      const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, new Takings(tx), candidate))?.rate;
+      const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, new DepositBatch(tx), candidate))?.rate;
       if (rate === undefined) throw new OperatorError('There is no rate for its minute yet. Try again later.');
       const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
       if (amount === 0n) throw new OperatorError('The deposit is worth less than one credit.');
@@ -246,14 +246,14 @@ export class DepositBook {
         entryKey: key,
         credits: amount,
       };
-      const takings = new Takings(tx);
-      if (amount > (await takings.roomOf(candidate.projectId))) {
+      const batch = new DepositBatch(tx);
+      if (amount > (await batch.roomOf(candidate.projectId))) {
         throw new OperatorError('The balance would exceed 2^53 − 1 credits. Lower it with `credits adjust` first.');
       }
-      await this.judge.enter(tx, takings, { candidate, decision, author });
+      await this.judge.enter(tx, batch, { candidate, decision, author });
       await writeDecision(tx, id, decision);
       await creditHeldWith(tx, key);
-      await this.judge.finish(tx, takings);
+      await this.judge.finish(tx, batch);
       return amount;
     });
   }
@@ -268,17 +268,17 @@ export class DepositBook {
     if (!isRescan) await countIgnored(tx, block, ignored);
     const { ready, locked } = await unlocked(tx, counting);
     await parkPayments(tx, block, locked);
-    const takings = new Takings(tx);
-    await this.write(tx, takings, block, ready);
+    const batch = new DepositBatch(tx);
+    await this.write(tx, batch, block, ready);
     await insertMovements(tx, block, movements);
-    await this.judge.finish(tx, takings);
+    await this.judge.finish(tx, batch);
     return ready.length;
   }
 
   /** Decides on payments of a block and writes them with their ledger entries. */
   private async write(
     tx: Transaction,
-    takings: Takings,
+    batch: DepositBatch,
     block: DepositBlock,
     payments: readonly ProjectPayment[],
   ): Promise<void> {
@@ -295,8 +295,8 @@ export class DepositBook {
         address: payment.to,
         isPaidByUs,
       };
-      const outcome = await this.judge.decide(tx, takings, candidate);
-      await this.judge.enter(tx, takings, { candidate, decision: outcome, author: CHAIN });
+      const outcome = await this.judge.decide(tx, batch, candidate);
+      await this.judge.enter(tx, batch, { candidate, decision: outcome, author: CHAIN });
       rows.push({ ...each, outcome });
     }
     await insertDeposits(tx, block, rows);

@@ -14,7 +14,7 @@ import { DepositTerms } from './deposit-terms.js';
 import { CREDITS_MAX, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
 import { waitReasonOf } from './small-sums.js';
-import type { Candidate, Takings } from './takings.js';
+import type { Candidate, DepositBatch } from './deposit-batch.js';
 
 /** A decision on one transfer. A pending small deposit may still be credited together with a later one. */
 export interface Decision extends Outcome {
@@ -41,41 +41,41 @@ export class DepositJudge {
 
   /**
    * Judges a transfer together with the small deposits that wait beside it. A transfer below the minimum takes the
-   * first undoubted rate. Without such a rate it waits outside any sum. Records in `takings` the state that later
+   * first undoubted rate. Without such a rate it waits outside any sum. Records in `batch` the state that later
    * transfers of the same transaction build on.
    */
-  async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
+  async decide(tx: Transaction, batch: DepositBatch, candidate: Candidate): Promise<Decision> {
     const { asset, amount, isAgreed } = candidate;
     if (candidate.isPaidByUs === true) {
-      const rate = (await this.rateOf(tx, takings, candidate))?.rate;
+      const rate = (await this.rateOf(tx, batch, candidate))?.rate;
       return { ...NOTHING, status: 'held', reason: 'paid_by_us', rateE8: rate ?? null };
     }
     if (amount < this.terms.minimumOf(asset)) {
-      const rate = (await this.undoubtedRateOf(tx, takings, candidate))?.rate;
-      if (rate !== undefined) return this.addTo(tx, takings, candidate, rate);
+      const rate = (await this.undoubtedRateOf(tx, batch, candidate))?.rate;
+      if (rate !== undefined) return this.addTo(tx, batch, candidate, rate);
       return { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate) };
     }
-    const judgement = judge(asset, { rate: await this.rateOf(tx, takings, candidate), isAgreed });
-    if (judgement.status === 'creditable') return this.addTo(tx, takings, candidate, judgement.rate);
+    const judgement = judge(asset, { rate: await this.rateOf(tx, batch, candidate), isAgreed });
+    if (judgement.status === 'creditable') return this.addTo(tx, batch, candidate, judgement.rate);
     return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
   }
 
   /** Judges the sum of a transfer and the small deposits before it, as one payment of that size. */
-  async addTo(tx: Transaction, takings: Takings, candidate: Candidate, rate: bigint): Promise<Decision> {
+  async addTo(tx: Transaction, batch: DepositBatch, candidate: Candidate, rate: bigint): Promise<Decision> {
     const { asset, amount, isAgreed, key } = candidate;
-    const small = await takings.small.of(candidate);
+    const small = await batch.smallSums.of(candidate);
     const worth = amount * rate;
     const total = creditsFrom(creditsOfWorth(small.worth + worth));
     if (small.amount + amount < this.terms.minimumOf(asset) || total === 0n) {
       const decision: Decision = { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
-      await takings.small.add(candidate, { amount, worth }, decision);
+      await batch.smallSums.add(candidate, { amount, worth }, decision);
       return decision;
     }
     const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
     if (!isAgreed) return held('one_node');
     // A token held at a blacklisted address cannot be swept.
     if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
-    const excess = await this.excessOf(tx, takings, candidate, total);
+    const excess = await this.excessOf(tx, batch, candidate, total);
     if (excess !== undefined) return held(excess);
     return { ...NOTHING, status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
   }
@@ -83,24 +83,24 @@ export class DepositJudge {
   /** Returns the reason to hold a sum that is too large to be credited without the operator. */
   async excessOf(
     tx: Transaction,
-    takings: Takings,
+    batch: DepositBatch,
     candidate: Candidate,
     total: bigint,
   ): Promise<'amount' | 'auto_max' | undefined> {
-    if (total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))) return 'amount';
-    return (await this.isOverDaily(tx, takings, total)) ? 'auto_max' : undefined;
+    if (total > CREDITS_MAX || total > (await batch.roomOf(candidate.projectId))) return 'amount';
+    return (await this.isOverDaily(tx, batch, total)) ? 'auto_max' : undefined;
   }
 
   /**
    * With a single node, a daily limit bounds the credits granted on its word alone. A larger deposit always exceeds it.
    */
-  private async isOverDaily(tx: Transaction, takings: Takings, amount: bigint): Promise<boolean> {
+  private async isOverDaily(tx: Transaction, batch: DepositBatch, amount: bigint): Promise<boolean> {
     if (!this.blocks.isByOneNode) return false;
     const limit = BigInt(this.config.deposits.autoMaxUsd) * CREDITS_PER_USD;
-    const [row] = takings.creditedToday === undefined ? await tx.query<{ credits: string }>(sql.CREDITED_TODAY) : [];
-    const before = takings.creditedToday ?? BigInt(row?.credits ?? '0');
+    const [row] = batch.creditedToday === undefined ? await tx.query<{ credits: string }>(sql.CREDITED_TODAY) : [];
+    const before = batch.creditedToday ?? BigInt(row?.credits ?? '0');
     const isOver = before + amount > limit;
-    takings.creditedToday = isOver ? before : before + amount;
+    batch.creditedToday = isOver ? before : before + amount;
     return isOver;
   }
 
@@ -110,7 +110,7 @@ export class DepositJudge {
    */
   async enter(
     tx: Transaction,
-    takings: Takings,
+    batch: DepositBatch,
     {
       candidate,
       decision,
@@ -121,35 +121,36 @@ export class DepositJudge {
     const { credits, status, reason: why } = decision;
     const isInSum = status === 'held' && why !== 'paid_by_us';
     if (isInSum && why !== null && amount < this.terms.minimumOf(asset)) {
-      await takings.small.hold(candidate, key, why);
+      await batch.smallSums.hold(candidate, key, why);
     }
     if (credits === null) return;
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
-    takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
+    batch.balances.set(projectId, (batch.balances.get(projectId) ?? 0n) + credits);
     // A deposit credited by the operator includes only the small deposits that are held with it.
-    if (author === CHAIN) await takings.small.credit(candidate, key);
+    if (author === CHAIN) await batch.smallSums.credit(candidate, key);
   }
 
   /** Writes the changed balances and sums, after the deposits of the transaction. */
-  async finish(tx: Transaction, takings: Takings): Promise<void> {
-    await takings.small.finish();
-    await this.ledger.moveBalances(tx, takings.balances);
+  async finish(tx: Transaction, batch: DepositBatch): Promise<void> {
+    await batch.smallSums.finish();
+    await this.ledger.moveBalances(tx, batch.balances);
   }
 
-  async rateOf(tx: Transaction, takings: Takings, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
+  async rateOf(tx: Transaction, batch: DepositBatch, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!takings.rates.has(place)) takings.rates.set(place, await this.rates.find(tx, asset, at));
-    return takings.rates.get(place);
+    if (!batch.rates.has(place)) batch.rates.set(place, await this.rates.find(tx, asset, at));
+    return batch.rates.get(place);
   }
 
   private async undoubtedRateOf(
     tx: Transaction,
-    takings: Takings,
+    batch: DepositBatch,
     { asset, at }: Candidate,
   ): Promise<UndoubtedRate | undefined> {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!takings.undoubted.has(place)) takings.undoubted.set(place, await this.rates.findUndoubted(tx, asset, at));
-    return takings.undoubted.get(place);
+    if (!batch.undoubtedRates.has(place))
+      batch.undoubtedRates.set(place, await this.rates.findUndoubted(tx, asset, at));
+    return batch.undoubtedRates.get(place);
   }
 }

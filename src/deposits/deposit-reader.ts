@@ -8,7 +8,7 @@ import { Database, type Transaction } from '../store/database.js';
 import { DepositBook } from './deposit-book.js';
 import { ADDRESSES } from './deposit-sql.js';
 import { DepositTokens } from './deposit-tokens.js';
-import { HeadSightings } from './head-sightings.js';
+import { UnconfirmedDeposits } from './unconfirmed-deposits.js';
 import { RateRecorder } from './rate-recorder.js';
 
 @Injectable()
@@ -18,7 +18,7 @@ export class DepositReader implements BlockConsumer {
 
   constructor(
     private readonly book: DepositBook,
-    private readonly sightings: HeadSightings,
+    private readonly unconfirmedDeposits: UnconfirmedDeposits,
     private readonly rates: RateRecorder,
     private readonly tokens: DepositTokens,
     private readonly database: Database,
@@ -73,7 +73,8 @@ export class DepositReader implements BlockConsumer {
 
   /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */
   async rest(fence: bigint, solid: number): Promise<void> {
-    if (this.isInUse) await this.sightings.look(fence, solid, (address) => this.addresses.has(address));
+    if (this.isInUse)
+      await this.unconfirmedDeposits.recordNewBlocks(fence, solid, (address) => this.addresses.has(address));
     if (this.isInUse) await this.book.releaseUnlisted(fence);
   }
 }

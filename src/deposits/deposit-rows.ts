@@ -2,7 +2,7 @@
 import type { Transaction } from '../store/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { DECIDE, INSERT, type DepositRow } from './deposit-sql.js';
-import type { Candidate } from './takings.js';
+import type { Candidate } from './deposit-batch.js';
 import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
 /** The decision on one transfer. A pending small deposit may still be credited together with a later one. */

@@ -9,7 +9,7 @@ import { DepositGauges } from './deposit-gauges.js';
 import { DepositReader } from './deposit-reader.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
-import { HeadSightings } from './head-sightings.js';
+import { UnconfirmedDeposits } from './unconfirmed-deposits.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
 import { SmallDeposits } from './small-deposits.js';
@@ -25,7 +25,7 @@ import { TokenWatch } from './token-watch.js';
     DepositReader,
     DepositTerms,
     DepositTokens,
-    HeadSightings,
+    UnconfirmedDeposits,
     RateHistory,
     RateRecorder,
     SmallDeposits,

@@ -12,7 +12,7 @@ import { claimProjects } from './project-claims.js';
 import { RateHistory } from './rate-history.js';
 import * as sql from './small-sums-sql.js';
 import { newestOf, settle, waitReasonOf, type SumOwner } from './small-sums.js';
-import { Takings } from './takings.js';
+import { DepositBatch } from './deposit-batch.js';
 
 const SMALL_AT_ONCE = 500;
 const SUMS_AT_ONCE = 50;
@@ -36,12 +36,12 @@ export class SmallDeposits {
     private readonly terms: DepositTerms,
   ) {}
 
-  /** Takes one bounded step of each kind, in the transaction of `takings`. */
-  async advance(tx: Transaction, takings: Takings): Promise<void> {
+  /** Takes one bounded step of each kind, in the transaction of `batch`. */
+  async advance(tx: Transaction, batch: DepositBatch): Promise<void> {
     await settle(tx);
     await this.rate(tx);
-    await this.join(tx, takings);
-    await this.judgePassing(tx, takings);
+    await this.join(tx, batch);
+    await this.judgePassing(tx, batch);
   }
 
   /**
@@ -56,23 +56,23 @@ export class SmallDeposits {
     }
   }
 
-  private async join(tx: Transaction, takings: Takings): Promise<void> {
+  private async join(tx: Transaction, batch: DepositBatch): Promise<void> {
     const rows = await tx.query<sql.UnsummedRow>(sql.UNSUMMED, [SMALL_AT_ONCE]);
     if (rows.length === 0) return;
     const sums: bigint[] = [];
     for (const row of rows) {
       const amount = BigInt(row.amount);
-      sums.push(await takings.small.add(ownerOf(row, row.reason), { amount, worth: amount * row.rate_e8 }));
+      sums.push(await batch.smallSums.add(ownerOf(row, row.reason), { amount, worth: amount * row.rate_e8 }));
     }
     await tx.query(sql.JOIN_SUMS, [rows.map(({ id }) => id), sums]);
-    await takings.small.write();
+    await batch.smallSums.write();
   }
 
   /**
    * Judges open sums that reach the minimum. The decision is made for the newest deposit of a sum and covers the
    * others.
    */
-  private async judgePassing(tx: Transaction, takings: Takings): Promise<void> {
+  private async judgePassing(tx: Transaction, batch: DepositBatch): Promise<void> {
     const minimums = [this.terms.minimumOf('TRX'), this.terms.minimumOf('USDT')];
     const passing = await tx.query<sql.PassingRow>(sql.PASSING_SUMS, [
       ...minimums,
@@ -86,18 +86,18 @@ export class SmallDeposits {
       passing.map((row) => row.project_id),
     );
     for (const row of passing) {
-      if (claimed.has(row.project_id)) await this.judgeSum(tx, takings, ownerOf(row, row.wait_reason), row.id);
+      if (claimed.has(row.project_id)) await this.judgeSum(tx, batch, ownerOf(row, row.wait_reason), row.id);
     }
   }
 
-  private async judgeSum(tx: Transaction, takings: Takings, owner: SumOwner, sumId: bigint): Promise<void> {
+  private async judgeSum(tx: Transaction, batch: DepositBatch, owner: SumOwner, sumId: bigint): Promise<void> {
     const row = await newestOf(tx, sumId);
     if (row === undefined || row.rate_e8 === null) return;
     const candidate = { ...candidateOf(row), isAgreed: owner.isAgreed };
-    await takings.small.takeOut(owner, { amount: candidate.amount, worth: candidate.amount * row.rate_e8 });
-    const decision = await this.judge.addTo(tx, takings, candidate, row.rate_e8);
+    await batch.smallSums.takeOut(owner, { amount: candidate.amount, worth: candidate.amount * row.rate_e8 });
+    const decision = await this.judge.addTo(tx, batch, candidate, row.rate_e8);
     if (decision.status === 'pending') return;
-    await this.judge.enter(tx, takings, { candidate, decision, author: CHAIN });
+    await this.judge.enter(tx, batch, { candidate, decision, author: CHAIN });
     await writeDecision(tx, row.id, decision);
   }
 }

@@ -15,9 +15,9 @@ import { acceptOrder, type AcceptRow } from './accept-statement.js';
 import { KeyCache } from './key-cache.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import { ReplayCounts } from './replay-counts.js';
-import { PurchaseTurns, WAIT_MS, type Known } from './purchase-turns.js';
+import { PurchaseQueue, WAIT_MS, type KnownOutcome } from './purchase-queue.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
-import { RefusedLately } from './refused-lately.js';
+import { RefusalThrottle } from './refusal-throttle.js';
 import { keyReused, refusalNamed } from './refusals.js';
 
 @Injectable()
@@ -29,10 +29,10 @@ export class Acceptance {
     private readonly database: Database,
     private readonly orders: OrdersByKey,
     private readonly keys: KeyCache,
-    private readonly refusedLately: RefusedLately,
+    private readonly refusalThrottle: RefusalThrottle,
     private readonly wakeUps: WakeUps,
     private readonly lookups: LookupQueue,
-    private readonly turns: PurchaseTurns,
+    private readonly purchaseQueue: PurchaseQueue,
     private readonly replays: ReplayCounts,
     private readonly log: Log,
   ) {}
@@ -44,7 +44,9 @@ export class Acceptance {
   async take(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
     const { kind, isTest } = purchase;
-    const accepted = await this.turns.counted({ kind, isTest }, key, () => this.waitForFirstOfKey(purchase, key));
+    const accepted = await this.purchaseQueue.countOutcome({ kind, isTest }, key, () =>
+      this.waitForFirstOfKey(purchase, key),
+    );
     if (accepted.isReplay) this.replays.note(accepted.row.id);
     return accepted;
   }
@@ -88,9 +90,9 @@ export class Acceptance {
     if (prepared.refusal !== undefined && !purchase.key.isGiven && prepared.terms?.quote === undefined) {
       throw prepared.refusal;
     }
-    const refusal = await this.refusedLately.refusalOf(purchase, key, prepared);
+    const refusal = await this.refusalThrottle.refusalOf(purchase, key, prepared);
     if (refusal !== undefined) throw refusalNamed(refusal, prepared.refusal);
-    return this.turns.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
+    return this.purchaseQueue.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
   }
 
   /** Returns the order of this key, if any. Throws 422 if a different request created it. */
@@ -105,7 +107,7 @@ export class Acceptance {
   private async createOrReplay(purchase: Purchase, key: string, prepared: Prepared): Promise<Accepted> {
     const { row: result, isRecovered } = await this.acceptUntilKnown(purchase, key, prepared);
     if (result.refusal !== null) {
-      this.refusedLately.note(purchase.apiKeyId);
+      this.refusalThrottle.noteRefusal(purchase.apiKeyId);
       throw refusalNamed(result.refusal, prepared.refusal);
     }
     if (result.created) {
@@ -139,9 +141,13 @@ export class Acceptance {
     if (isGiven) this.keys.remember(projectId, key, orderId);
   }
 
-  private async acceptUntilKnown(purchase: Purchase, key: string, prepared: Prepared): Promise<Known<AcceptRow>> {
+  private async acceptUntilKnown(
+    purchase: Purchase,
+    key: string,
+    prepared: Prepared,
+  ): Promise<KnownOutcome<AcceptRow>> {
     try {
-      return await this.turns.untilKnown((lockWaitMs) =>
+      return await this.purchaseQueue.repeatUntilKnown((lockWaitMs) =>
         acceptOrder(this.database, { purchase, key, prepared, lockWaitMs }),
       );
     } catch (error) {

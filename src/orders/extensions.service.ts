@@ -3,7 +3,7 @@
  * `extend_order` applies it.
  */
 import { Injectable } from '@nestjs/common';
-import { KeptReadings } from '../base/kept-readings.js';
+import { TtlCache } from '../base/ttl-cache.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { ApiError, invalidField, messageOf } from '../domain/errors.js';
@@ -14,7 +14,7 @@ import { extendOrder, type ExtendRow, type PreparedTime } from './extend-stateme
 import { OrdersByKey, type KeyedOrderRow } from './order-rows.js';
 import { orderBody } from './orders.dto.js';
 import type { OrderAnswer } from './orders.service.js';
-import { PurchaseTurns, type Known } from './purchase-turns.js';
+import { PurchaseQueue, type KnownOutcome } from './purchase-queue.js';
 import type { PurchaseContext } from './purchase.js';
 import { keyReused, refusalNamed } from './refusals.js';
 import { chainAway } from './receiver.js';
@@ -24,7 +24,7 @@ import { requestHash } from './request-hash.js';
  * Extensions share one head for less than a block's time, so that even unlimited requests cost the nodes one read a
  * second.
  */
-const HEAD_LIMITS = { keptMs: 1000, shownMs: 1000, keysMax: 1 };
+const HEAD_LIMITS = { freshMs: 1000, staleMsMax: 1000, keysMax: 1 };
 
 export interface AddedTime {
   /** Seconds. */
@@ -36,12 +36,12 @@ export interface AddedTime {
 @Injectable()
 export class ExtensionsService {
   /** The chain's time in ms. */
-  private readonly heads = new KeptReadings<number>(HEAD_LIMITS);
+  private readonly heads = new TtlCache<number>(HEAD_LIMITS);
 
   constructor(
     private readonly orders: OrdersByKey,
     private readonly quotes: QuotesService,
-    private readonly turns: PurchaseTurns,
+    private readonly purchaseQueue: PurchaseQueue,
     private readonly chain: TronClient,
     private readonly database: Database,
   ) {}
@@ -53,7 +53,7 @@ export class ExtensionsService {
   async extend(orderKey: string, time: AddedTime, context: PurchaseContext): Promise<OrderAnswer> {
     const key = context.key.value;
     const { isTest } = context.project;
-    return this.turns.counted({ kind: 'extension', isTest }, key, async () => {
+    return this.purchaseQueue.countOutcome({ kind: 'extension', isTest }, key, async () => {
       const order = await this.find(context.project.id, orderKey);
       const { row: made, isRecovered } = await this.take(order, time, context);
       if (!made.same_request) throw keyReused();
@@ -72,14 +72,14 @@ export class ExtensionsService {
     order: KeyedOrderRow,
     time: AddedTime,
     { project, apiKeyId, key, requestId }: PurchaseContext,
-  ): Promise<Known<ExtendRow>> {
+  ): Promise<KnownOutcome<ExtendRow>> {
     const { durationSec } = time;
     const prepared = await this.prepare(order, time);
     const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
     const request = { projectId: project.id, apiKeyId, key: key.value, hash, orderId: order.id };
     try {
-      return await this.turns.run(project.id, () =>
-        this.turns.untilKnown((lockWaitMs) =>
+      return await this.purchaseQueue.run(project.id, () =>
+        this.purchaseQueue.repeatUntilKnown((lockWaitMs) =>
           extendOrder(this.database, { ...request, durationSec, requestId, prepared, lockWaitMs }),
         ),
       );

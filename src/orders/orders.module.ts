@@ -9,9 +9,9 @@ import { OrderList } from './order-list.js';
 import { OrdersByKey } from './order-rows.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
-import { PurchaseTurns } from './purchase-turns.js';
+import { PurchaseQueue } from './purchase-queue.js';
 import { TermsModule } from './terms.module.js';
-import { RefusedLately } from './refused-lately.js';
+import { RefusalThrottle } from './refusal-throttle.js';
 import { ReplayCounts } from './replay-counts.js';
 import { OrderWaits } from './waits.js';
 
@@ -26,8 +26,8 @@ import { OrderWaits } from './waits.js';
     OrdersByKey,
     OrdersService,
     OrderWaits,
-    PurchaseTurns,
-    RefusedLately,
+    PurchaseQueue,
+    RefusalThrottle,
     ReplayCounts,
   ],
   exports: [Acceptance, OrdersService, OrderWaits, TermsModule],

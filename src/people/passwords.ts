@@ -2,7 +2,7 @@
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { notFit } from '../domain/console-error.js';
-import { PasswordTurns, type PasswordTurn } from './password-turns.js';
+import { PasswordQueue, type PasswordSlot } from './password-queue.js';
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
@@ -38,7 +38,7 @@ export function requireFit(password: string, email: string, field: string): void
 }
 
 export class Passwords {
-  private readonly turns = new PasswordTurns();
+  private readonly passwordQueue = new PasswordQueue();
   /** Compared with the password of a non-existing account, so that the answer takes equally long. */
   private readonly nobodys: string;
 
@@ -48,9 +48,9 @@ export class Passwords {
   }
 
   /** Throws 503 if too many callers wait already. */
-  async hash(password: string, turn: PasswordTurn): Promise<string> {
+  async hash(password: string, slot: PasswordSlot): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
-    const key = await this.derive(turn, password, salt, this.costLog2);
+    const key = await this.derive(slot, password, salt, this.costLog2);
     return `scrypt$${this.costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
   }
 
@@ -58,15 +58,15 @@ export class Passwords {
    * Compares a password with `hash`. Without a hash the result is never right and takes equally long. Throws 503 if too
    * many wait.
    */
-  async judge(password: string, hash: string | undefined, turn: PasswordTurn): Promise<Judgement> {
+  async judge(password: string, hash: string | undefined, slot: PasswordSlot): Promise<Judgement> {
     const [, cost = '', salt = '', expected = ''] = FORM.exec(hash ?? this.nobodys) ?? [];
-    const key = await this.derive(turn, password, Buffer.from(salt, 'base64'), Number(cost));
+    const key = await this.derive(slot, password, Buffer.from(salt, 'base64'), Number(cost));
     const isRight = timingSafeEqual(key, Buffer.from(expected, 'base64')) && hash !== undefined;
     return { isRight, isCurrent: Number(cost) === this.costLog2 };
   }
 
-  private async derive(turn: PasswordTurn, password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
-    return this.turns.run(turn, () => {
+  private async derive(slot: PasswordSlot, password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
+    return this.passwordQueue.run(slot, () => {
       const cost = 2 ** costLog2;
       const maxmem = 128 * cost * BLOCK_SIZE + 1024 * 1024;
       return derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: cost, r: BLOCK_SIZE, p: 1, maxmem });

@@ -11,7 +11,7 @@ import { Invitations, subjectOf, type OpenInvitation } from './invitations.js';
 import { Passwords, requireFit } from './passwords.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type SessionRow } from './sessions.js';
-import type { PasswordTurn } from './password-turns.js';
+import type { PasswordSlot } from './password-queue.js';
 import { SignIn, turnOfSession, type SignedIn, type Visitor } from './sign-in.js';
 
 const STATE = `SELECT p.email, p.password_changed_at, p.totp_since,
@@ -217,7 +217,7 @@ export class Security {
     return account;
   }
 
-  private async requireOwnPassword(account: Account, password: string, turn: PasswordTurn): Promise<void> {
+  private async requireOwnPassword(account: Account, password: string, turn: PasswordSlot): Promise<void> {
     if ((await this.passwords.judge(password, account.password_hash, turn)).isRight) return;
     throw new ConsoleError(
       'WRONG_CREDENTIALS',

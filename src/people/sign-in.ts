@@ -11,7 +11,7 @@ import { Database } from '../store/database.js';
 import { Guesses, type Counted, type Guesser } from './guesses.js';
 import { networkOf } from '../http/pipeline/source-address.js';
 import { Passwords } from './passwords.js';
-import type { PasswordTurn } from './password-turns.js';
+import type { PasswordSlot } from './password-queue.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type Origin, type SessionRow } from './sessions.js';
 
@@ -91,7 +91,7 @@ export class SignIn {
   }
 
   /** Returns the turn of a browser: in the queue of known ones if it has signed in to this account before. */
-  turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordTurn {
+  turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordSlot {
     const { signal, address } = visitor;
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
     return device === undefined || person === undefined
@@ -199,7 +199,7 @@ export class SignIn {
 }
 
 /** Returns the turn of a session that repeats its password: its person is known on any browser. */
-export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordTurn => ({
+export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordSlot => ({
   queue: 'known',
   key,
   signal,

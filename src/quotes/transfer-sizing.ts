@@ -1,7 +1,7 @@
 /** Sizes a rental by the token transfer that it is for, simulated exactly as its sender will send it. */
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
-import { KeptReadings } from '../base/kept-readings.js';
+import { TtlCache } from '../base/ttl-cache.js';
 import { addressToHex } from '../chain/address.js';
 import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
 import { energyAfterNextStep, readContractDynamics, type ContractDynamics } from '../chain/dynamic-energy.js';
@@ -31,11 +31,11 @@ interface ContractTerms {
 }
 
 /** Changes with a maintenance period or by the contract's owner. A burst of quotes for one token reads once. */
-const TERMS_LIMITS = { keptMs: 10_000, shownMs: 10_000, keysMax: 100 };
+const TERMS_LIMITS = { freshMs: 10_000, staleMsMax: 10_000, keysMax: 100 };
 
 @Injectable()
 export class TransferSizing {
-  private readonly terms = new KeptReadings<ContractTerms>(TERMS_LIMITS);
+  private readonly terms = new TtlCache<ContractTerms>(TERMS_LIMITS);
 
   constructor(
     private readonly config: Config,

@@ -16,7 +16,7 @@ import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
-import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../fulfilment/known-past.js';
+import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../fulfilment/recovery-condition.js';
 
 /** Maximum lag of the chain's clock behind the database's clock, which dates orders. */
 const CLOCKS_APART_SEC = 60;
@@ -64,8 +64,8 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l
  */
 const TAKE_ORDER = `UPDATE open_orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
     undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
-    lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
-      THEN clock_timestamp() + interval '${HELD_BY_SEARCH_SEC.toString()} seconds' END,
+    lease_until = CASE WHEN $2 <> 'reclaim' AND ${RECOVERY_IS_DONE}
+      THEN clock_timestamp() + interval '${RECOVERY_HOLD_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
     placed_at = coalesce(o.placed_at, clock_timestamp())
   FROM open_leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;

@@ -7,7 +7,7 @@
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { postgresHosts, type PostgresHost } from '../base/postgres-url.js';
 import { Repeater } from '../base/repeat.js';
-import { Turns } from '../base/turns.js';
+import { Semaphore } from '../base/semaphore.js';
 import { reportsFrom } from './host-questions.js';
 import { judgeHost, judgeReplica, type HostReport, type HostState } from './host-report.js';
 
@@ -61,7 +61,7 @@ interface Options {
 export class DatabaseHosts {
   readonly all: readonly PostgresHost[];
   /** Bounds concurrent connection attempts. */
-  readonly connecting = new Turns(CONNECTING_MAX);
+  readonly connectSemaphore = new Semaphore(CONNECTING_MAX);
   private readonly wanted: 'writable' | 'standby';
   private readonly states = new Map<string, HostState>();
   private readonly sessions = new Set<Session>();

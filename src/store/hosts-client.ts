@@ -57,7 +57,7 @@ export class HostsClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const made = this.hosts.connecting.run(async () => this.reach(), this.waitMs).catch(asConnectionFault);
+    const made = this.hosts.connectSemaphore.run(async () => this.reach(), this.waitMs).catch(asConnectionFault);
     if (callback === undefined) return made;
     const settle = callback as (error: Error | null, client?: pg.Client) => void;
     made.then(

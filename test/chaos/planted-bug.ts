@@ -40,7 +40,7 @@ export const SETTLEMENT = 'fulfilment/follow/settlement.ts';
 export const INCLUSION = 'fulfilment/follow/inclusion.ts';
 export const ENDING = 'fulfilment/plan/order-termination.ts';
 export const ACCEPTANCE = 'orders/acceptance.ts';
-export const TURNS = 'orders/purchase-turns.ts';
+export const TURNS = 'orders/purchase-queue.ts';
 export const POOL_SYNC = 'pool/pool-sync.ts';
 export const SQL = 'billing/ledger-sql.ts';
 /** Every SQL file of the store: the current texts and the migrations that hold copies of them. */

@@ -334,7 +334,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'orders are claimed on a server whose past is not known',
     changes: one(
-      'fulfilment/known-past.ts',
+      'fulfilment/recovery-condition.ts',
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),

@@ -15,7 +15,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'small deposits that got a rate join no sum',
-    changes: one('deposits/small-deposits.ts', '    await this.join(tx, takings);\n', ''),
+    changes: one('deposits/small-deposits.ts', '    await this.join(tx, batch);\n', ''),
     test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
   },
   {

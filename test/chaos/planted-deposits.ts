@@ -166,7 +166,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'a deposit that a balance cannot take in stops all deposits',
     changes: one(
       JUDGE,
-      'total > CREDITS_MAX || total > (await takings.roomOf(candidate.projectId))',
+      'total > CREDITS_MAX || total > (await batch.roomOf(candidate.projectId))',
       'total > CREDITS_MAX',
     ),
     test: guards('that the balance cannot hold is held, and others’ payments in the same block are credited'),

@@ -45,17 +45,17 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'bytes are built on a server that may have lost commits',
-    changes: one(LOG, 'WHERE ${PAST_IS_KNOWN} ORDER BY o.id FOR NO KEY', 'WHERE true ORDER BY o.id FOR NO KEY'),
+    changes: one(LOG, 'WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY', 'WHERE true ORDER BY o.id FOR NO KEY'),
     test: inTest(LOST, 'builds and sends nothing for earlier claims'),
   },
   {
     name: 'what was signed is sent on a server that may have lost commits',
-    changes: one(LOG, `t.status = 'signed' AND \${PAST_IS_KNOWN}`, `t.status = 'signed'`),
+    changes: one(LOG, `t.status = 'signed' AND \${RECOVERY_IS_DONE}`, `t.status = 'signed'`),
     test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
     name: 'what was signed is dropped on a server that may have lost commits',
-    changes: one(LOG, `('built', 'signed') AND \${PAST_IS_KNOWN}`, `('built', 'signed')`),
+    changes: one(LOG, `('built', 'signed') AND \${RECOVERY_IS_DONE}`, `('built', 'signed')`),
     test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
@@ -79,21 +79,25 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'an order is undone on a server that may have lost commits',
-    changes: one(ENDING, 'AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id', 'AND NOT settled RETURNING id'),
+    changes: one(ENDING, 'AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id', 'AND NOT settled RETURNING id'),
     test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'a leg is released on a server that may have lost commits',
-    changes: one(ENDING, 'AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE', 'AND fence = $2 FOR NO KEY UPDATE'),
+    changes: one(
+      ENDING,
+      'AND fence = $2 AND ${RECOVERY_IS_DONE} FOR NO KEY UPDATE',
+      'AND fence = $2 FOR NO KEY UPDATE',
+    ),
     test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'an order is refunded on a server that may have lost commits',
     changes: [
-      { file: ENDING, find: `status <> 'refunded' AND \${PAST_IS_KNOWN}`, put: `status <> 'refunded'` },
+      { file: ENDING, find: `status <> 'refunded' AND \${RECOVERY_IS_DONE}`, put: `status <> 'refunded'` },
       {
         file: ENDING,
-        find: 'AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE',
+        find: 'AND fence = $2 AND ${RECOVERY_IS_DONE} FOR NO KEY UPDATE',
         put: 'AND fence = $2 FOR NO KEY UPDATE',
       },
     ],

@@ -19,7 +19,7 @@ import {
 } from './planted-bug.js';
 
 /** The text between a claim's conditions and its order. */
-const KNOWN = '\n       AND ${PAST_IS_KNOWN}\n     ';
+const KNOWN = '\n       AND ${RECOVERY_IS_DONE}\n     ';
 
 export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {

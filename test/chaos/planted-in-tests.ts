@@ -39,9 +39,9 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'credits are as they were when an order was refused',
     changes: one(
-      'orders/refused-lately.ts',
-      'const found = await this.ask(',
-      "const found = notedMs > 0 ? 'INSUFFICIENT_CREDITS' : await this.ask(",
+      'orders/refusal-throttle.ts',
+      'const found = await this.judge(',
+      "const found = notedMs > 0 ? 'INSUFFICIENT_CREDITS' : await this.judge(",
     ),
     test: orders('judges orders of recently refused projects together, by the state after their arrival'),
   },
@@ -134,8 +134,8 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a wake-up takes an order from its living holder',
     changes: one(
       WORK,
-      '       AND ${IS_FREE}\n       AND ${PAST_IS_KNOWN}\n     ORDER BY id',
-      '       AND ${PAST_IS_KNOWN}\n     ORDER BY id',
+      '       AND ${IS_FREE}\n       AND ${RECOVERY_IS_DONE}\n     ORDER BY id',
+      '       AND ${RECOVERY_IS_DONE}\n     ORDER BY id',
     ),
     test: guard('is not taken from a living holder by a wake-up that names the order'),
   },

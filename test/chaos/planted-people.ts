@@ -73,7 +73,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'known browsers wait behind unknown ones',
     changes: one(
-      'people/password-turns.ts',
+      'people/password-queue.ts',
       'const isUnknownsTurn = known.length === 0 ||',
       'const isUnknownsTurn = known.length === 0 || unknown.length > 0 ||',
     ),
@@ -81,7 +81,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'who hung up keeps the place in the queue',
-    changes: one('people/password-turns.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
+    changes: one('people/password-queue.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
     test: unit('password-turns')('a caller who disconnects leaves the queue'),
   },
   {

@@ -1,16 +1,16 @@
 // The order of password computations when many wait, and leaving the queue.
 import { networkOf } from '../../src/http/pipeline/source-address.js';
-import { PasswordTurns, type PasswordTurn } from '../../src/people/password-turns.js';
+import { PasswordQueue, type PasswordSlot } from '../../src/people/password-queue.js';
 
 /** Resolves once all current work waits for something else. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Turns whose work ends on the test's command. */
 function stage() {
-  const turns = new PasswordTurns();
+  const turns = new PasswordQueue();
   const order: string[] = [];
   const ends: (() => void)[] = [];
-  const ask = (queue: PasswordTurn['queue'], key: string, signal?: AbortSignal): Promise<unknown> =>
+  const ask = (queue: PasswordSlot['queue'], key: string, signal?: AbortSignal): Promise<unknown> =>
     turns
       .run({ queue, key, signal }, async () => {
         order.push(key);

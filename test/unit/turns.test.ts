@@ -1,6 +1,6 @@
 // A bounded number of concurrent turns, in order, with a time limit.
 import { DeadlineError } from '../../src/base/clock.js';
-import { Turns } from '../../src/base/turns.js';
+import { Semaphore } from '../../src/base/semaphore.js';
 
 /** Work that ends on command. */
 function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly begun: () => boolean } {
@@ -17,7 +17,7 @@ function held(): { readonly work: () => Promise<void>; readonly end: () => void;
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('runs at most the allowed number concurrently, and starts waiters in order', async () => {
-  const turns = new Turns(2);
+  const turns = new Semaphore(2);
   const all = Array.from({ length: 5 }, held);
   const runs = all.map(({ work }) => turns.run(work, 0));
   await settle();
@@ -31,7 +31,7 @@ test('runs at most the allowed number concurrently, and starts waiters in order'
 });
 
 test('failing work passes its turn on, and a waiter that timed out gets an error and no turn', async () => {
-  const turns = new Turns(1);
+  const turns = new Semaphore(1);
   const first = held();
   const failing = turns.run(async () => {
     await first.work();

@@ -16,7 +16,7 @@ import type {
 } from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
 import { leaseIsFree } from '../../store/lease-sql.js';
-import { HELD_BY_SEARCH_SEC, PAST_IS_KNOWN } from '../known-past.js';
+import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../recovery-condition.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
 import { LOST, readReceiverUsage } from './receiver-usage.js';
 
@@ -36,7 +36,7 @@ const CLAIMED = `
 export const SOLID_WAIT = `interval '3 minutes'`;
 
 /** Condition that neither a worker nor the search for lost commits holds the order. */
-const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${HELD_BY_SEARCH_SEC.toString()})`, 'statement_timestamp()');
+const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${RECOVERY_HOLD_SEC.toString()})`, 'statement_timestamp()');
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
@@ -48,7 +48,7 @@ const CLAIM_DUE = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
      WHERE next_run_at <= statement_timestamp() AND ${IS_FREE}
-       AND ${PAST_IS_KNOWN}
+       AND ${RECOVERY_IS_DONE}
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
 };
@@ -59,7 +59,7 @@ const CLAIM_IDS = {
     SELECT id, ${UNTIL} FROM open_orders
      WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
        AND ${IS_FREE}
-       AND ${PAST_IS_KNOWN}
+       AND ${RECOVERY_IS_DONE}
      ORDER BY id FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
 };
@@ -73,7 +73,7 @@ const CLAIM_ENDING = {
     SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
        AND NOT test AND next_run_at IS NULL AND ${IS_FREE}
-       AND ${PAST_IS_KNOWN}
+       AND ${RECOVERY_IS_DONE}
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
 };
@@ -89,7 +89,7 @@ const CLAIM_SHORT = {
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
        AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
-       AND ${PAST_IS_KNOWN}
+       AND ${RECOVERY_IS_DONE}
      ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
 };
@@ -101,7 +101,7 @@ const CLAIM_LOST = {
     SELECT id, ${UNTIL} FROM open_orders
      WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
-       AND ${PAST_IS_KNOWN}
+       AND ${RECOVERY_IS_DONE}
      FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
 };

@@ -12,12 +12,12 @@ import { LEGS_MAX } from '../../domain/order-state.js';
 import { Database, isRefusal, type Queryable } from '../../store/database.js';
 import { RECLAIM_ORDERS } from '../follow/inclusion.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
-import { PAST_IS_KNOWN } from '../known-past.js';
+import { RECOVERY_IS_DONE } from '../recovery-condition.js';
 import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../loop/claimed-order.js';
 
 const LOCK = {
   name: 'lock_order_fenced',
-  text: `SELECT id FROM open_orders WHERE id = $1 AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE`,
+  text: `SELECT id FROM open_orders WHERE id = $1 AND fence = $2 AND ${RECOVERY_IS_DONE} FOR NO KEY UPDATE`,
 };
 
 const RELEASE_LEGS = {
@@ -64,7 +64,7 @@ const RETURN_CAPACITY = {
 
 const UNDO = {
   name: 'undo_order',
-  text: `UPDATE open_orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id`,
+  text: `UPDATE open_orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id`,
 };
 
 /** Pause after a top-up that failed or found no capacity. */
@@ -132,7 +132,7 @@ const REFUND = {
   name: 'refund_order',
   text: `UPDATE open_orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
       error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
-    WHERE id = $1 AND fence = $2 AND status <> 'refunded' AND ${PAST_IS_KNOWN}
+    WHERE id = $1 AND fence = $2 AND status <> 'refunded' AND ${RECOVERY_IS_DONE}
     RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
 };
 

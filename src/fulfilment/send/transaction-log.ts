@@ -8,7 +8,7 @@ import { sleep } from '../../base/clock.js';
 import { allOrEach, type OrderFailure } from '../../store/all-or-each.js';
 import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
-import { PAST_IS_KNOWN } from '../known-past.js';
+import { RECOVERY_IS_DONE } from '../recovery-condition.js';
 import type { ReceiverReading } from '../plan/reclaim-readings.js';
 
 export interface BuiltRecord {
@@ -50,7 +50,7 @@ const RECORD_BUILT = {
   text: `WITH held AS (
       SELECT o.id FROM open_orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
           ON o.id = v.id AND o.fence = v.fence
-       WHERE ${PAST_IS_KNOWN} ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
+       WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
     INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
     SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
       FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
@@ -103,7 +103,7 @@ const LOCK_SIGNED = {
   name: 'lock_signed',
   text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
       JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.status = 'signed' AND ${PAST_IS_KNOWN} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+    WHERE t.status = 'signed' AND ${RECOVERY_IS_DONE} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_SENDING = {
@@ -129,7 +129,7 @@ const DROP = {
   text: `WITH held AS (
       SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
         JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
-       WHERE t.status IN ('built', 'signed') AND ${PAST_IS_KNOWN} ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+       WHERE t.status IN ('built', 'signed') AND ${RECOVERY_IS_DONE} ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
     UPDATE open_chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 

@@ -3,9 +3,9 @@
  * may have lost commits and to restored data. Each statement checks it itself, since a failover may happen between any
  * two statements.
  */
-export const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
+export const RECOVERY_IS_DONE = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
 
 /**
  * Seconds for which the search for lost commits holds an order whose delivery it found: longer than a worker's lease.
  */
-export const HELD_BY_SEARCH_SEC = 60;
+export const RECOVERY_HOLD_SEC = 60;

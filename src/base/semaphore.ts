@@ -1,15 +1,15 @@
 /** A semaphore with FIFO waiting and a maximum wait. */
 import { DeadlineError } from './clock.js';
 
-export class Turns {
+export class Semaphore {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly atOnceMax: number) {}
+  constructor(private readonly slots: number) {}
 
   /** Runs `work` when a slot is free. Throws DeadlineError when none is free within `waitMs`; 0 means no limit. */
   async run<T>(work: () => Promise<T>, waitMs: number): Promise<T> {
-    if (this.running >= this.atOnceMax) await this.turn(waitMs);
+    if (this.running >= this.slots) await this.waitForSlot(waitMs);
     else this.running += 1;
     try {
       return await work();
@@ -21,7 +21,7 @@ export class Turns {
     }
   }
 
-  private async turn(waitMs: number): Promise<void> {
+  private async waitForSlot(waitMs: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const late = (): void => {
         this.waiting.splice(this.waiting.indexOf(enter), 1);

@@ -1,7 +1,7 @@
 /**
  * Records payments in blocks that are not solid yet, so that projects see them early. They credit nothing. The solid
- * block decides, and a sighting that is missing from it is dropped. Writes `deposit` besides the book, under the book's
- * turn.
+ * block decides, and a recorded payment that is missing from it is dropped. Writes `deposit` besides the
+ * book, under the book's lease.
  */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../blocks/block-cursor.js';
@@ -18,12 +18,12 @@ import { unlocked } from './unlocked-payments.js';
  * TRON: a block is solid after 19 others. With a wider gap than this the chain has stalled, and the head is not read.
  */
 const BLOCKS_MAX = 60;
-const SEEN: Outcome = { ...NOTHING, status: 'pending', reason: 'not_solid' };
+const NOT_SOLID: Outcome = { ...NOTHING, status: 'pending', reason: 'not_solid' };
 
 @Injectable()
-export class HeadSightings {
+export class UnconfirmedDeposits {
   /** Ids of the blocks that were read, by height. */
-  private readonly read = new Map<number, string>();
+  private readonly readBlocks = new Map<number, string>();
 
   constructor(
     private readonly database: Database,
@@ -37,26 +37,26 @@ export class HeadSightings {
    * Reads the unread blocks above `solid`, on the chain that two nodes agree on. Throws ChainUnavailableError, also
    * while the nodes have different blocks.
    */
-  async look(fence: bigint, solid: number, wanted: (address: string) => boolean): Promise<void> {
-    for (const number of this.read.keys()) if (number <= solid) this.read.delete(number);
+  async recordNewBlocks(fence: bigint, solid: number, wanted: (address: string) => boolean): Promise<void> {
+    for (const number of this.readBlocks.keys()) if (number <= solid) this.readBlocks.delete(number);
     const height = await this.blocks.height('full');
     if (height - solid > BLOCKS_MAX) return;
     for (let number = solid + 1; number <= height; number += 1) {
-      if (this.read.has(number)) continue;
+      if (this.readBlocks.has(number)) continue;
       const block = await this.blocks.read(number, { payments: wanted }, 'full');
-      const parent = this.read.get(number - 1);
+      const parent = this.readBlocks.get(number - 1);
       if (parent !== undefined && parent !== block.parentId) {
-        // Another branch: the next look reads all of it.
-        this.read.clear();
+        // Another branch: the next call reads all of it.
+        this.readBlocks.clear();
         return;
       }
-      if (block.payments.length > 0 && !(await this.note(block, fence))) return;
-      this.read.set(number, block.id);
+      if (block.payments.length > 0 && !(await this.recordBlock(block, fence))) return;
+      this.readBlocks.set(number, block.id);
     }
   }
 
-  /** Returns false when the turn was lost. A payment below the minimum is recorded only once it is solid. */
-  private async note(block: WitnessedBlock, fence: bigint): Promise<boolean> {
+  /** Returns false when the lease was lost. A payment below the minimum is recorded only once it is solid. */
+  private async recordBlock(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const readTo = await this.cursor.hold(tx, fence);
       if (readTo === undefined) return false;
@@ -69,7 +69,7 @@ export class HeadSightings {
       await insertDeposits(
         tx,
         block,
-        ready.map((each) => ({ ...each, outcome: SEEN })),
+        ready.map((each) => ({ ...each, outcome: NOT_SOLID })),
       );
       return true;
     });

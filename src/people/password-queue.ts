@@ -13,7 +13,7 @@ const WAITING_MAX_EACH = 4;
 /** While both queues wait, one of this many turns goes to unknown browsers. */
 const UNKNOWN_EVERY = 4;
 
-export interface PasswordTurn {
+export interface PasswordSlot {
   /** `known`: a browser that has signed in to the account before, or a session that repeats its password. */
   readonly queue: 'known' | 'unknown';
   /** The person, or the network of an unknown browser, that the place in the queue counts for. */
@@ -27,14 +27,14 @@ interface Waiting {
   readonly start: () => void;
 }
 
-export class PasswordTurns {
+export class PasswordQueue {
   private working = 0;
   private knownInARow = 0;
-  private readonly queues: Readonly<Record<PasswordTurn['queue'], Waiting[]>> = { known: [], unknown: [] };
+  private readonly queues: Readonly<Record<PasswordSlot['queue'], Waiting[]>> = { known: [], unknown: [] };
 
   /** Runs `work` in its turn. Throws 503 if the queue is full, and ClientGoneError once the caller has disconnected. */
-  async run<T>(turn: PasswordTurn, work: () => Promise<T>): Promise<T> {
-    await this.begin(turn);
+  async run<T>(slot: PasswordSlot, work: () => Promise<T>): Promise<T> {
+    await this.begin(slot);
     try {
       return await work();
     } finally {
@@ -44,7 +44,7 @@ export class PasswordTurns {
     }
   }
 
-  private async begin({ queue, key, signal }: PasswordTurn): Promise<void> {
+  private async begin({ queue, key, signal }: PasswordSlot): Promise<void> {
     if (signal?.aborted === true) throw new ClientGoneError('The caller disconnected before the password was checked.');
     if (this.working < AT_ONCE_MAX) {
       this.working += 1;

@@ -16,18 +16,18 @@ export interface Candidate extends SumOwner {
 }
 
 /** The working state of one transaction: open sums, cached rates, and the balance changes to write at its end. */
-export class Takings {
+export class DepositBatch {
   readonly balances = new Map<string, bigint>();
-  readonly small: SmallSums;
+  readonly smallSums: SmallSums;
   readonly rates = new Map<string, MinuteRate | undefined>();
   /** Credits that balances can still take in, as first read. */
   private readonly margins = new Map<string, bigint>();
-  readonly undoubted = new Map<string, UndoubtedRate | undefined>();
+  readonly undoubtedRates = new Map<string, UndoubtedRate | undefined>();
   /** Credits granted automatically today, where a daily limit applies. */
   creditedToday: bigint | undefined;
 
   constructor(private readonly tx: Transaction) {
-    this.small = new SmallSums(tx);
+    this.smallSums = new SmallSums(tx);
   }
 
   /** Returns the credits that the project's balance can still take in. */

@@ -36,14 +36,14 @@ const WAITING_PER_PROJECT = 10_000;
 /** Attempts of a statement whose error Postgres calls retryable. */
 const RETRIES_MAX = 3;
 
-export interface Known<T> {
+export interface KnownOutcome<T> {
   readonly row: T;
   /** True if an answer was lost, so that the row found may be the one this request created. */
   readonly isRecovered: boolean;
 }
 
 @Injectable()
-export class PurchaseTurns {
+export class PurchaseQueue {
   /** Purchases are never refused for their rate (docs/interface.md §4): a burst waits here, without a connection. */
   private readonly queue: FairQueue;
   private readonly lockWait = new LockWait();
@@ -75,7 +75,7 @@ export class PurchaseTurns {
    * Counts the outcome of a purchase, except for tests. Converts errors to refusals, which contain the key where the
    * outcome is unknown.
    */
-  async counted<T extends { readonly isReplay: boolean }>(
+  async countOutcome<T extends { readonly isReplay: boolean }>(
     { kind, isTest }: { readonly kind: OrderKind | 'extension'; readonly isTest: boolean },
     key: string,
     work: () => Promise<T>,
@@ -96,7 +96,7 @@ export class PurchaseTurns {
    * Repeating the statement resolves this: it finds the result by its key, or creates it now. Rethrows refusals of the
    * database.
    */
-  async untilKnown<T>(run: (lockWaitMs: number) => Promise<T>): Promise<Known<T>> {
+  async repeatUntilKnown<T>(run: (lockWaitMs: number) => Promise<T>): Promise<KnownOutcome<T>> {
     const deadlineMs = monotonicMs() + RECOVERY_MS;
     let isRecovered = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -123,14 +123,14 @@ function asRefusal(error: unknown, key: string): ApiError {
     return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
   if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
-    const words = `It is unknown if this purchase was made. ${howToFindOut(key)}`;
+    const words = `It is unknown if this purchase was made. ${outcomeInstructions(key)}`;
     return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
   }
-  const words = `An error in the service; the purchase may have been made. ${howToFindOut(key)}`;
+  const words = `An error in the service; the purchase may have been made. ${outcomeInstructions(key)}`;
   return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
 }
 
-function howToFindOut(key: string): string {
+function outcomeInstructions(key: string): string {
   if (mayBeSent(key)) {
     return `Repeat the request with Idempotency-Key ${key}: it is bought at most once, and you get its outcome.`;
   }

@@ -27,13 +27,13 @@ const REFUSALS = {
 };
 
 @Injectable()
-export class RefusedLately {
+export class RefusalThrottle {
   /** API key id → monotonic ms of its last refusal, oldest first. */
-  private readonly keys = new Map<string, number>();
-  private readonly asked: Batched<string>;
+  private readonly refusedAtMs = new Map<string, number>();
+  private readonly judgements: Batched<string>;
 
   constructor(database: Database) {
-    this.asked = new Batched(LIMITS, async (orders) => {
+    this.judgements = new Batched(LIMITS, async (orders) => {
       const column = (at: number): (string | undefined)[] => orders.map((order) => order[at]);
       const statement = database.query<{ refusal: string | null }>(REFUSALS, [
         ...[0, 1, 2, 3].map(column),
@@ -45,10 +45,10 @@ export class RefusedLately {
   }
 
   /** Records a refusal of the API key that could have been decided without a turn. */
-  note(apiKeyId: string): void {
-    this.keys.delete(apiKeyId);
-    if (this.keys.size >= KEYS_MAX) this.keys.delete(this.keys.keys().next().value ?? '');
-    this.keys.set(apiKeyId, monotonicMs());
+  noteRefusal(apiKeyId: string): void {
+    this.refusedAtMs.delete(apiKeyId);
+    if (this.refusedAtMs.size >= KEYS_MAX) this.refusedAtMs.delete(this.refusedAtMs.keys().next().value ?? '');
+    this.refusedAtMs.set(apiKeyId, monotonicMs());
   }
 
   /**
@@ -57,17 +57,17 @@ export class RefusedLately {
    */
   async refusalOf(purchase: Purchase, key: string, { terms, refusal }: Prepared): Promise<string | undefined> {
     const { projectId, apiKeyId } = purchase;
-    const notedMs = this.keys.get(apiKeyId);
+    const notedMs = this.refusedAtMs.get(apiKeyId);
     // The use and expiry of a quote are judged first, under locks.
     if (notedMs === undefined || terms?.quote !== undefined) return undefined;
-    const found = await this.ask(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
-    if (found === undefined || monotonicMs() - notedMs > KEPT_MS) this.keys.delete(apiKeyId);
+    const found = await this.judge(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
+    if (found === undefined || monotonicMs() - notedMs > KEPT_MS) this.refusedAtMs.delete(apiKeyId);
     return found;
   }
 
-  private async ask(...order: readonly string[]): Promise<string | undefined> {
+  private async judge(...order: readonly string[]): Promise<string | undefined> {
     try {
-      return await this.asked.find(...order);
+      return await this.judgements.find(...order);
     } catch {
       // After an error the order takes its turn, which shows the problem.
       return undefined;

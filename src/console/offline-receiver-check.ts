@@ -8,7 +8,7 @@ import type { ReceiverCheck } from '../orders/receiver.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
 
 @Injectable()
-export class UnaskedReceivers implements Pick<ReceiverCheck, 'refusalOf'> {
+export class OfflineReceiverCheck implements Pick<ReceiverCheck, 'refusalOf'> {
   async refusalOf(address: string): Promise<ApiError | undefined> {
     return Promise.resolve(testAddressRefusal(address, false));
   }
