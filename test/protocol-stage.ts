@@ -134,12 +134,12 @@ export class Hand {
 
   /** Claims running rentals that must replace energy lost to reclaims, as of the last `look`. */
   async claimLost(): Promise<ClaimedOrder[]> {
-    return this.work().claimLost(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
+    return this.work().claimWithLosses(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
   }
 
   /** Reclaims rentals that have ended by the chain's clock, as of the last `look`. */
   async end(): Promise<number> {
-    const ended = await this.work().claimEnding(this.clockMs, 64);
+    const ended = await this.work().claimEnded(this.clockMs, 64);
     await this.advancer().advance(ended);
     return ended.length;
   }
@@ -208,7 +208,7 @@ export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrde
   await api.database.query('UPDATE orders SET next_run_at = clock_timestamp(), lease_until = NULL WHERE id = $1', [
     orderId,
   ]);
-  const [order] = await hand.work().claimIds([orderId]);
+  const [order] = await hand.work().claimNamed([orderId]);
   return order!;
 }
 

@@ -67,7 +67,7 @@ export class UseObserver implements BlockConsumer {
   }
 
   /** Marks the uses in new blocks of the head, and those that could not be marked before. Never rejects. */
-  async saw(blocks: readonly Block[]): Promise<void> {
+  async observeBlocks(blocks: readonly Block[]): Promise<void> {
     for (const block of blocks) {
       const callers = new Set(block.transactions.flatMap(({ caller }) => caller ?? []));
       if (callers.size > 0) this.unmarked.set(block.id, { head: block, callers: [...callers] });

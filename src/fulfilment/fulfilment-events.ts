@@ -195,7 +195,7 @@ export class FulfilmentEvents {
   }
 
   /** Reports moved transactions. `details` is added to every line (block, evidence). */
-  transactions(to: TxChange, news: readonly TxNews[], details: Readonly<Record<string, unknown>> = {}): void {
+  reportTransactions(to: TxChange, news: readonly TxNews[], details: Readonly<Record<string, unknown>> = {}): void {
     for (const { order, txid, purpose, attempt } of news) {
       this.metrics.transactions.inc({ purpose, to });
       if (to === 'included') this.metrics.attempts.observe({ purpose }, attempt);
@@ -204,7 +204,7 @@ export class FulfilmentEvents {
   }
 
   /** Reports moved orders. */
-  orders(to: OrderChange, news: readonly OrderNews[]): void {
+  reportOrders(to: OrderChange, news: readonly OrderNews[]): void {
     for (const { order, kind, ageSec } of news) {
       this.metrics.orders.inc({ to });
       if (ageSec !== undefined) this.metrics.seconds.observe({ to }, Math.max(0, ageSec));
@@ -217,7 +217,7 @@ export class FulfilmentEvents {
   /**
    * Reports that a rental's undelegation is in a block, `lateSec` seconds after the rental's end by the chain's clock.
    */
-  reclaimed(order: OrderIdentity, lateSec: number): void {
+  reportReclaimed(order: OrderIdentity, lateSec: number): void {
     this.metrics.orders.inc({ to: 'reclaimed' });
     this.metrics.lateness.observe(Math.max(0, lateSec));
     if (lateSec < 0) {
@@ -227,7 +227,7 @@ export class FulfilmentEvents {
   }
 
   /** Reports an order whose rows could not be updated. It is retried at every pass and logged once an hour. */
-  notMoved(to: TxChange, orderId: bigint, err: unknown): void {
+  reportNotAdvanced(to: TxChange, orderId: bigint, err: unknown): void {
     this.metrics.stuck.inc({ to });
     const key = `${to}/${orderId.toString()}`;
     if (monotonicMs() - (this.reportedAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < REPORT_AGAIN_MS) return;
@@ -237,7 +237,7 @@ export class FulfilmentEvents {
   }
 
   /** Counts the nodes' answers to broadcasts. */
-  answered(records: readonly BroadcastRecord[]): void {
+  countAnswers(records: readonly BroadcastRecord[]): void {
     for (const { node, answer } of records) {
       this.metrics.answers.inc({ node, code: ANSWERS.has(answer) ? answer : 'ANOTHER' });
     }
@@ -247,25 +247,25 @@ export class FulfilmentEvents {
    * Reports `count` writes without effect: another worker has claimed those orders, or another session holds their
    * rows.
    */
-  fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
+  reportFenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
     if (count <= 0) return;
     this.metrics.fenceLost.inc({ step }, count);
     this.log.warn({ step, count }, 'orders taken over or locked elsewhere');
   }
 
   /** Reports that other wallets took over legs of an order. */
-  moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
+  reportMovedLegs(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
     this.furtherLegs.moved.inc(legs.length);
     this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'order moved to other wallets');
   }
 
   /** Reports a further delegation for a running rental. */
-  toppedUp(order: OrderIdentity, amountSun: bigint, cause: TopUpCause): void {
+  reportTopUp(order: OrderIdentity, amountSun: bigint, cause: TopUpCause): void {
     this.furtherLegs.topUps.inc({ cause });
     this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString(), cause }, 'running rental topped up');
   }
 
-  notSigned(order: OrderIdentity, wallet: string, err: unknown): void {
+  reportSignFailure(order: OrderIdentity, wallet: string, err: unknown): void {
     this.metrics.signFailures.inc();
     this.log.error({ err, ...fieldsOf(order), wallet }, 'failed to sign a transaction');
   }

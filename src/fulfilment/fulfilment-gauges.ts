@@ -14,7 +14,7 @@ import { ORDERS_QUEUE, queuePrefix } from '../queue/jobs.js';
 import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
 import { ChainView } from './follow/chain-view.js';
-import { Follower, type Behind } from './follow/follower.js';
+import { Follower, type FollowerLag } from './follow/follower.js';
 import { FulfilmentLoop } from './loop/fulfilment-loop.js';
 
 /** Interval between reads. More frequent scrapes see the same figures. */
@@ -151,8 +151,8 @@ export class FulfilmentGauges {
         },
       });
     reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head.', () => gapOf(view));
-    const behind = (name: string, help: string, key: keyof Behind): Gauge =>
-      reading(name, help, () => follower.behind[key]);
+    const behind = (name: string, help: string, key: keyof FollowerLag): Gauge =>
+      reading(name, help, () => follower.lag[key]);
     behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
     behind('settle_age_seconds', 'Time since settlement last processed all waiting transactions.', 'settleAgeSec');
     behind(

@@ -25,14 +25,14 @@ const FIRST_RECONCILING_MS = 5000;
 
 @Injectable()
 export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly reconciling: Repeater;
-  private readonly pool: Repeater;
-  private readonly health: Repeater;
+  private readonly reconcileRepeater: Repeater;
+  private readonly poolRepeater: Repeater;
+  private readonly healthRepeater: Repeater;
 
   constructor(
-    private readonly fulfilment: FulfilmentLoop,
-    private readonly processor: OrdersProcessor,
-    private readonly gauges: FulfilmentGauges,
+    private readonly fulfilmentLoop: FulfilmentLoop,
+    private readonly ordersProcessor: OrdersProcessor,
+    private readonly fulfilmentGauges: FulfilmentGauges,
     private readonly pruning: Pruning,
     private readonly numberer: Numberer,
     reconciler: Reconciler,
@@ -40,23 +40,23 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
     wallets: WalletHealth,
     log: Log,
   ) {
-    this.reconciling = new Repeater({
+    this.reconcileRepeater = new Repeater({
       run: () => reconciler.look(),
       retryMs: 5000,
       onFailure: (err) => {
         log.error({ err }, 'failed to reconcile records');
       },
     });
-    this.pool = new Repeater({
+    this.poolRepeater = new Repeater({
       run: async () => ((await sync.syncNext()) ? 0 : POOL_REST_MS),
       retryMs: 1000,
       onFailure: (error) => {
         log.warn({ fault: messageOf(error) }, 'failed to read a wallet');
       },
     });
-    this.health = new Repeater({
+    this.healthRepeater = new Repeater({
       run: async () => {
-        await wallets.look();
+        await wallets.resumeWallets();
         return HEALTH_REST_MS;
       },
       retryMs: HEALTH_REST_MS,
@@ -68,23 +68,23 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
 
   async start(): Promise<void> {
     // Before anything is sent: actions that a restored backup does not know of must not be repeated.
-    const looked = this.reconciling.start();
+    const looked = this.reconcileRepeater.start();
     await withDeadline(looked, FIRST_RECONCILING_MS, 'the first look at the records').catch(() => undefined);
-    this.fulfilment.start();
-    this.processor.start();
-    void this.pool.start();
-    void this.health.start();
-    void this.gauges.start();
+    this.fulfilmentLoop.start();
+    this.ordersProcessor.start();
+    void this.poolRepeater.start();
+    void this.healthRepeater.start();
+    void this.fulfilmentGauges.start();
     this.pruning.start();
     this.numberer.start();
   }
 
   /** Stops claiming. Nest calls this hook in all modules before it waits for any of them. */
   onModuleDestroy(): void {
-    this.fulfilment.end();
+    this.fulfilmentLoop.stopClaiming();
     this.pruning.end();
     this.numberer.end();
-    for (const each of [this.pool, this.health, this.reconciling]) each.end();
+    for (const each of [this.poolRepeater, this.healthRepeater, this.reconcileRepeater]) each.end();
   }
 
   /**
@@ -93,13 +93,13 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
    */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([
-      this.fulfilment.stop(),
-      this.pool.stop(),
-      this.health.stop(),
-      this.gauges.stop(),
+      this.fulfilmentLoop.stop(),
+      this.poolRepeater.stop(),
+      this.healthRepeater.stop(),
+      this.fulfilmentGauges.stop(),
       this.pruning.stop(),
       this.numberer.stop(),
-      this.reconciling.stop(),
+      this.reconcileRepeater.stop(),
     ]);
   }
 }

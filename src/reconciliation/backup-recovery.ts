@@ -140,7 +140,7 @@ export class BackupRecovery {
    * in a later block matches only a final delivery. If the process dies here, the order's own look-up completes this.
    */
   async include({ orderId, txid, ratio }: Recalled, block: Block): Promise<void> {
-    await this.inclusion.apply(block, [txid], ratio);
+    await this.inclusion.includeBlock(block, [txid], ratio);
     await this.settlement.settle(block);
     const fields = { orderId: orderId.toString(), txid, block: block.number };
     this.log.error(fields, 'lost transaction recovered from the chain');
@@ -156,7 +156,7 @@ export class BackupRecovery {
     for (const { txid } of open) {
       const id = txid.toString('hex');
       const header = await this.client.pool.ask('the block of a delivery', (node) => solidBlockOf(node, id));
-      if (header !== undefined && header.number <= block.number) await this.inclusion.apply(header, [id], ratio);
+      if (header !== undefined && header.number <= block.number) await this.inclusion.includeBlock(header, [id], ratio);
     }
     await this.settlement.settle(block);
   }

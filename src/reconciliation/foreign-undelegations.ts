@@ -76,7 +76,7 @@ export class ForeignUndelegations {
       this.log.warn(fields, 'foreign undelegation affected no order');
       return;
     }
-    for (const order of outcome.ended) this.progress.reclaimed(identityOf(order), order.late_sec);
+    for (const order of outcome.ended) this.progress.reportReclaimed(identityOf(order), order.late_sec);
     const orders = outcome.ended.map(({ id }) => id.toString());
     this.log.error({ ...fields, legs: outcome.legs, orders }, 'foreign undelegation ended delegations of orders');
   }

@@ -8,17 +8,17 @@ import { aroundStatements } from './statement-hook.js';
 export type Place = (app: INestApplicationContext, pass: () => void) => void;
 export type Side = 'before' | 'after';
 
-/** Returns a place at a method of one part of the process; `isMeant` selects the calls. */
+/** Returns a place at a method of one part of the process; `selectsCall` chooses the calls. */
 export const method =
   <T extends object, K extends MethodName<T>>(
     side: Side,
     part: abstract new (...args: never[]) => T,
     name: K,
-    isMeant: (...args: ArgsOf<T, K>) => boolean = () => true,
+    selectsCall: (...args: ArgsOf<T, K>) => boolean = () => true,
   ): Place =>
   (app, pass) => {
     const call = (...args: ArgsOf<T, K>): void => {
-      if (isMeant(...args)) pass();
+      if (selectsCall(...args)) pass();
     };
     around(app.get(part, { strict: false }), name, { [side]: call });
   };

@@ -86,8 +86,8 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'a sending that reached nobody counts',
     changes: one(
       SENDER,
-      'await this.log.recordBroadcasts(records, { unheard });',
-      'await this.log.recordBroadcasts(records, {});',
+      'await this.transactionLog.recordBroadcasts(records, { unheard });',
+      'await this.transactionLog.recordBroadcasts(records, {});',
     ),
     test: long('fulfilment-nodes')('that reaches no node is recorded, counts as none, and uses up no attempt'),
   },
@@ -145,7 +145,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'one of two nodes decides what is final',
     changes: one(
       'fulfilment/follow/settlement.ts',
-      'const first = agreeing.slice(0, VOICES);',
+      'const first = agreeing.slice(0, ANSWERS_NEEDED);',
       'const first = agreeing.slice(0, 1);',
     ),
     test: long('lying-node')('a final block in which only one of two nodes shows our transaction settles nothing'),
@@ -243,7 +243,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'a refused signature pauses nothing',
     changes: one(
       SENDER,
-      'for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);',
+      'for (const [walletId, message] of byWallet) await this.walletHealth.recordRefusal(walletId, message);',
       '',
     ),
     test: long('wallet-delivery')(
@@ -310,7 +310,11 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what another session held is forgotten',
-    changes: one('fulfilment/follow/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
+    changes: one(
+      'fulfilment/follow/follower.ts',
+      'this.pendingInclusions.set(block, applied?.left ?? txids, ratio);',
+      '',
+    ),
     test: long('fulfilment-nodes')(
       'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
     ),

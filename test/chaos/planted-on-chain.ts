@@ -19,8 +19,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'sent before it is recorded as sent',
     changes: one(
       SENDER,
-      'const { marked, failed } = await this.log.recordSending(',
-      'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const { marked, failed } = await this.log.recordSending(',
+      'const { marked, failed } = await this.transactionLog.recordSending(',
+      'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const { marked, failed } = await this.transactionLog.recordSending(',
     ),
     // After a kill, the transaction is found on chain by its bytes, so rounds show no harm.
     test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },
@@ -29,12 +29,12 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'sent before anything is recorded',
     changes: one(
       SENDER,
-      'const ids = await this.log.recordBuilt(built.map(({ record }) => record));',
+      'const ids = await this.transactionLog.recordBuilt(built.map(({ record }) => record));',
       `for (const { step, record } of built) {
             const signature = await this.signer.sign(step.leg.walletAddress, record.rawData);
             await this.broadcaster.send([{ id: 0n, rawData: record.rawData, signature }], false);
         }
-        const ids = await this.log.recordBuilt(built.map(({ record }) => record));`,
+        const ids = await this.transactionLog.recordBuilt(built.map(({ record }) => record));`,
     ),
     // After a death at that moment, the transaction is searched for on chain, so rounds show no harm.
     test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },
@@ -59,10 +59,10 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'a refusal taken as death',
     changes: one(
       SENDER,
-      'await this.log.recordBroadcasts(records, { unheard });',
-      `await this.log.recordBroadcasts(records, { unheard });
+      'await this.transactionLog.recordBroadcasts(records, { unheard });',
+      `await this.transactionLog.recordBroadcasts(records, { unheard });
         const refused = new Set(records.filter((r) => r.answer !== 'SUCCESS').map((r) => r.txId));
-        await this.log.recordDead(sending.filter((i) => refused.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: {} })));`,
+        await this.transactionLog.recordDead(sending.filter((i) => refused.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: {} })));`,
     ),
     first: LIES,
   },
@@ -70,10 +70,10 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'a time-out taken as death',
     changes: one(
       SENDER,
-      'await this.log.recordBroadcasts(records, { unheard });',
-      `await this.log.recordBroadcasts(records, { unheard });
+      'await this.transactionLog.recordBroadcasts(records, { unheard });',
+      `await this.transactionLog.recordBroadcasts(records, { unheard });
         const silent = new Set(records.filter((r) => r.answer.startsWith('NO_ANSWER')).map((r) => r.txId));
-        await this.log.recordDead(sending.filter((i) => silent.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: { expiresAtMs: 0, absences: [] } })));`,
+        await this.transactionLog.recordDead(sending.filter((i) => silent.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: { expiresAtMs: 0, absences: [] } })));`,
     ),
     first: ['accept, then time out', 'cut after', '5xx after'],
   },
@@ -81,12 +81,12 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'DUP taken as success',
     changes: one(
       SENDER,
-      'await this.log.recordBroadcasts(records, { unheard });',
-      `await this.log.recordBroadcasts(records, { unheard });
+      'await this.transactionLog.recordBroadcasts(records, { unheard });',
+      `await this.transactionLog.recordBroadcasts(records, { unheard });
         const dup = records.filter((r) => r.answer === 'DUP_TRANSACTION_ERROR').map((r) => r.txId);
         const head = sending[0]?.tx?.refBlockNumber ?? 1;
-        await this.log.database.query("UPDATE chain_tx SET status = 'included', block_number = $2, block_id = sha256(raw_data), block_at = now() WHERE id = ANY ($1::bigint[]) AND purpose <> 'reclaim'", [dup, head]);
-        await this.log.database.query("UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included'", [dup]);`,
+        await this.transactionLog.database.query("UPDATE chain_tx SET status = 'included', block_number = $2, block_id = sha256(raw_data), block_at = now() WHERE id = ANY ($1::bigint[]) AND purpose <> 'reclaim'", [dup, head]);
+        await this.transactionLog.database.query("UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included'", [dup]);`,
     ),
     first: ['refused in truth', 'accepted, called refused', 'refused, called accepted'],
   },
@@ -144,7 +144,11 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/loop/fulfilment-loop.ts', 'this.reclaim(this.view.clockMs)', 'this.reclaim(Date.now())'),
+    changes: one(
+      'fulfilment/loop/fulfilment-loop.ts',
+      'this.reclaimEndedRentals(this.chainView.clockMs)',
+      'this.reclaimEndedRentals(Date.now())',
+    ),
     first: ['worker clock shifted', 'worker killed'],
   },
   {

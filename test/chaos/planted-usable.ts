@@ -80,8 +80,8 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
     name: 'a top-up for what a reclaim cost is charged',
     changes: one(
       ENDING,
-      'if (left !== undefined) await weigh(tx, order, left);',
-      `if (left !== undefined) await weigh(tx, order, left);
+      'if (left !== undefined) await recordLeftover(tx, order, left);',
+      `if (left !== undefined) await recordLeftover(tx, order, left);
         await tx.query(
           \`INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
             VALUES ('charge:' || $1 || ':top-up', $2, 'revenue', 'charge', -1, $1)\`,
@@ -129,7 +129,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
     name: 'a reclaim without a reading does not wait for one',
     changes: one(
       ADVANCER,
-      'if (this.readings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];',
+      'if (this.reclaimReadings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];',
       'return [build];',
     ),
     test: onChain('a reclaim waits while no node answers for the receiver’s energy'),

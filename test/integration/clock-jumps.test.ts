@@ -103,14 +103,14 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
     const watch = new ClockWatch(early, world.api.config);
     const clock = new ConfirmedClock(early);
     expect(await clock.now()).toBeInstanceOf(Date);
-    await watch.look();
+    await watch.checkClock();
     await step(by);
     const { now } = await new ConfirmedClock(early).read();
     const ahead = now.getTime() - Date.now();
     const real = Date.now.bind(Date);
     jest.spyOn(Date, 'now').mockImplementation(() => real() + ahead);
     expect((await clock.read()).doubt).toBe('jumped');
-    expect((await watch.look()).jumpedSec).toBeGreaterThan(3000);
+    expect((await watch.checkClock()).jumpedSec).toBeGreaterThan(3000);
     const late = await openAsOwner(world.env['DATABASE_URL']!);
     await clean(late).finally(() => late.source.destroy());
     expect(await kept()).toEqual(ALL);
@@ -119,11 +119,11 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
 
 it('a process that starts after a clock was corrected trusts it an hour after the jump', async () => {
   const watch = new ClockWatch(early, world.api.config);
-  await watch.look();
+  await watch.checkClock();
   await step('31 days');
-  await watch.look();
+  await watch.checkClock();
   await step('0');
-  expect((await watch.look()).setBackSec).toBeGreaterThan(86_400);
+  expect((await watch.checkClock()).setBackSec).toBeGreaterThan(86_400);
   expect((await new ConfirmedClock(early).read()).doubt).toBe('jumped');
   await early.query(`UPDATE clock_mark SET jumped_at = jumped_at - interval '61 minutes'`);
   expect((await new ConfirmedClock(early).read()).doubt).toBeUndefined();
@@ -147,7 +147,7 @@ it('work postponed by a clock an hour ahead is due once it is set back, and a la
     ),
   );
   await step('90 seconds');
-  await watch.look();
+  await watch.checkClock();
   await early.query(`UPDATE auto_delegation SET due_at = clock_timestamp()`);
   await early.query(
     `UPDATE webhook_delivery SET attempts = 3, next_at = clock_timestamp() + interval '10 minutes' WHERE status = 'pending'`,
@@ -158,7 +158,7 @@ it('work postponed by a clock an hour ahead is due once it is set back, and a la
     [projectId],
   );
   await step('0');
-  await watch.look();
+  await watch.checkClock();
   expect((await claims.claimDue(10)).map((row) => row.id.toString())).toEqual(rows.map(({ id }) => id));
   const [late] = await early.query(
     `SELECT bool_and(d.next_at < clock_timestamp() + interval '11 minutes') AS deliveries,

@@ -77,7 +77,7 @@ describe('a deposit', () => {
     await asAdmin(env['DATABASE_URL']!, (client) =>
       client.query(`UPDATE clock_mark SET seen_at = clock_timestamp() + interval '20 days'`),
     );
-    await new ClockWatch(database, { worker: { leaseSec: 60, resendSec: 30 } } as Config).look();
+    await new ClockWatch(database, { worker: { leaseSec: 60, resendSec: 30 } } as Config).checkClock();
     expect(await minutes()).toEqual([{ asset: 'TRX' }]);
   });
 

@@ -351,7 +351,7 @@ describe('against the reclaim', () => {
     const key = await settledOrder(hand);
     await mine(25);
     await hand.look();
-    const [claimed] = await hand.work().claimEnding(Date.parse((await read(key)).ends_at as string) + 1, 1);
+    const [claimed] = await hand.work().claimEnded(Date.parse((await read(key)).ends_at as string) + 1, 1);
     expect((await extend(key)).status).toBe(200);
     await hand.advancer().advance([claimed!]);
     expect(await statusesOf(key, 'reclaim')).toEqual([]);

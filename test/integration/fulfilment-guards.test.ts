@@ -114,7 +114,7 @@ describe('a lost claim', () => {
     expect(held?.id).toBe(id);
     // Woken: due immediately, but still held.
     await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
-    expect(await hand.work().claimIds([id])).toEqual([]);
+    expect(await hand.work().claimNamed([id])).toEqual([]);
   });
 });
 
@@ -139,7 +139,9 @@ describe('a reverted block', () => {
     await hand.look();
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('included');
-    await hand.part(Inclusion).revert([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
+    await hand
+      .part(Inclusion)
+      .revertTransactions([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
     expect(await statusesOf(key)).toEqual(['included']);
     expect((await orderOf(key)).status).toBe('delivered');
   });

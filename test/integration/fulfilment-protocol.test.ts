@@ -65,7 +65,7 @@ describe('a claim', () => {
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('signed');
     const { id: orderId } = await orderOf(key);
-    const [claimed] = await hand.work().claimIds([orderId]);
+    const [claimed] = await hand.work().claimNamed([orderId]);
     const stale = claimed ?? (await dueAgain(hand, orderId));
     await loseLeases();
     await hand.work().claimDue(64);
@@ -389,8 +389,8 @@ describe('an end', () => {
     const order = await dueAgain(hand, (await orderOf(key)).id);
     expect(await freeSun()).toBeLessThan(free);
     await hand.ending().undo(order);
-    await hand.ending().release(order, order.legs);
-    await hand.ending().release(order, order.legs);
+    await hand.ending().releaseLegs(order, order.legs);
+    await hand.ending().releaseLegs(order, order.legs);
     expect(await freeSun()).toBe(free);
     const balance = async () => (await customer.get('/v1/balance')).body.credits_balance as number;
     const before = await balance();

@@ -78,12 +78,12 @@ it('gives up and refunds nothing for earlier claims', async () => {
   const free = await freeSun();
   await setMark('another server');
   await hand.ending().undo(order!);
-  await hand.ending().release(order!, order!.legs);
+  await hand.ending().releaseLegs(order!, order!.legs);
   await hand.ending().refund(order!, 'a reason');
   expect(await orderOf(key)).toMatchObject({ status: 'reserved', undoing: false });
   expect(await freeSun()).toBe(free);
   await setMark(null);
-  await hand.ending().release(order!, order!.legs);
+  await hand.ending().releaseLegs(order!, order!.legs);
   await hand.ending().refund(order!, 'a reason');
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
   expect(await freeSun()).toBeGreaterThan(free);

@@ -208,8 +208,8 @@ describe('with a hundred thousand that need nothing', () => {
     const metrics = Array.from({ length: 20 }, () => new Metrics());
     const observers = metrics.map((ofOne) => new UseObserver(database, ofOne, openLog('silent')));
     const seeAll = async (block: Block) => {
-      await Promise.all(observers.map((observer) => observer.saw([block, block])));
-      await Promise.all(observers.map((observer) => observer.saw([block])));
+      await Promise.all(observers.map((observer) => observer.observeBlocks([block, block])));
+      await Promise.all(observers.map((observer) => observer.observeBlocks([block])));
     };
     const counted = async () => {
       const gauges = metrics.map((ofOne) => ofOne.registry.getSingleMetric('auto_delegation_uses_total')!.get());

@@ -43,7 +43,7 @@ describe('a database clock that was set back', () => {
     const key = await sentOrder(hand);
     await putAhead(key, '30 minutes');
     expect(await hand.work().claimDue(64)).toEqual([]);
-    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 1 });
+    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
     expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
   });
 
@@ -53,11 +53,11 @@ describe('a database clock that was set back', () => {
     for (const key of [sent, settled]) await putAhead(key, by);
     await setBack(by);
     expect(await hand.work().claimDue(64)).toEqual([]);
-    const { setBackSec, woken } = await hand.part(ClockWatch).look();
+    const { setBackSec, woken } = await hand.part(ClockWatch).checkClock();
     expect([setBackSec > 30, woken]).toEqual([true, 2]);
     expect(await hand.work().claimDue(64)).toHaveLength(2);
     // Only once: from then on the set-back clock counts.
-    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
+    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
   });
 
   it('is noticed by one of many workers, and a claim under way stays with its worker', async () => {
@@ -67,7 +67,7 @@ describe('a database clock that was set back', () => {
     expect(await hand.work().claimDue(1)).toHaveLength(1);
     await putAhead(waiting, '2 minutes');
     await setBack('2 minutes');
-    const answers = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).look()));
+    const answers = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).checkClock()));
     expect(answers.map(({ woken }) => woken).sort()).toEqual([0, 0, 0, 1]);
     expect(answers.filter(({ setBackSec }) => setBackSec > 0)).toHaveLength(1);
   });
@@ -80,8 +80,8 @@ describe('a database clock that was set back', () => {
       `UPDATE pool_wallet SET delivery_fault = 'by hand', delivery_held_until = clock_timestamp() + interval '1 hour'`,
     );
     await setBack('1 hour');
-    await hand.part(ClockWatch).look();
-    await hand.health().look();
+    await hand.part(ClockWatch).checkClock();
+    await hand.health().resumeWallets();
     const held = await api.database.query(
       `SELECT id FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL
         UNION ALL SELECT id FROM orders WHERE top_up_after IS NOT NULL`,
@@ -100,9 +100,9 @@ describe('a database clock that was set back', () => {
     const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
     await putAhead(sent, '2 minutes');
     await putAhead(settled, '59 minutes');
-    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 0 });
+    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
     await putAhead(settled, '61 minutes');
-    expect(await hand.part(ClockWatch).look()).toMatchObject({ setBackSec: 0, woken: 1 });
+    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
   });
 
   it('does not keep a rental from ending whose lease was written under a later clock', async () => {
@@ -113,7 +113,7 @@ describe('a database clock that was set back', () => {
       `UPDATE orders SET next_run_at = NULL, lease_until = clock_timestamp() + interval '1 hour' WHERE key = $1`,
       [key],
     );
-    expect(await hand.work().claimEnding(row!.ends_at.getTime(), 10)).toHaveLength(1);
+    expect(await hand.work().claimEnded(row!.ends_at.getTime(), 10)).toHaveLength(1);
   });
 
   it('does not keep a wallet from being read', async () => {

@@ -263,7 +263,7 @@ describe('a reclaim', () => {
     expect(restSec).toBeGreaterThan(15);
     expect(new Set(await statusesOf(short, 'reclaim'))).toEqual(new Set(['dropped']));
     await hand.look();
-    await hand.health().look();
+    await hand.health().resumeWallets();
     expect(await dueInSec()).toBeLessThanOrEqual(0);
     await hand.advancer().advance(await hand.work().claimDue(64));
     expect((await statusesOf(short, 'reclaim')).at(-1)).toBe('sending');

@@ -160,7 +160,7 @@ describe('a job', () => {
     loop.start();
     const over = new AbortController();
     const ask = async (first: bigint): Promise<void> => {
-      for (let id = first; !over.signal.aborted; id += 1n) await loop.look(id);
+      for (let id = first; !over.signal.aborted; id += 1n) await loop.advanceOrder(id);
     };
     await loop.opened;
     // More checks than a round takes, so that new ones keep arriving.

@@ -124,10 +124,10 @@ describe('a wallet whose key fails', () => {
     await rentMany(3);
     await mine();
     await rounds(hand, 2);
-    await hand.health().look();
+    await hand.health().resumeWallets();
     expect((await walletOf(second.address)).status).toBe('paused');
     await giveKey(second.address);
-    await hand.health().look();
+    await hand.health().resumeWallets();
     expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
     const next = await rent(receivers[0]!);
     await rounds(hand, 1);
@@ -142,7 +142,7 @@ describe('a wallet whose key fails', () => {
     await mine();
     await rounds(hand, 2);
     await giveKey(second.address);
-    await hand.health().look();
+    await hand.health().resumeWallets();
     expect(await walletOf(second.address)).toEqual({ status: 'paused', pause_reason: 'moving its stake' });
   });
 
@@ -179,7 +179,7 @@ describe('without another wallet', () => {
     });
     expect(refused).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
     await giveKey(second.address);
-    await hand.health().look();
+    await hand.health().resumeWallets();
     await rounds(hand, 1);
     await mine();
     await hand.look();
@@ -301,7 +301,7 @@ describe('three transactions of a wallet that die in a row', () => {
     await api.database.query(
       `UPDATE pool_wallet SET delivery_held_until = clock_timestamp() WHERE delivery_held_until IS NOT NULL`,
     );
-    await hand.health().look();
+    await hand.health().resumeWallets();
     expect((await walletOf(second.address)).status).toBe('active');
     // One more death is enough now.
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);

@@ -70,7 +70,7 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
     await Promise.all(
       Array.from({ length: observers }, async (_, index) => {
         const keeper = at(keepers, index);
-        await keeper.uses.saw([block]);
+        await keeper.uses.observeBlocks([block]);
         await keeper.refills.pass();
       }),
     );
@@ -226,7 +226,9 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       async (index) => {
         const keeper = at(keepers, index);
         await keeper.look();
-        await keeper.uses.saw([keeper.useOf(players.filter((_, player) => player % 2 === index % 2).map(addressOf))]);
+        await keeper.uses.observeBlocks([
+          keeper.useOf(players.filter((_, player) => player % 2 === index % 2).map(addressOf)),
+        ]);
       },
     ],
     [

@@ -22,7 +22,7 @@ function openProgress() {
 
 test('logs and counts a proof of death with its transaction', async () => {
   const { progress, lines, sample } = openProgress();
-  progress.transactions('dead', [{ order, txid: 'aa', purpose: 'delegate', attempt: 2 }]);
+  progress.reportTransactions('dead', [{ order, txid: 'aa', purpose: 'delegate', attempt: 2 }]);
   expect(lines).toMatchObject([{ ...identity, msg: 'transaction dead', txid: 'aa', purpose: 'delegate', attempt: 2 }]);
   expect(await sample('chain_transactions_total', { to: 'dead', purpose: 'delegate' })).toBe(1);
 });
@@ -30,16 +30,16 @@ test('logs and counts a proof of death with its transaction', async () => {
 test('makes no label of an answer that no node should give', async () => {
   const { progress, sample } = openProgress();
   const answer = (code: string) => ({ txId: 1n, node: 'n', answer: code, message: undefined, isSent: true });
-  progress.answered([answer('SERVER_BUSY'), answer('x'.repeat(60)), answer('<html>')]);
+  progress.countAnswers([answer('SERVER_BUSY'), answer('x'.repeat(60)), answer('<html>')]);
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'SERVER_BUSY' })).toBe(1);
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'ANOTHER' })).toBe(2);
 });
 
 test('logs an early reclaim as an error, and counts it', async () => {
   const { progress, lines, sample } = openProgress();
-  progress.reclaimed(order, 3);
+  progress.reportReclaimed(order, 3);
   expect(await sample('early_reclaims_total')).toBe(0);
-  progress.reclaimed(order, -1);
+  progress.reportReclaimed(order, -1);
   expect(await sample('early_reclaims_total')).toBe(1);
   expect(lines).toMatchObject([
     { level: 'info', msg: 'order reclaimed', lateSec: 3 },
@@ -49,9 +49,9 @@ test('logs an early reclaim as an error, and counts it', async () => {
 
 test('logs late writes and failed signatures without the order’s secrets', async () => {
   const { progress, lines, sample } = openProgress();
-  progress.fenceLost('send', 0);
-  progress.fenceLost('send', 2);
-  progress.notSigned(order, 'Twallet', new Error('no key'));
+  progress.reportFenceLost('send', 0);
+  progress.reportFenceLost('send', 2);
+  progress.reportSignFailure(order, 'Twallet', new Error('no key'));
   expect(await sample('fence_lost_total', { step: 'send' })).toBe(2);
   expect(await sample('sign_failures_total')).toBe(1);
   expect(lines.map(({ msg }) => msg)).toEqual([
@@ -62,8 +62,8 @@ test('logs late writes and failed signatures without the order’s secrets', asy
 
 test('logs an unresolved order as a warning, and measures times to an end', async () => {
   const { progress, lines, sample } = openProgress();
-  progress.orders('unresolved', [{ order, kind: 'rental' }]);
-  progress.orders('refunded', [{ order, kind: 'rental', ageSec: 100 }]);
+  progress.reportOrders('unresolved', [{ order, kind: 'rental' }]);
+  progress.reportOrders('refunded', [{ order, kind: 'rental', ageSec: 100 }]);
   expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
     ['warn', 'order unresolved'],
     ['info', 'order refunded'],

@@ -36,7 +36,7 @@ export class ChainView {
   private movingSinceMs = monotonicMs();
 
   /** Records the latest chain time that all nodes agree on. */
-  reached(clockMs: number): void {
+  advanceClock(clockMs: number): void {
     this.agreedMs = clockMs;
   }
 

@@ -77,7 +77,7 @@ export interface ChainStep {
 }
 
 /** The lag of the records behind the known chain. */
-export interface Behind {
+export interface FollowerLag {
   /** Seconds since the last step that processed every new block. */
   readonly followAgeSec: number;
   /** Seconds since settlement last processed all waiting transactions. */
@@ -92,9 +92,9 @@ export interface Behind {
 export class Follower {
   /** Block number → id of each followed block. */
   private readonly followed = new Map<number, string>();
-  private last: number | undefined;
-  private readonly arrears = new PendingInclusions();
-  private readonly ratio: AgreedRatio;
+  private lastFollowed: number | undefined;
+  private readonly pendingInclusions = new PendingInclusions();
+  private readonly agreedRatio: AgreedRatio;
   private following: Promise<bigint[]> | undefined;
   private settledTo = -1;
   private unsettled: Unsettled = { left: 0, fromBlock: undefined };
@@ -108,16 +108,16 @@ export class Follower {
   constructor(
     private readonly client: TronClient,
     private readonly database: Database,
-    private readonly blocks: BlockReader,
+    private readonly blockReader: BlockReader,
     private readonly inclusion: Inclusion,
     private readonly settlement: Settlement,
-    private readonly view: ChainView,
-    private readonly recent: RecentActs,
-    private readonly uses: UseObserver,
+    private readonly chainView: ChainView,
+    private readonly recentActs: RecentActs,
+    private readonly useObserver: UseObserver,
     private readonly config: Config,
     private readonly logger: Log,
   ) {
-    this.ratio = new AgreedRatio(client, (nodes) =>
+    this.agreedRatio = new AgreedRatio(client, (nodes) =>
       logger.warn({ nodes, effect: DOUBTFUL_RATIO_EFFECT }, DOUBTFUL_RATIO),
     );
   }
@@ -133,16 +133,16 @@ export class Follower {
       const { dispute } = agreement;
       // One node that alone reports a later time must not end a rental early. An earlier time only delays the end.
       const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
-      this.view.reached(clockMs);
+      this.chainView.advanceClock(clockMs);
       if (!advanced) {
-        const delivered = await this.catchUp();
+        const delivered = await this.retryPendingInclusions();
         this.followedAtMs = monotonicMs();
         return { head, clockMs, advanced, delivered };
       }
-      const [solid, ratio] = await Promise.all([this.solidHead(node, head), this.readRatio()]);
-      const reference = isKnown(solid) ? solid : await this.referenceNear(node, head);
+      const [solid, ratio] = await Promise.all([this.readSolidHead(node, head), this.readRatio()]);
+      const reference = isKnown(solid) ? solid : await this.readReferenceBlock(node, head);
       if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes disagree');
-      this.view.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
+      this.chainView.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.followWithin(node, head, ratio);
       if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
       return { head, clockMs, advanced, delivered };
@@ -155,7 +155,7 @@ export class Follower {
 
   /** Settles the transactions of new solid blocks, and those left from the last call. */
   async settle(): Promise<void> {
-    const { current } = this.view;
+    const { current } = this.chainView;
     if (current === undefined || this.client.pool.agreement.dispute !== undefined) {
       this.settledAtMs = monotonicMs();
       return;
@@ -167,12 +167,12 @@ export class Follower {
     this.settledAtMs = monotonicMs();
   }
 
-  get behind(): Behind {
+  get lag(): FollowerLag {
     const { left, fromBlock } = this.unsettled;
     return {
       followAgeSec: (monotonicMs() - this.followedAtMs) / 1000,
       settleAgeSec: (monotonicMs() - this.settledAtMs) / 1000,
-      heldTransactions: this.arrears.size + left,
+      heldTransactions: this.pendingInclusions.size + left,
       // Measured from the solid head of that settlement. The view may since show a lower one, from another node.
       unsettledBlocks: fromBlock === undefined ? 0 : this.settledTo - fromBlock + 1,
     };
@@ -182,8 +182,8 @@ export class Follower {
    * Returns the solid head, or the last known one while the solid port does not answer. Deliveries and reclaims follow
    * the head, so only settlement waits. A silent port is waited for only briefly.
    */
-  private async solidHead(node: TronNode, head: BlockHeader): Promise<BlockHead> {
-    this.readingSolid ??= this.solidHeadOfAny(node).finally(() => {
+  private async readSolidHead(node: TronNode, head: BlockHeader): Promise<BlockHead> {
+    this.readingSolid ??= this.readAnySolidHead(node).finally(() => {
       this.readingSolid = undefined;
     });
     try {
@@ -208,7 +208,7 @@ export class Follower {
   }
 
   /** Asks the node that returned the head first, then any other whose solid port answers. */
-  private async solidHeadOfAny(node: TronNode): Promise<BlockHead> {
+  private async readAnySolidHead(node: TronNode): Promise<BlockHead> {
     try {
       return await solidHeadOf(node);
     } catch (error) {
@@ -221,7 +221,7 @@ export class Follower {
    * Returns a block of the full port that is final on any healthy network. Transactions refer to it until a solid head
    * is known.
    */
-  private async referenceNear(node: TronNode, head: BlockHeader): Promise<BlockHead> {
+  private async readReferenceBlock(node: TronNode, head: BlockHeader): Promise<BlockHead> {
     return (await headerOf(node, Math.max(0, head.number - FINAL_BLOCKS))) ?? head;
   }
 
@@ -234,7 +234,7 @@ export class Follower {
     let fault: unknown;
     for (const address of [this.config.chain.tokenContract, ...wallets.map((wallet) => wallet.address)]) {
       try {
-        return await this.ratio.read(address);
+        return await this.agreedRatio.read(address);
       } catch (error) {
         fault = error;
       }
@@ -257,8 +257,8 @@ export class Follower {
 
   private async follow(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
     const chain: BlockHeader[] = [head];
-    const isFirst = this.last === undefined;
-    const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
+    const isFirst = this.lastFollowed === undefined;
+    const oldest = isFirst ? await this.findFirstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
     // Walk back until the parent is a known block. This one rule fills gaps and finds where a fork began.
     for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
       const child = chain.at(-1);
@@ -269,7 +269,7 @@ export class Follower {
     }
     const fresh: Block[] = [];
     for (const header of chain) {
-      const block = await this.read(node, header);
+      const block = await this.readBlock(node, header);
       // The block was replaced after its header was read. The next step sees its replacement.
       if (block === undefined) return [];
       fresh.push(block);
@@ -278,19 +278,19 @@ export class Follower {
     await this.revertReplaced(node, fresh, isFirst);
     const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
     for (const block of fresh) {
-      const known = await this.blocks.withActs(block, 'full', ACTS_WAIT_MS);
-      if (known !== undefined) this.recent.record(known, wallets);
+      const known = await this.blockReader.withActs(block, 'full', ACTS_WAIT_MS);
+      if (known !== undefined) this.recentActs.record(known, wallets);
     }
-    await this.uses.saw(fresh);
+    await this.useObserver.observeBlocks(fresh);
     for (const block of fresh) this.followed.set(block.number, block.id);
-    this.last = head.number;
-    const late = this.arrears.due((block) => this.followed.get(block.number) === block.id);
+    this.lastFollowed = head.number;
+    const late = this.pendingInclusions.due((block) => this.followed.get(block.number) === block.id);
     const news = fresh.map((block) => ({
       block,
       ratio,
       txids: block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid),
     }));
-    const delivered = await this.include([...late, ...news]);
+    const delivered = await this.includeBlocks([...late, ...news]);
     // Keep blocks above a head that a fork lowered: new blocks at the same heights replace them.
     for (const number of this.followed.keys()) {
       if (number < head.number - BLOCKS_BACK_MAX) this.followed.delete(number);
@@ -299,25 +299,25 @@ export class Follower {
   }
 
   /** Retries pending inclusions when no block is new. */
-  private async catchUp(): Promise<bigint[]> {
-    return this.include(this.arrears.due((block) => this.followed.get(block.number) === block.id));
+  private async retryPendingInclusions(): Promise<bigint[]> {
+    return this.includeBlocks(this.pendingInclusions.due((block) => this.followed.get(block.number) === block.id));
   }
 
   /**
    * Records the transactions of blocks. A failing block does not stop the others; the first error is thrown at the end.
    */
-  private async include(parts: readonly PendingInclusion[]): Promise<bigint[]> {
+  private async includeBlocks(parts: readonly PendingInclusion[]): Promise<bigint[]> {
     const delivered: bigint[] = [];
     let fault: { readonly error: unknown } | undefined;
     for (const { block, txids, ratio } of parts) {
       // If the whole database is unavailable, do not try it again for every block.
       const isHopeless = fault !== undefined && (isDatabaseAway(fault.error) || isLockTimeout(fault.error));
       try {
-        const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);
-        this.arrears.set(block, applied?.left ?? txids, ratio);
+        const applied = isHopeless ? undefined : await this.inclusion.includeBlock(block, txids, ratio);
+        this.pendingInclusions.set(block, applied?.left ?? txids, ratio);
         delivered.push(...(applied?.delivered ?? []));
       } catch (error) {
-        this.arrears.set(block, txids, ratio);
+        this.pendingInclusions.set(block, txids, ratio);
         fault ??= { error };
       }
     }
@@ -326,9 +326,9 @@ export class Follower {
   }
 
   /** Returns the block of a header, or undefined if the chain now has another block there. Throws NodeError. */
-  private async read(node: TronNode, header: BlockHeader): Promise<Block | undefined> {
+  private async readBlock(node: TronNode, header: BlockHeader): Promise<Block | undefined> {
     try {
-      return await this.blocks.read(node, header, 'full', async () => {
+      return await this.blockReader.read(node, header, 'full', async () => {
         const rows = await this.database.query<{ txid: Buffer }>(EXPECTED);
         return rows.map(({ txid }) => txid.toString('hex'));
       });
@@ -343,7 +343,7 @@ export class Follower {
    * Forks and inclusions may have happened while it was down. Older transactions are found by their order's look-up or
    * proven dead.
    */
-  private async firstToRead(headNumber: number): Promise<number> {
+  private async findFirstToRead(headNumber: number): Promise<number> {
     const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_OPEN, [headNumber - BLOCKS_BACK_MAX]);
     const oldest = row?.number ?? null;
     return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
@@ -372,13 +372,13 @@ export class Follower {
     for (const row of rows) {
       const blockId = row.block_id.toString('hex');
       if (current.get(Number(row.block_number)) === blockId) continue;
-      if (await this.standsElsewhere(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
+      if (await this.isOnAnotherNode(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
       reverted.push({ id: row.id, orderId: row.order_id, blockId });
     }
-    await this.inclusion.revert(reverted);
+    await this.inclusion.revertTransactions(reverted);
   }
 
-  private async standsElsewhere(asked: TronNode, txid: string, number: number, blockId: string): Promise<boolean> {
+  private async isOnAnotherNode(asked: TronNode, txid: string, number: number, blockId: string): Promise<boolean> {
     for (const node of this.client.pool.healthy()) {
       if (node === asked) continue;
       const place = await placeOf(node, txid).catch(() => undefined);

@@ -187,15 +187,15 @@ export function newsOf(moved: readonly MovedTx[], orders: readonly IdentityRow[]
 export class Inclusion {
   constructor(
     private readonly database: Database,
-    private readonly progress: FulfilmentEvents,
-    private readonly energy: ReceiverEnergy,
+    private readonly fulfilmentEvents: FulfilmentEvents,
+    private readonly receiverEnergy: ReceiverEnergy,
   ) {}
 
   /**
    * Marks our transactions in `block` as included and moves their legs and orders. `txids` must come from the block's
    * own bytes. An order that fails is logged and does not stop the others.
    */
-  async apply(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
+  async includeBlock(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
     if (txids.length === 0) return NOTHING;
     const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
     const waiting = await this.database.query<SendingTx>(FIND_SENDING, [ids]);
@@ -206,13 +206,13 @@ export class Inclusion {
       waiting,
       (tx) => tx.order_id,
       async (some) => {
-        const included = await this.database.transaction(async (tx) => this.include(tx, block, some, ratio));
+        const included = await this.database.transaction(async (tx) => this.recordIncluded(tx, block, some, ratio));
         this.report(included, block);
         delivered.push(...included.delivered.map(({ id }) => id));
         for (const { tx_id: id } of included.orders) done.add(id);
       },
     );
-    for (const { order, error } of failed) this.progress.notMoved('included', order, error);
+    for (const { order, error } of failed) this.fulfilmentEvents.reportNotAdvanced('included', order, error);
     const left = waiting.filter(({ id }) => !done.has(id)).map(({ txid }) => txid.toString('hex'));
     return { delivered, left };
   }
@@ -221,43 +221,43 @@ export class Inclusion {
    * Takes transactions out of reverted blocks: their orders are under way again, or will be reclaimed later. Rows that
    * another session holds are left for the next call. Returns the number of transactions left.
    */
-  async revert(reverted: readonly RevertedTx[]): Promise<number> {
+  async revertTransactions(reverted: readonly RevertedTx[]): Promise<number> {
     if (reverted.length === 0) return 0;
     let done = 0;
     const failed = await allOrEach(
       reverted,
       ({ orderId }) => orderId,
       async (some) => {
-        const moved = await this.database.transaction(async (tx) => takeOut(tx, some));
-        this.progress.transactions('fallen', moved.news);
+        const moved = await this.database.transaction(async (tx) => recordReverted(tx, some));
+        this.fulfilmentEvents.reportTransactions('fallen', moved.news);
         done += moved.locked;
       },
     );
-    for (const { order, error } of failed) this.progress.notMoved('fallen', order, error);
+    for (const { order, error } of failed) this.fulfilmentEvents.reportNotAdvanced('fallen', order, error);
     return reverted.length - done;
   }
 
   private report({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
     const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
-    this.progress.transactions('included', newsOf(moved, orders), { block: block.number });
-    this.progress.orders(
+    this.fulfilmentEvents.reportTransactions('included', newsOf(moved, orders), { block: block.number });
+    this.fulfilmentEvents.reportOrders(
       'delivered',
       delivered.flatMap(({ id, kind, age_sec: ageSec }) => {
         const order = byId.get(id);
         return order === undefined ? [] : [{ order, kind, ageSec }];
       }),
     );
-    this.energy.delivered(
+    this.receiverEnergy.startReadsAfter(
       delivered.map(({ id }) => id),
       block,
     );
     for (const { id, late_sec: lateSec } of reclaimed) {
       const order = byId.get(id);
-      if (order !== undefined && lateSec !== null) this.progress.reclaimed(order, lateSec);
+      if (order !== undefined && lateSec !== null) this.fulfilmentEvents.reportReclaimed(order, lateSec);
     }
   }
 
-  private async include(
+  private async recordIncluded(
     tx: Queryable,
     block: BlockHead,
     waiting: readonly SendingTx[],
@@ -286,7 +286,10 @@ export class Inclusion {
 
 const NOTHING: Applied = { delivered: [], left: [] };
 
-async function takeOut(tx: Queryable, reverted: readonly RevertedTx[]): Promise<{ news: TxNews[]; locked: number }> {
+async function recordReverted(
+  tx: Queryable,
+  reverted: readonly RevertedTx[],
+): Promise<{ news: TxNews[]; locked: number }> {
   const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [reverted.map(({ id }) => id)]);
   const held = new Set(locked.map((row) => row.tx_id));
   const mine = reverted.filter(({ id }) => held.has(id));

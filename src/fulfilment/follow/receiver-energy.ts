@@ -65,7 +65,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   }
 
   /** Starts reads for rentals that have sent nothing yet. */
-  willSend(orders: Iterable<ClaimedOrder>): void {
+  startReadsBefore(orders: Iterable<ClaimedOrder>): void {
     for (const { id, kind, status, receiver } of orders) {
       if (kind !== 'rental' || status !== 'reserved') continue;
       if (this.readingBefore >= BEFORE_AT_ONCE_MAX) this.count('before', 'left_out');
@@ -77,7 +77,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
    * Records the finished readings as the orders' first bytes go out. Later answers are discarded. TRON: a node's answer
    * includes pending transactions, so a later one may already contain our own delegation.
    */
-  sends(orders: Iterable<ClaimedOrder>): void {
+  recordReadsBefore(orders: Iterable<ClaimedOrder>): void {
     for (const { id } of orders) {
       if (!this.before.has(id)) continue;
       const reading = this.before.get(id);
@@ -90,7 +90,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   }
 
   /** Reads the receivers of orders that `block` delivered, once a node's head has reached it. */
-  delivered(orderIds: readonly bigint[], block: BlockHead): void {
+  startReadsAfter(orderIds: readonly bigint[], block: BlockHead): void {
     for (const id of orderIds) this.enqueue('after', () => this.readAfter(id, block));
   }
 
@@ -152,10 +152,10 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     this.waiting.push(async () => {
       await work();
     });
-    this.next();
+    this.startNext();
   }
 
-  private next(): void {
+  private startNext(): void {
     while (this.running.size < AT_ONCE_MAX) {
       const work = this.waiting.shift();
       if (work === undefined) return;
@@ -170,7 +170,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
       })
       .finally(() => {
         this.running.delete(run);
-        this.next();
+        this.startNext();
       });
     this.running.add(run);
   }

@@ -72,7 +72,7 @@ const FINISH_ORDERS = {
 };
 
 /** Witnesses that must show a transaction in a block, if as many exist: two, as for a proof of death. */
-const VOICES = 2;
+const ANSWERS_NEEDED = 2;
 /** Concurrent look-ups of the transactions of one unreadable block. */
 const LOOK_UPS_MAX = 8;
 
@@ -90,13 +90,13 @@ interface Witnessed {
 }
 
 /** One witness's answer about the transactions. */
-interface Voice {
+interface WitnessAnswer {
   readonly node: TronNode;
   readonly standings: ReadonlyMap<string, Standing>;
 }
 
 /** The state of the witnesses within one pass. */
-interface Asked {
+interface WitnessState {
   /** Witnesses that did not answer in time. */
   readonly late: Set<TronNode>;
 }
@@ -123,7 +123,7 @@ export class Settlement {
     private readonly client: TronClient,
     private readonly history: History,
     private readonly inclusion: Inclusion,
-    private readonly progress: FulfilmentEvents,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly logger: Log,
   ) {}
 
@@ -133,10 +133,10 @@ export class Settlement {
    * blocks.
    */
   async settle(solid: BlockHead): Promise<Unsettled> {
-    const asked: Asked = { late: new Set() };
+    const witnessState: WitnessState = { late: new Set() };
     let left = 0;
     let fromBlock: number | undefined;
-    let reach = Number.POSITIVE_INFINITY;
+    let witnessedHeight = Number.POSITIVE_INFINITY;
     for (let after: readonly [bigint, bigint] = [-1n, -1n]; ;) {
       const waiting = await this.database.query<WaitingTx>(WAITING, [solid.number, ...after]);
       const byBlock = new Map<number, WaitingTx[]>();
@@ -145,11 +145,11 @@ export class Settlement {
         byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
       }
       for (const [number, txs] of byBlock) {
-        const unsettled = number > reach ? txs.length : await this.tryBlock(number, txs, asked);
+        const unsettled = number > witnessedHeight ? txs.length : await this.trySettleBlock(number, txs, witnessState);
         left += unsettled;
         if (unsettled > 0 && fromBlock === undefined) {
           fromBlock = number;
-          reach = await this.reach(asked);
+          witnessedHeight = await this.readWitnessedHeight(witnessState);
         }
       }
       const last = waiting.at(-1);
@@ -159,7 +159,7 @@ export class Settlement {
   }
 
   /** Returns the height up to which enough witnesses have solid blocks. No witness is asked about higher blocks. */
-  private async reach({ late }: Asked): Promise<number> {
+  private async readWitnessedHeight({ late }: WitnessState): Promise<number> {
     const { agreement } = this.client.pool;
     const answers = await Promise.all(
       agreement.witnesses.map(async (node) => {
@@ -176,9 +176,9 @@ export class Settlement {
   }
 
   /** Returns how many of a block's transactions are left. */
-  private async tryBlock(number: number, txs: readonly WaitingTx[], asked: Asked): Promise<number> {
+  private async trySettleBlock(number: number, txs: readonly WaitingTx[], witnessState: WitnessState): Promise<number> {
     try {
-      return await this.settleBlock(number, txs, asked);
+      return await this.settleBlock(number, txs, witnessState);
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
       this.logger.error({ err: error, block: number }, 'failed to settle a block; will retry');
@@ -186,11 +186,11 @@ export class Settlement {
     }
   }
 
-  private async settleBlock(number: number, txs: readonly WaitingTx[], asked: Asked): Promise<number> {
-    const block = await this.agreedBlock(
+  private async settleBlock(number: number, txs: readonly WaitingTx[], witnessState: WitnessState): Promise<number> {
+    const block = await this.readAgreedBlock(
       number,
       txs.map(({ txid }) => txid.toString('hex')),
-      asked,
+      witnessState,
     );
     if (block === undefined) return txs.length;
     const final: WaitingTx[] = [];
@@ -207,7 +207,7 @@ export class Settlement {
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
     if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'block reverted');
-    return unsettled + (await this.inclusion.revert(reverted));
+    return unsettled + (await this.inclusion.revertTransactions(reverted));
   }
 
   private async recordFinal(final: readonly WaitingTx[], block: BlockHead): Promise<number> {
@@ -222,14 +222,14 @@ export class Settlement {
         done += solid.orders.length;
       },
     );
-    for (const { order, error } of failed) this.progress.notMoved('solid', order, error);
+    for (const { order, error } of failed) this.fulfilmentEvents.reportNotAdvanced('solid', order, error);
     return final.length - done;
   }
 
   private report({ orders, moved, settled }: Solid, block: number): void {
-    this.progress.transactions('solid', newsOf(moved, orders), { block });
+    this.fulfilmentEvents.reportTransactions('solid', newsOf(moved, orders), { block });
     const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
-    this.progress.orders(
+    this.fulfilmentEvents.reportOrders(
       'settled',
       settled.flatMap(({ id, age_sec: ageSec }) => {
         const order = byId.get(id);
@@ -241,13 +241,13 @@ export class Settlement {
   /**
    * Returns the solid block at `number` that enough witnesses agree on, as for a proof of death; otherwise undefined.
    */
-  async agreedBlock(
+  async readAgreedBlock(
     number: number,
     txids: readonly string[],
-    asked: Asked = { late: new Set() },
+    witnessState: WitnessState = { late: new Set() },
   ): Promise<AgreedBlock | undefined> {
     const { agreement } = this.client.pool;
-    const heads = await this.headers(number, asked);
+    const heads = await this.readHeaders(number, witnessState);
     const says = heads.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
     const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
     if (agreed === undefined && heads.length > 1) {
@@ -260,9 +260,9 @@ export class Settlement {
     const agreeing = heads.filter((_, index) => says[index]?.says === agreed);
     const [first] = agreeing;
     if (first === undefined || !agreement.suffices(nodesOf(agreeing), this.isOut)) return undefined;
-    const voices = await this.voices(agreeing, txids);
-    if (!agreement.suffices(nodesOf(voices), this.isOut)) return undefined;
-    const standings = agreedOn(txids, voices);
+    const answers = await this.readAnswers(agreeing, txids);
+    if (!agreement.suffices(nodesOf(answers), this.isOut)) return undefined;
+    const standings = agreedOn(txids, answers);
     if (isDisputed(standings)) {
       this.logger.error({ block: number }, 'nodes disagree on the transactions of a solid block');
       // Drop the cached block: a node that was wrong may answer correctly when read again.
@@ -280,7 +280,7 @@ export class Settlement {
    * Returns the solid block's header from each witness that answers. Skips witnesses that timed out earlier in this
    * pass.
    */
-  private async headers(number: number, { late }: Asked): Promise<Witnessed[]> {
+  private async readHeaders(number: number, { late }: WitnessState): Promise<Witnessed[]> {
     const answers = await Promise.all(
       this.client.pool.agreement.witnesses.map(async (node) => {
         if (late.has(node)) return [];
@@ -298,18 +298,22 @@ export class Settlement {
   }
 
   /** Returns the answers of enough witnesses: two, and a third if the first two differ, to outvote the wrong one. */
-  private async voices(agreeing: readonly Witnessed[], txids: readonly string[]): Promise<Voice[]> {
-    const first = agreeing.slice(0, VOICES);
-    const voices = (await Promise.all(first.map(async (each) => this.voice(each, txids)))).flat();
-    for (const each of agreeing.slice(VOICES)) {
-      if (voices.length > VOICES || (voices.length === VOICES && !isDisputed(agreedOn(txids, voices)))) break;
-      voices.push(...(await this.voice(each, txids)));
+  private async readAnswers(agreeing: readonly Witnessed[], txids: readonly string[]): Promise<WitnessAnswer[]> {
+    const first = agreeing.slice(0, ANSWERS_NEEDED);
+    const answers = (await Promise.all(first.map(async (each) => this.readAnswer(each, txids)))).flat();
+    for (const each of agreeing.slice(ANSWERS_NEEDED)) {
+      if (
+        answers.length > ANSWERS_NEEDED ||
+        (answers.length === ANSWERS_NEEDED && !isDisputed(agreedOn(txids, answers)))
+      )
+        break;
+      answers.push(...(await this.readAnswer(each, txids)));
     }
-    return voices;
+    return answers;
   }
 
   /** Returns no answer if the witness knows the state of none of the transactions. */
-  private async voice({ node, header }: Witnessed, txids: readonly string[]): Promise<Voice[]> {
+  private async readAnswer({ node, header }: Witnessed, txids: readonly string[]): Promise<WitnessAnswer[]> {
     try {
       const standings = await standingsAt(node, header, txids);
       if ([...standings.values()].some((standing) => standing !== 'unknown')) return [{ node, standings }];
@@ -359,12 +363,12 @@ function isDisputed(standings: ReadonlyMap<string, Standing>): boolean {
 }
 
 /** Combines the answers: two equal ones decide, or the only one. */
-function agreedOn(txids: readonly string[], voices: readonly Voice[]): Map<string, Standing> {
-  const needed = Math.min(VOICES, voices.length);
+function agreedOn(txids: readonly string[], answers: readonly WitnessAnswer[]): Map<string, Standing> {
+  const needed = Math.min(ANSWERS_NEEDED, answers.length);
   return new Map(
     txids.map((txid): [string, Standing] => {
       const count = (standing: Standing): number =>
-        voices.filter(({ standings }) => standings.get(txid) === standing).length;
+        answers.filter(({ standings }) => standings.get(txid) === standing).length;
       const [present, absent] = [count('present'), count('absent')];
       if (present > 0 && absent > 0 && present === absent) return [txid, 'disputed'];
       if (present >= needed) return [txid, 'present'];

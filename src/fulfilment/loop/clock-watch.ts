@@ -70,7 +70,7 @@ const SOLID_WAIT_SEC = 180;
 
 const END_LATER_TIMES = { name: 'end_later_times', text: `SELECT end_later_times($1)` };
 
-export interface ClockLook {
+export interface ClockCheck {
   /** Seconds by which the clock went back since any worker last read it; 0 if it did not. */
   readonly setBackSec: number;
   /** Seconds by which the clock jumped, in either direction; 0 if it did not. */
@@ -90,30 +90,30 @@ export class ClockWatch {
   ) {}
 
   /** Reads the clock once. If it went back, makes due all work that waits for a time of the later clock. */
-  async look(): Promise<ClockLook> {
-    const look = await this.database.transaction(async (tx) => {
-      const aheadMs = this.aheadWithoutJumpMs();
+  async checkClock(): Promise<ClockCheck> {
+    const check = await this.database.transaction(async (tx) => {
+      const aheadMs = this.longestAdvanceMs();
       const [row] = await tx.query<{ back_sec: number; jumped_sec: number }>(MARK_CLOCK, [JUMP_MIN_MS, aheadMs]);
       const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
-      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeFromAhead(tx) };
+      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeLaterOrders(tx) };
       const woken = await tx.query(WAKE_ALL, [this.config.worker.leaseSec + 1]);
       for (const text of END_RESTS) await tx.query(text);
       return { setBackSec, jumpedSec, woken: woken.length };
     });
     // In a separate transaction: it locks rows of many tables, which other processes may hold for long.
-    if (look.setBackSec > 0) await this.database.query(END_LATER_TIMES, [look.setBackSec]);
-    return look;
+    if (check.setBackSec > 0) await this.database.query(END_LATER_TIMES, [check.setBackSec]);
+    return check;
   }
 
   /** Returns how far the clock can have advanced since its last read, by this process's monotonic clock. */
-  private aheadWithoutJumpMs(): number {
+  private longestAdvanceMs(): number {
     const atMs = monotonicMs();
     const sinceMs = this.checkedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.checkedAtMs + JUMP_MIN_MS;
     this.checkedAtMs = atMs;
     return sinceMs;
   }
 
-  private async wakeFromAhead(tx: Queryable): Promise<number> {
+  private async wakeLaterOrders(tx: Queryable): Promise<number> {
     const { leaseSec, resendSec } = this.config.worker;
     const usual = Math.max(leaseSec, resendSec, SOLID_WAIT_SEC) + 1;
     return (await tx.query(WAKE_FROM_AHEAD, [usual, Math.max(usual, LONGEST_REST_SEC + 1)])).length;

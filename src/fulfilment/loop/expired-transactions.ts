@@ -22,11 +22,11 @@ export class ExpiredTransactions {
     private readonly client: TronClient,
     private readonly proofs: Proofs,
     private readonly transactionLog: TransactionLog,
-    private readonly blocks: BlockReader,
+    private readonly blockReader: BlockReader,
     private readonly inclusion: Inclusion,
-    private readonly deliveries: DeliveryCheck,
-    private readonly health: WalletHealth,
-    private readonly progress: FulfilmentEvents,
+    private readonly deliveryCheck: DeliveryCheck,
+    private readonly walletHealth: WalletHealth,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly logger: Log,
   ) {}
 
@@ -44,9 +44,9 @@ export class ExpiredTransactions {
     const { txid, purpose, attempt } = step.tx;
     const dead = await this.transactionLog.recordDead([{ ...ref, evidence }]);
     if (dead.size > 0) {
-      this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
-      if (await this.isWalletsDeath(step, evidence)) await this.health.died(step.leg.walletId);
-    } else this.progress.fenceLost('dead', 1);
+      this.fulfilmentEvents.reportTransactions('dead', [{ order: step.order, txid, purpose, attempt }]);
+      if (await this.isFaultOfWallet(step, evidence)) await this.walletHealth.recordDeath(step.leg.walletId);
+    } else this.fulfilmentEvents.reportFenceLost('dead', 1);
     return dead.size > 0;
   }
 
@@ -54,19 +54,20 @@ export class ExpiredTransactions {
    * Returns true if a death is evidence against the wallet. The delivery must have reached a node and had enough
    * blocks, and neither an operator nor the receiver caused the death.
    */
-  private async isWalletsDeath({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {
+  private async isFaultOfWallet({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
     if (scanned.whileValid < BLOCKS_MIN) return false;
-    return (await this.deliveries.suits(order)) === true;
+    return (await this.deliveryCheck.isSuitable(order)) === true;
   }
 
   private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
     for (const node of this.client.pool.nodes) {
       try {
         const header = await solidHeaderOf(node, blockNumber);
-        const block = header && (await this.blocks.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
+        const block =
+          header && (await this.blockReader.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
         if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
-        const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+        const { left } = await this.inclusion.includeBlock(block, [step.tx.txid], view.ratio);
         return left.length === 0;
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;

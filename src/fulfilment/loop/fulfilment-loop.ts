@@ -23,18 +23,18 @@ const FAULT_PAUSE_MS = 500;
 /**
  * Concurrent batches of ended rentals, counted separately. So neither they nor the chain follower wait for other runs.
  */
-const ENDING_BATCHES_MAX = 2;
+const RECLAIM_RUNS_MAX = 2;
 /** A longer batch is stuck: its leases expire, and another worker continues. */
 const RUN_MAX_MS = 120_000;
 /** Interval between reads of the database's clock. */
-const CLOCK_LOOK_MS = 10_000;
+const CLOCK_CHECK_MS = 10_000;
 /** A pass takes well under a second. Above this limit the follower counts as stuck. */
 const BEHIND_MAX_SEC = 30;
 
 const STOPPING = 'the worker stops; the order is left to another one';
 
 /** A requested run, and the functions that end its caller's wait. */
-interface Look {
+interface AdvanceRequest {
   readonly over: Promise<void>;
   readonly done: () => void;
   readonly fail: (error: unknown) => void;
@@ -44,53 +44,53 @@ interface Look {
 export class FulfilmentLoop {
   private readonly stopping = new AbortController();
   /** Requested orders that are not yet claimed. Bounded by the callers, since each of them waits. */
-  private readonly asked = new Map<bigint, Look>();
+  private readonly requested = new Map<bigint, AdvanceRequest>();
   /** Orders claimed by this process, each with the run that advances it. */
-  private readonly held = new Map<bigint, Promise<Failures>>();
-  private readonly running = new Set<Promise<Failures>>();
-  private readonly ending = new Set<Promise<Failures>>();
+  private readonly runOfOrder = new Map<bigint, Promise<Failures>>();
+  private readonly runs = new Set<Promise<Failures>>();
+  private readonly reclaimRuns = new Set<Promise<Failures>>();
   private nudge = new AbortController();
   private loops: Promise<void>[] = [];
-  private open: () => void = () => undefined;
-  private isPastKnown = false;
+  private openGate: () => void = () => undefined;
+  private isGateOpen = false;
   /** Resolves once orders may be advanced: after the loops have started and the past is known. */
-  readonly opened = new Promise<void>((resolve) => (this.open = resolve));
+  readonly opened = new Promise<void>((resolve) => (this.openGate = resolve));
   /** Monotonic time of the sweep's last database read, for readiness. */
   private sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly work: OrderClaims,
+    private readonly orderClaims: OrderClaims,
     private readonly advancer: OrderAdvancer,
     private readonly follower: Follower,
-    private readonly view: ChainView,
-    private readonly past: StartupGate,
-    private readonly clock: ClockWatch,
+    private readonly chainView: ChainView,
+    private readonly startupGate: StartupGate,
+    private readonly clockWatch: ClockWatch,
     private readonly config: Config,
     private readonly logger: Log,
   ) {}
 
   start(): void {
     this.loops = [
-      this.sweepLoop(),
-      this.chainLoop(),
-      this.settleLoop(),
-      this.reclaimLoop(),
-      this.topUpLoop(),
-      this.clockLoop(),
+      this.runSweepLoop(),
+      this.runChainLoop(),
+      this.runSettleLoop(),
+      this.runReclaimLoop(),
+      this.runTopUpLoop(),
+      this.runClockLoop(),
     ];
-    this.loops.push(this.past.watch(this.stopping.signal));
+    this.loops.push(this.startupGate.watch(this.stopping.signal));
   }
 
   /**
    * Advances an order as soon as a run may start. Resolves when that run ends, or if there is nothing to do: the order
    * is not due, or another worker has it. Rejects if the run failed; the order is retried anyway.
    */
-  async look(orderId: bigint): Promise<void> {
+  async advanceOrder(orderId: bigint): Promise<void> {
     if (this.stopping.signal.aborted) throw new Error(STOPPING);
-    const look = this.asked.get(orderId) ?? newLook();
-    this.asked.set(orderId, look);
+    const request = this.requested.get(orderId) ?? newRequest();
+    this.requested.set(orderId, request);
     this.nudge.abort();
-    return look.over;
+    return request.over;
   }
 
   /** Returns the seconds since the sweep last read the database. */
@@ -103,17 +103,17 @@ export class FulfilmentLoop {
    * this process cannot fix it.
    */
   get isBehind(): boolean {
-    const { followAgeSec, settleAgeSec } = this.follower.behind;
-    return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
+    const { followAgeSec, settleAgeSec } = this.follower.lag;
+    return this.chainView.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
   }
 
   /** A method instead of a property, since the answer may change while a claim is awaited. */
-  private hasEnded(): boolean {
+  private isStopping(): boolean {
     return this.stopping.signal.aborted;
   }
 
   /** Stops claiming. Runs in progress continue. */
-  end(): void {
+  stopClaiming(): void {
     this.stopping.abort();
     this.nudge.abort();
   }
@@ -123,18 +123,18 @@ export class FulfilmentLoop {
    * by themselves.
    */
   async stop(): Promise<void> {
-    this.end();
+    this.stopClaiming();
     // Wait for the loops first: a claim in flight at the stop starts one more run.
     await Promise.all(this.loops);
-    await Promise.all([...this.running, ...this.ending]);
-    for (const look of this.asked.values()) look.fail(new Error(STOPPING));
-    this.asked.clear();
+    await Promise.all([...this.runs, ...this.reclaimRuns]);
+    for (const request of this.requested.values()) request.fail(new Error(STOPPING));
+    this.requested.clear();
   }
 
-  private async sweepLoop(): Promise<void> {
-    await this.past.wait(this.stopping.signal);
-    this.isPastKnown = true;
-    this.open();
+  private async runSweepLoop(): Promise<void> {
+    await this.startupGate.wait(this.stopping.signal);
+    this.isGateOpen = true;
+    this.openGate();
     while (!this.stopping.signal.aborted) {
       this.nudge = new AbortController();
       const pause = await this.sweep();
@@ -144,72 +144,72 @@ export class FulfilmentLoop {
 
   /** Claims requested and due orders. Returns the pause before the next sweep, in ms. */
   private async sweep(): Promise<number> {
-    await belowLimit(this.running, RUNS_MAX);
+    await waitUntilBelow(this.runs, RUNS_MAX);
     if (this.stopping.signal.aborted) return 0;
     const limit = this.config.worker.concurrency;
     try {
-      await this.claimAsked(limit);
-      if (this.hasEnded()) return 0;
+      await this.claimRequested(limit);
+      if (this.isStopping()) return 0;
       // Claim due orders regardless of the number of requests: orders that no job names must not starve.
-      const due = await this.work.claimDue(limit);
+      const due = await this.orderClaims.claimDue(limit);
       this.sweptAtMs = monotonicMs();
-      this.spawn(due);
-      return due.length === limit || this.asked.size > 0 ? 0 : this.config.worker.sweepMs;
+      this.startRun(due);
+      return due.length === limit || this.requested.size > 0 ? 0 : this.config.worker.sweepMs;
     } catch (error) {
       this.logger.error({ err: error }, 'failed to sweep orders');
       return FAULT_PAUSE_MS;
     }
   }
 
-  private async claimAsked(limit: number): Promise<void> {
-    const asked = [...this.asked].slice(0, limit);
-    if (asked.length === 0) return;
-    for (const [id] of asked) this.asked.delete(id);
+  private async claimRequested(limit: number): Promise<void> {
+    const requests = [...this.requested].slice(0, limit);
+    if (requests.length === 0) return;
+    for (const [id] of requests) this.requested.delete(id);
     try {
-      this.spawn(await this.work.claimIds(asked.map(([id]) => id)));
+      this.startRun(await this.orderClaims.claimNamed(requests.map(([id]) => id)));
     } catch (error) {
-      for (const [, look] of asked) look.fail(error);
+      for (const [, request] of requests) request.fail(error);
       throw error;
     }
-    for (const [id, look] of asked) void this.settle(id, look);
+    for (const [id, request] of requests) void this.endRequest(id, request);
   }
 
-  /** Ends a look with the run that holds its order, or immediately if no run does. Runs never reject. */
-  private async settle(id: bigint, look: Look): Promise<void> {
-    const failures = await this.held.get(id);
-    if (failures?.has(id) === true) look.fail(failures.get(id));
-    else look.done();
+  /** Ends a request with the run that holds its order, or immediately if no run does. Runs never reject. */
+  private async endRequest(id: bigint, request: AdvanceRequest): Promise<void> {
+    const failures = await this.runOfOrder.get(id);
+    if (failures?.has(id) === true) request.fail(failures.get(id));
+    else request.done();
   }
 
-  private async chainLoop(): Promise<void> {
-    await this.everyPoll('failed to follow the chain', async () => {
+  private async runChainLoop(): Promise<void> {
+    await this.repeatEveryPoll('failed to follow the chain', async () => {
       await this.follower.step();
     });
   }
 
   /** Runs beside the chain follower: neither waits for the other or ends with the other's failure. */
-  private async settleLoop(): Promise<void> {
-    await this.everyPoll('failed to settle solid blocks', () => this.follower.settle());
+  private async runSettleLoop(): Promise<void> {
+    await this.repeatEveryPoll('failed to settle solid blocks', () => this.follower.settle());
   }
 
   /** Uses the last known chain time even if following fails: a held row must not delay ended rentals. */
-  private async reclaimLoop(): Promise<void> {
-    await this.everyPoll('failed to claim ended rentals', async () => {
-      if (this.isPastKnown) await this.reclaim(this.view.clockMs);
+  private async runReclaimLoop(): Promise<void> {
+    await this.repeatEveryPoll('failed to claim ended rentals', async () => {
+      if (this.isGateOpen) await this.reclaimEndedRentals(this.chainView.clockMs);
     });
   }
 
   /** Uses the latest view: rentals that a drifting ratio made short are searched for while the chain can be read. */
-  private async topUpLoop(): Promise<void> {
-    await this.everyPoll('failed to claim short rentals', async () => {
-      if (this.isPastKnown) await this.topUp(this.view.clockMs);
+  private async runTopUpLoop(): Promise<void> {
+    await this.repeatEveryPoll('failed to claim short rentals', async () => {
+      if (this.isGateOpen) await this.topUpShortRentals(this.chainView.clockMs);
     });
   }
 
   /** A database clock that is set back must not delay due work until it catches up. */
-  private async clockLoop(): Promise<void> {
+  private async runClockLoop(): Promise<void> {
     const work = async (): Promise<void> => {
-      const { setBackSec, jumpedSec, woken } = await this.clock.look();
+      const { setBackSec, jumpedSec, woken } = await this.clockWatch.checkClock();
       if (jumpedSec !== 0) {
         this.logger.error(
           { jumpedSec, effect: 'nothing is deleted, disabled or closed by age for an hour' },
@@ -221,14 +221,14 @@ export class FulfilmentLoop {
         this.logger.warn({ setBackSec, orders: woken, effect }, 'database clock set back');
       }
     };
-    await this.every(CLOCK_LOOK_MS, 'failed to read the database clock', work);
+    await this.repeatEvery(CLOCK_CHECK_MS, 'failed to read the database clock', work);
   }
 
-  private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
-    await this.every(this.config.chain.pollMs, failure, work);
+  private async repeatEveryPoll(failure: string, work: () => Promise<void>): Promise<void> {
+    await this.repeatEvery(this.config.chain.pollMs, failure, work);
   }
 
-  private async every(restMs: number, failure: string, work: () => Promise<void>): Promise<void> {
+  private async repeatEvery(restMs: number, failure: string, work: () => Promise<void>): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const startedAt = monotonicMs();
       try {
@@ -241,13 +241,13 @@ export class FulfilmentLoop {
   }
 
   /** Reclaims the rentals that had ended by `clockMs`, in up to two concurrent batches, until none is left. */
-  private async reclaim(clockMs: number): Promise<void> {
+  private async reclaimEndedRentals(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
     for (;;) {
-      await belowLimit(this.ending, ENDING_BATCHES_MAX);
+      await waitUntilBelow(this.reclaimRuns, RECLAIM_RUNS_MAX);
       if (this.stopping.signal.aborted) return;
-      const ended = await this.work.claimEnding(clockMs, limit);
-      this.spawn(ended, this.ending);
+      const ended = await this.orderClaims.claimEnded(clockMs, limit);
+      this.startRun(ended, this.reclaimRuns);
       if (ended.length < limit) return;
     }
   }
@@ -255,19 +255,19 @@ export class FulfilmentLoop {
   /**
    * Claims running rentals with less energy than was sold. Usually none: only a changed ratio or reclaims cause this.
    */
-  private async topUp(clockMs: number): Promise<void> {
-    const view = this.view.current;
+  private async topUpShortRentals(clockMs: number): Promise<void> {
+    const view = this.chainView.current;
     if (view === undefined || view.isDisputed) return;
-    await belowLimit(this.running, RUNS_MAX);
+    await waitUntilBelow(this.runs, RUNS_MAX);
     if (this.stopping.signal.aborted) return;
     const below = shortBelowE6(view.ratio);
     const endsAfterMs = clockMs + TOP_UP_TIME_LEFT_MS;
-    this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, endsAfterMs));
-    if (this.hasEnded()) return;
-    this.spawn(await this.work.claimLost(this.config.worker.concurrency, endsAfterMs));
+    this.startRun(await this.orderClaims.claimShort(this.config.worker.concurrency, below, endsAfterMs));
+    if (this.isStopping()) return;
+    this.startRun(await this.orderClaims.claimWithLosses(this.config.worker.concurrency, endsAfterMs));
   }
 
-  private spawn(orders: readonly ClaimedOrder[], runs = this.running): void {
+  private startRun(orders: readonly ClaimedOrder[], runs = this.runs): void {
     if (orders.length === 0) return;
     const done = new AbortController();
     void this.keepLeases(orders, done.signal);
@@ -280,17 +280,17 @@ export class FulfilmentLoop {
       .finally(() => {
         done.abort();
         runs.delete(run);
-        for (const { id } of orders) if (this.held.get(id) === run) this.held.delete(id);
+        for (const { id } of orders) if (this.runOfOrder.get(id) === run) this.runOfOrder.delete(id);
       });
     runs.add(run);
-    for (const { id } of orders) this.held.set(id, run);
+    for (const { id } of orders) this.runOfOrder.set(id, run);
   }
 
   private async keepLeases(orders: readonly ClaimedOrder[], done: AbortSignal): Promise<void> {
     const options = {
       leaseSec: this.config.worker.leaseSec,
       maxMs: RUN_MAX_MS,
-      renew: () => this.work.renew(orders),
+      renew: () => this.orderClaims.renew(orders),
       onFailure: (error: unknown) => {
         this.logger.warn({ fault: messageOf(error) }, 'failed to renew leases');
       },
@@ -299,9 +299,9 @@ export class FulfilmentLoop {
   }
 }
 
-function newLook(): Look {
-  let done: Look['done'] = () => undefined;
-  let fail: Look['fail'] = () => undefined;
+function newRequest(): AdvanceRequest {
+  let done: AdvanceRequest['done'] = () => undefined;
+  let fail: AdvanceRequest['fail'] = () => undefined;
   const over = new Promise<void>((resolve, reject) => {
     done = resolve;
     fail = reject;
@@ -309,6 +309,6 @@ function newLook(): Look {
   return { over, done, fail };
 }
 
-async function belowLimit(runs: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
+async function waitUntilBelow(runs: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
   while (runs.size >= count) await Promise.race(runs);
 }

@@ -30,7 +30,7 @@ import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
 /** Longest time until the next check of a postponed reclaim. */
-const LOOK_AGAIN_MS = 30_000;
+const CHECK_AGAIN_MS = 30_000;
 
 /** Subject of the node request for a sent transaction. */
 export const SENT_TRANSACTION = 'a sent transaction';
@@ -43,7 +43,7 @@ const SHORT_ATTENTION_MS = 60_000;
 /** Concurrent look-ups. A distant node takes 100 ms for each. */
 const LOOK_UPS_MAX = 16;
 /** Concurrent terminations, each in its own database transaction. */
-const ENDINGS_MAX = 4;
+const TERMINATIONS_MAX = 4;
 
 interface Planned {
   readonly order: ClaimedOrder;
@@ -54,13 +54,13 @@ interface Planned {
 interface Pass {
   readonly planned: readonly Planned[];
   /** Orders that moved and can move again immediately. */
-  readonly again: Set<bigint>;
+  readonly runAgain: Set<bigint>;
   /** Orders that failed. The rest of the pass skips them, so that they do not block others. */
   readonly failed: Map<bigint, unknown>;
   /** Verdicts from the chain on the pairs of the planned reclaims. */
   readonly verdicts: Map<string, Verdict>;
   /** Milliseconds until an order's reclaim is worth another check. */
-  readonly rests: Map<bigint, number>;
+  readonly restMsOf: Map<bigint, number>;
 }
 
 /** Order id → the error that its run threw. */
@@ -69,17 +69,17 @@ export type Failures = ReadonlyMap<bigint, unknown>;
 @Injectable()
 export class OrderAdvancer {
   constructor(
-    private readonly work: OrderClaims,
-    private readonly deliveries: DeliveryCheck,
+    private readonly orderClaims: OrderClaims,
+    private readonly deliveryCheck: DeliveryCheck,
     private readonly chainView: ChainView,
-    private readonly sender: TransactionSender,
-    private readonly blocks: BlockReader,
+    private readonly transactionSender: TransactionSender,
+    private readonly blockReader: BlockReader,
     private readonly inclusion: Inclusion,
-    private readonly expired: ExpiredTransactions,
-    private readonly ending: OrderTermination,
+    private readonly expiredTransactions: ExpiredTransactions,
+    private readonly orderTermination: OrderTermination,
     private readonly reclaimGuard: ReclaimGuard,
-    private readonly readings: ReclaimReadings,
-    private readonly progress: FulfilmentEvents,
+    private readonly reclaimReadings: ReclaimReadings,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly client: TronClient,
     private readonly config: Config,
     private readonly logger: Log,
@@ -98,29 +98,29 @@ export class OrderAdvancer {
       order,
       plan: planFor(order, clockMs, this.config.worker.unresolvedSec),
     }));
-    const pass: Pass = { planned, again: new Set(), failed, verdicts: new Map(), rests: new Map() };
+    const pass: Pass = { planned, runAgain: new Set(), failed, verdicts: new Map(), restMsOf: new Map() };
     try {
-      await this.endWhatCannotBe(pass);
-      await this.moveWhatCannotBeDelivered(pass, view);
-      await this.sendWhatIsRecorded(pass, view);
+      await this.endFailedOrders(pass);
+      await this.moveUndeliverableLegs(pass, view);
+      await this.sendRecordedTransactions(pass, view);
       if (view !== undefined) {
-        await this.findWhatWasSent(pass, view);
-        await this.topUpWhatIsShort(pass, view);
+        await this.findSentTransactions(pass, view);
+        await this.topUpShortOrders(pass, view);
       }
       // Look-ups may have taken a minute. New transactions refer to the current head and expire by it.
       const now = this.chainView.current;
-      if (view !== undefined && now !== undefined && !now.isDisputed) await this.buildWhatIsMissing(pass, now);
-      await this.setAside(pass);
+      if (view !== undefined && now !== undefined && !now.isDisputed) await this.buildMissingTransactions(pass, now);
+      await this.markOverdueOrders(pass);
       return failed;
     } finally {
-      const released = await this.work.release(
+      const released = await this.orderClaims.release(
         orders.map((order) => ({
           order,
-          delayMs: pass.again.has(order.id) ? 0 : (pass.rests.get(order.id) ?? this.delayMs),
+          delayMs: pass.runAgain.has(order.id) ? 0 : (pass.restMsOf.get(order.id) ?? this.delayMs),
           isEnding: isEnding(order, clockMs),
         })),
       );
-      this.progress.fenceLost('release', orders.length - released);
+      this.fulfilmentEvents.reportFenceLost('release', orders.length - released);
     }
   }
 
@@ -130,7 +130,7 @@ export class OrderAdvancer {
   }
 
   /** Runs `work` for one order. An error of this order alone is logged, shown to the operator, and ends its pass. */
-  private async guarded(pass: Pass, order: ClaimedOrder, work: () => Promise<void>): Promise<void> {
+  private async runForOrder(pass: Pass, order: ClaimedOrder, work: () => Promise<void>): Promise<void> {
     if (pass.failed.has(order.id)) return;
     try {
       await work();
@@ -144,40 +144,40 @@ export class OrderAdvancer {
         return;
       }
       this.logger.error({ err: error, orderId }, 'failed to advance an order');
-      await this.ending.callAttention(order).catch((err: unknown) => {
+      await this.orderTermination.callAttention(order).catch((err: unknown) => {
         this.logger.warn({ err, orderId }, 'failed to mark an order for attention');
       });
     }
   }
 
-  private async endWhatCannotBe(pass: Pass): Promise<void> {
+  private async endFailedOrders(pass: Pass): Promise<void> {
     // Run concurrently: an order that waits for a held row then delays only a few others.
-    await forEachConcurrently(pass.planned, ENDINGS_MAX, async ({ order, plan }) =>
-      this.guarded(pass, order, async () => {
+    await forEachConcurrently(pass.planned, TERMINATIONS_MAX, async ({ order, plan }) =>
+      this.runForOrder(pass, order, async () => {
         if (plan.refund) {
-          await this.ending.refund(order, await this.deliveries.refundReason(order));
+          await this.orderTermination.refund(order, await this.deliveryCheck.findRefundReason(order));
           return;
         }
-        if (plan.undo) await this.ending.undo(order);
-        await this.ending.release(order, plan.release);
-        if (plan.undo || plan.release.length > 0) pass.again.add(order.id);
+        if (plan.undo) await this.orderTermination.undo(order);
+        await this.orderTermination.releaseLegs(order, plan.release);
+        if (plan.undo || plan.release.length > 0) pass.runAgain.add(order.id);
       }),
     );
   }
 
   /** Moves legs whose wallet cannot deliver to other wallets with capacity; otherwise the legs wait. */
-  private async moveWhatCannotBeDelivered(pass: Pass, view: View | undefined): Promise<void> {
+  private async moveUndeliverableLegs(pass: Pass, view: View | undefined): Promise<void> {
     for (const { order, plan } of pass.planned) {
       if (plan.move.length === 0) continue;
-      await this.guarded(pass, order, async () => {
+      await this.runForOrder(pass, order, async () => {
         const slack = view === undefined ? DELEGATION_MIN_SUN : sunOfOneEnergy(view.ratio);
-        if (await this.ending.move(order, plan.move, slack)) pass.again.add(order.id);
+        if (await this.orderTermination.moveLegs(order, plan.move, slack)) pass.runAgain.add(order.id);
       });
     }
   }
 
   /** Sends transactions that were recorded but never sent. Drops those too old or no longer wanted. */
-  private async sendWhatIsRecorded(pass: Pass, view: View | undefined): Promise<void> {
+  private async sendRecordedTransactions(pass: Pass, view: View | undefined): Promise<void> {
     const go: OrderTx[] = [];
     const drop: OrderTx[] = [];
     for (const { order, plan } of pass.planned) {
@@ -188,11 +188,11 @@ export class OrderAdvancer {
         else if (view !== undefined) go.push({ order, ...step });
       }
     }
-    const unseen = await this.unseen(drop, view);
-    await this.sender.drop(unseen);
-    for (const { order } of unseen) pass.again.add(order.id);
-    const stuck = await this.sender.resume(await this.permitted(pass, go, view));
-    for (const order of stuck) pass.again.add(order.id);
+    const unseen = await this.findUnseen(drop, view);
+    await this.transactionSender.drop(unseen);
+    for (const { order } of unseen) pass.runAgain.add(order.id);
+    const stuck = await this.transactionSender.sendRecorded(await this.omitWithheld(pass, go, view));
+    for (const order of stuck) pass.runAgain.add(order.id);
   }
 
   /**
@@ -200,7 +200,7 @@ export class OrderAdvancer {
    * bytes may have been sent after it. Signed bytes must expire first. A transaction found in a block is left to the
    * search for unrecorded transactions, which knows its block.
    */
-  private async unseen(steps: readonly OrderTx[], view: View | undefined): Promise<OrderTx[]> {
+  private async findUnseen(steps: readonly OrderTx[], view: View | undefined): Promise<OrderTx[]> {
     const unseen: OrderTx[] = [];
     await forEachConcurrently(steps, LOOK_UPS_MAX, async (step) => {
       const { tx, order } = step;
@@ -221,22 +221,22 @@ export class OrderAdvancer {
     return unseen;
   }
 
-  private async findWhatWasSent(pass: Pass, view: View): Promise<void> {
+  private async findSentTransactions(pass: Pass, view: View): Promise<void> {
     const steps = pass.planned.flatMap(({ order, plan }) =>
       plan.find.map((step) => ({ order, ...step, isWanted: !isUnwanted(order, plan, step) })),
     );
     const resend: OrderTx[] = [];
     await forEachConcurrently(steps, LOOK_UPS_MAX, async (step) =>
-      this.guarded(pass, step.order, async () => {
+      this.runForOrder(pass, step.order, async () => {
         const found = await this.lookUp(step, view);
-        if (found === 'recorded') pass.again.add(step.order.id);
+        if (found === 'recorded') pass.runAgain.add(step.order.id);
         else if (found === 'held') return;
         else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
-          if (await this.expired.decide(step, view)) pass.again.add(step.order.id);
+          if (await this.expiredTransactions.decide(step, view)) pass.runAgain.add(step.order.id);
         } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
       }),
     );
-    await this.sender.resend(await this.permitted(pass, resend, view));
+    await this.transactionSender.resend(await this.omitWithheld(pass, resend, view));
   }
 
   /**
@@ -248,11 +248,11 @@ export class OrderAdvancer {
       const block = await this.client.pool.ask(SENT_TRANSACTION, async (node) => {
         const place = await placeOf(node, step.tx.txid);
         const header = place && (await headerOf(node, place.blockNumber));
-        return header && (await this.blocks.read(node, header, 'full', () => Promise.resolve([step.tx.txid])));
+        return header && (await this.blockReader.read(node, header, 'full', () => Promise.resolve([step.tx.txid])));
       });
       const found = block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) ?? false;
       if (block === undefined || !found) return 'absent';
-      const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+      const { left } = await this.inclusion.includeBlock(block, [step.tx.txid], view.ratio);
       return left.length > 0 ? 'held' : 'recorded';
     } catch (error) {
       if (error instanceof ChainUnavailableError) return 'absent';
@@ -260,75 +260,76 @@ export class OrderAdvancer {
     }
   }
 
-  private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
+  private async topUpShortOrders(pass: Pass, view: View): Promise<void> {
     for (const { order, plan } of pass.planned) {
-      if (!view.isDisputed) await this.topUpRunning(pass, order, view.ratio);
+      if (!view.isDisputed) await this.topUpRunningRental(pass, order, view.ratio);
       if (isPastTopUps(order, view.ratio, this.chainView.clockMs)) {
-        await this.guarded(pass, order, () => this.ending.restTopUps(order));
+        await this.runForOrder(pass, order, () => this.orderTermination.postponeTopUps(order));
       }
       if (!plan.topUp) continue;
-      await this.guarded(pass, order, async () => {
+      await this.runForOrder(pass, order, async () => {
         const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
         const amount = sunForEnergy(missing, view.ratio, this.config.pool.marginBps);
-        if (!(await this.ending.topUp(order, amount, sunOfOneEnergy(view.ratio)))) await this.ending.undo(order);
-        pass.again.add(order.id);
+        if (!(await this.orderTermination.reserveTopUp(order, amount, sunOfOneEnergy(view.ratio))))
+          await this.orderTermination.undo(order);
+        pass.runAgain.add(order.id);
       });
     }
   }
 
-  private async topUpRunning(pass: Pass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {
+  private async topUpRunningRental(pass: Pass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {
     // The claimed order does not show the changes of this pass.
-    if (pass.again.has(order.id)) return;
+    if (pass.runAgain.has(order.id)) return;
     const { clockMs } = this.chainView;
     const needed = topUpFor(order, ratio, clockMs);
     const left = order.usage && leftoverOf(order.usage.reclaims).energy;
     if (needed !== undefined) {
-      await this.guarded(pass, order, async () => {
-        if (await this.deliveries.isFutile(order)) return this.ending.restTopUps(order);
-        const isReserved = await this.ending.topUpRunning(order, {
+      await this.runForOrder(pass, order, async () => {
+        if (await this.deliveryCheck.isFutile(order)) return this.orderTermination.postponeTopUps(order);
+        const isReserved = await this.orderTermination.reserveRunningTopUp(order, {
           amountSun: sunForEnergy(needed.energy, ratio, this.config.pool.marginBps),
           slackSun: sunOfOneEnergy(ratio),
           cause: needed.cause,
           left: needed.cause === 'usage' ? left : undefined,
         });
-        if (isReserved) pass.again.add(order.id);
+        if (isReserved) pass.runAgain.add(order.id);
       });
     } else if (left !== undefined && isMadeUpFor(order, ratio, clockMs)) {
-      await this.guarded(pass, order, () => this.ending.recordMadeUp(order, left));
+      await this.runForOrder(pass, order, () => this.orderTermination.recordHarmlessLeftover(order, left));
     }
   }
 
-  private async buildWhatIsMissing(pass: Pass, view: View): Promise<void> {
+  private async buildMissingTransactions(pass: Pass, view: View): Promise<void> {
     const builds: OrderBuild[] = [];
     const isActivating = pass.planned.some(({ plan }) => plan.build.some(({ purpose }) => purpose === 'activate'));
-    const costSun = isActivating ? await this.deliveries.costSun() : undefined;
+    const costSun = isActivating ? await this.deliveryCheck.readActivationCost() : undefined;
     for (const { order, plan } of pass.planned) {
-      await this.guarded(pass, order, async () => {
+      await this.runForOrder(pass, order, async () => {
         if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
-          await this.ending.callAttention(order);
+          await this.orderTermination.callAttention(order);
         }
         for (const step of plan.build) {
-          const verdict = await this.deliveries.judge(order, step, costSun);
+          const verdict = await this.deliveryCheck.judgeBuild(order, step, costSun);
           if (verdict === 'build') builds.push({ order, ...step });
           if (verdict !== 'undo') continue;
           // For a running rental this is a top-up. Only its leg is released, and the rental is unchanged.
-          if (order.isSettled) await this.ending.release(order, [step.leg]);
-          else await this.ending.undo(order);
-          pass.again.add(order.id);
+          if (order.isSettled) await this.orderTermination.releaseLegs(order, [step.leg]);
+          else await this.orderTermination.undo(order);
+          pass.runAgain.add(order.id);
         }
       });
     }
-    const permitted = await this.permitted(pass, this.due(pass, builds), view);
-    const stuck = await this.sender.launch(await this.withReadings(pass, permitted, view), view);
-    for (const order of stuck) pass.again.add(order.id);
+    const permitted = await this.omitWithheld(pass, this.omitResting(pass, builds), view);
+    const stuck = await this.transactionSender.buildAndSend(await this.addReadings(pass, permitted, view), view);
+    for (const order of stuck) pass.runAgain.add(order.id);
   }
 
   /** Omits reclaims that failed so often that their next attempt is not due yet. */
-  private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
+  private omitResting(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
     return builds.filter(({ order, leg, purpose }) => {
       const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose), this.chainView.movingSec) : 0;
       // Check within 30 s, because a chain that stops and resumes ends the rest.
-      if (restMs > 0) restAtMost(pass, order, Math.min(restMs, LOOK_AGAIN_MS));
+      if (restMs > 0) restAtMost(pass, order, Math.min(restMs, CHECK_AGAIN_MS));
       return restMs === 0;
     });
   }
@@ -337,10 +338,10 @@ export class OrderAdvancer {
    * Adds the receiver's energy to reclaims if other rentals of the receiver continue. Omits reclaims for which no node
    * has returned it yet.
    */
-  private async withReadings(pass: Pass, builds: readonly OrderBuild[], view: View): Promise<readonly OrderBuild[]> {
+  private async addReadings(pass: Pass, builds: readonly OrderBuild[], view: View): Promise<readonly OrderBuild[]> {
     const reclaims = builds.filter(({ purpose }) => purpose === 'reclaim');
     const { clockMs } = this.chainView;
-    const { read, unread } = await this.readings.read(
+    const { read, unread } = await this.reclaimReadings.read(
       reclaims.map(({ order }) => order.receiver),
       view,
       clockMs,
@@ -349,14 +350,14 @@ export class OrderAdvancer {
       const { order, purpose } = build;
       if (purpose !== 'reclaim') return [build];
       if (!unread.has(order.receiver)) return [{ ...build, reading: read.get(order.receiver) }];
-      if (this.readings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];
+      if (this.reclaimReadings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];
       restAtMost(pass, order, this.delayMs);
       return [];
     });
   }
 
   /** Omits reclaims for which the delegation on chain is too small or unknown. */
-  private async permitted<T extends { readonly order: ClaimedOrder; readonly leg: ClaimedLeg }>(
+  private async omitWithheld<T extends { readonly order: ClaimedOrder; readonly leg: ClaimedLeg }>(
     pass: Pass,
     steps: readonly (T & ({ readonly purpose: string } | { readonly tx: { readonly purpose: string } }))[],
     view: View | undefined,
@@ -377,21 +378,21 @@ export class OrderAdvancer {
       restAtMost(
         pass,
         step.order,
-        verdict === 'short' ? Math.min(withheldRestMs(lateMs), LOOK_AGAIN_MS) : this.delayMs,
+        verdict === 'short' ? Math.min(withheldRestMs(lateMs), CHECK_AGAIN_MS) : this.delayMs,
       );
-      if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
+      if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.orderTermination.callAttention(step.order);
     }
     return steps.filter((step) => !withheld.has(step));
   }
 
   /** Marks orders `unresolved` if one of their transactions is neither found nor proven dead after `unresolvedSec`. */
-  private async setAside(pass: Pass): Promise<void> {
+  private async markOverdueOrders(pass: Pass): Promise<void> {
     for (const { order, plan } of pass.planned) {
       const isOverdue = plan.find.some(({ tx }) => tx.ageSec > this.config.worker.unresolvedSec);
-      if (!isOverdue || pass.again.has(order.id)) continue;
-      await this.guarded(pass, order, async () => {
-        if (order.status === 'placed' && !order.isUndoing) await this.ending.markUnresolved(order);
-        else if (!order.needsAttention) await this.ending.callAttention(order);
+      if (!isOverdue || pass.runAgain.has(order.id)) continue;
+      await this.runForOrder(pass, order, async () => {
+        if (order.status === 'placed' && !order.isUndoing) await this.orderTermination.markUnresolved(order);
+        else if (!order.needsAttention) await this.orderTermination.callAttention(order);
       });
     }
   }
@@ -402,7 +403,7 @@ function pairOf(order: ClaimedOrder, leg: ClaimedLeg): Pair {
 }
 
 function restAtMost(pass: Pass, order: ClaimedOrder, ms: number): void {
-  pass.rests.set(order.id, Math.min(ms, pass.rests.get(order.id) ?? ms));
+  pass.restMsOf.set(order.id, Math.min(ms, pass.restMsOf.get(order.id) ?? ms));
 }
 
 /**

@@ -373,13 +373,13 @@ export class OrderClaims {
   }
 
   /** Claims and loads those of `ids` that are due. */
-  async claimIds(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
+  async claimNamed(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
     return this.load(claims);
   }
 
   /** Claims and loads up to `limit` rentals that have ended by the chain's clock. */
-  async claimEnding(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
+  async claimEnded(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_ENDING, [
       this.config.worker.leaseSec,
       limit,
@@ -400,7 +400,7 @@ export class OrderClaims {
   }
 
   /** Claims and loads up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
-  async claimLost(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
+  async claimWithLosses(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
     const claims = await this.database.query<Claim>(CLAIM_LOST, [
       this.config.worker.leaseSec,
       limit,
@@ -428,17 +428,17 @@ export class OrderClaims {
     let lost = 0;
     for (const restMs of RELEASE_RESTS_MS) {
       if (restMs > 0) await sleep(restMs);
-      const released = await this.releaseFree(left);
+      const released = await this.releaseUnlocked(left);
       const kept = left.filter(({ order }) => !released.has(order.id));
       if (kept.length === 0) break;
-      left = await this.stillOurs(kept);
+      left = await this.findStillHeld(kept);
       lost += kept.length - left.length;
       if (left.length === 0) break;
     }
     return orders.length - lost;
   }
 
-  private async releaseFree(orders: readonly Released[]): Promise<Set<bigint>> {
+  private async releaseUnlocked(orders: readonly Released[]): Promise<Set<bigint>> {
     const rows = await this.database.query<{ id: bigint }>(RELEASE, [
       orders.map(({ order }) => order.id),
       orders.map(({ order }) => order.fence),
@@ -448,7 +448,7 @@ export class OrderClaims {
     return new Set(rows.map(({ id }) => id));
   }
 
-  private async stillOurs(orders: readonly Released[]): Promise<Released[]> {
+  private async findStillHeld(orders: readonly Released[]): Promise<Released[]> {
     const params = [orders.map(({ order }) => order.id), orders.map(({ order }) => order.fence)];
     const rows = await this.database.query<{ id: bigint }>(STILL_OURS, params);
     const ours = new Set(rows.map(({ id }) => id));

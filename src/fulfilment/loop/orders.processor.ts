@@ -34,7 +34,7 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
   private connection: Redis | undefined;
   private closing: Promise<void> | undefined;
   private readonly handlers: Readonly<Record<JobName, (job: OrderDueJob) => Promise<void>>> = {
-    [ORDER_DUE_JOB]: (job) => this.loop.look(orderOf(job)),
+    [ORDER_DUE_JOB]: (job) => this.loop.advanceOrder(orderOf(job)),
   };
 
   constructor(

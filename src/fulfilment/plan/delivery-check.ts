@@ -29,7 +29,7 @@ export class DeliveryCheck {
   ) {}
 
   /** Returns the current cost of an activation, or undefined while the nodes do not agree on it. */
-  async costSun(): Promise<Sun | undefined> {
+  async readActivationCost(): Promise<Sun | undefined> {
     try {
       return sun(activationCostSun(await this.client.chainParameters(this.config.market.parameterBounds)));
     } catch (error) {
@@ -40,7 +40,11 @@ export class DeliveryCheck {
   }
 
   /** `costSun`: the current cost of an activation. */
-  async judge(order: ClaimedOrder, { leg, purpose, attempt }: BuildStep, costSun: Sun | undefined): Promise<Verdict> {
+  async judgeBuild(
+    order: ClaimedOrder,
+    { leg, purpose, attempt }: BuildStep,
+    costSun: Sun | undefined,
+  ): Promise<Verdict> {
     if (purpose === 'reclaim') return 'build';
     if (purpose === 'activate') {
       if (costSun === undefined) return 'wait';
@@ -59,16 +63,16 @@ export class DeliveryCheck {
    * Returns true if a further delivery of the order could only die like the last one. A first delivery is simply tried.
    */
   async isFutile(order: ClaimedOrder, attempt = 1): Promise<boolean> {
-    return (attempt > 1 || hasDied(order)) && (await this.suits(order)) === false;
+    return (attempt > 1 || hasDied(order)) && (await this.isSuitable(order)) === false;
   }
 
   /**
    * Returns the reason of a refund, as a sentence for the caller. No transaction of the order can be included any more.
    */
-  async refundReason(order: ClaimedOrder): Promise<string> {
+  async findRefundReason(order: ClaimedOrder): Promise<string> {
     if (order.kind !== 'activation') return REFUND_REASON;
-    if ((await this.suits(order)) === false) return ACTIVATED_BEFORE;
-    const costSun = await this.costSun();
+    if ((await this.isSuitable(order)) === false) return ACTIVATED_BEFORE;
+    const costSun = await this.readActivationCost();
     const hasRisen = costSun !== undefined && order.legs.some((leg) => leg.amountSun < costSun);
     return hasRisen ? FEE_ROSE : NOT_ACTIVATED;
   }
@@ -78,7 +82,7 @@ export class DeliveryCheck {
    * Returns undefined while no node answers. TRON: CREATE2 can turn a plain account into a contract, and its
    * destruction leaves no account.
    */
-  async suits(order: ClaimedOrder): Promise<boolean | undefined> {
+  async isSuitable(order: ClaimedOrder): Promise<boolean | undefined> {
     try {
       const account = await this.client.account(order.receiver);
       return order.kind === 'activation' ? account === undefined : account?.isContract === false;

@@ -169,7 +169,7 @@ async function holdReceiver(tx: Queryable, receiver: string, usage: ReceiverUsag
   return (newest?.id ?? undefined) === usage.newestTopUp;
 }
 
-async function weigh(tx: Queryable, order: ClaimedOrder, left: bigint): Promise<void> {
+async function recordLeftover(tx: Queryable, order: ClaimedOrder, left: bigint): Promise<void> {
   const reclaims = (order.usage?.reclaims ?? []).map(({ txId }) => txId);
   await tx.query(WEIGH, [reclaims, left, order.id, order.fence]);
 }
@@ -179,14 +179,14 @@ export class OrderTermination {
   constructor(
     private readonly database: Database,
     private readonly ledger: Ledger,
-    private readonly progress: FulfilmentEvents,
+    private readonly fulfilmentEvents: FulfilmentEvents,
   ) {}
 
   /** Ends legs that can no longer deliver and returns their capacity, once. */
-  async release(order: ClaimedOrder, legs: readonly ClaimedLeg[]): Promise<void> {
+  async releaseLegs(order: ClaimedOrder, legs: readonly ClaimedLeg[]): Promise<void> {
     if (legs.length === 0) return;
     const over = await this.database.transaction(async (tx) => {
-      if (!(await this.lock(tx, order))) return [];
+      if (!(await this.lockOrder(tx, order))) return [];
       const released = await tx.query<{ id: bigint; kind: OrderKind; wallet_id: number; amount_sun: bigint }>(
         RELEASE_LEGS,
         [legs.map((leg) => leg.id)],
@@ -202,17 +202,18 @@ export class OrderTermination {
       // The rental's end may have waited for these legs alone.
       return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
     });
-    for (const { late_sec: lateSec } of over) if (lateSec !== null) this.progress.reclaimed(order, lateSec);
+    for (const { late_sec: lateSec } of over)
+      if (lateSec !== null) this.fulfilmentEvents.reportReclaimed(order, lateSec);
   }
 
   /**
    * Moves legs that can no longer deliver to other wallets: drops unsent bytes, releases the legs and reserves their
    * sun again. Returns false, with nothing changed, if no other wallet has capacity or another worker has the order.
    */
-  async move(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
+  async moveLegs(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
     try {
       const isMoved = await this.database.transaction(async (tx) => {
-        if (!(await this.lock(tx, order))) return false;
+        if (!(await this.lockOrder(tx, order))) return false;
         const ids = legs.map((leg) => leg.id);
         await tx.query(DROP_UNSENT, [ids]);
         const released = await tx.query<{ id: bigint; amount_sun: bigint }>(RELEASE_LEGS, [ids]);
@@ -230,7 +231,7 @@ export class OrderTermination {
         await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
         return true;
       });
-      if (isMoved) this.progress.moved(order, legs);
+      if (isMoved) this.fulfilmentEvents.reportMovedLegs(order, legs);
       return isMoved;
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -254,14 +255,14 @@ export class OrderTermination {
       return ended;
     });
     if (refunded !== undefined) {
-      this.progress.orders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
+      this.fulfilmentEvents.reportOrders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
     }
   }
 
   /** Marks the order unresolved. It resumes when a node answers. */
   async markUnresolved(order: ClaimedOrder): Promise<void> {
     const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
-    if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
+    if (moved.length > 0) this.fulfilmentEvents.reportOrders('unresolved', [{ order, kind: order.kind }]);
   }
 
   /** Flags the order for the operator, because a step takes longer than it should. */
@@ -270,10 +271,10 @@ export class OrderTermination {
   }
 
   /** Reserves a further leg for the missing energy. Returns false if the pool lacks capacity. */
-  async topUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
+  async reserveTopUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
-        if (!(await this.lock(tx, order))) return;
+        if (!(await this.lockOrder(tx, order))) return;
         await tx.query(RESERVE_TOP_UP, [order.id, order.receiver, missingSun, slackSun]);
       });
     } catch (error) {
@@ -288,7 +289,10 @@ export class OrderTermination {
    * the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of the receiver
    * was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
    */
-  async topUpRunning(order: ClaimedOrder, { amountSun, slackSun, cause, left }: ReservedTopUp): Promise<boolean> {
+  async reserveRunningTopUp(
+    order: ClaimedOrder,
+    { amountSun, slackSun, cause, left }: ReservedTopUp,
+  ): Promise<boolean> {
     try {
       const isReserved = await this.database.transaction(async (tx) => {
         if (order.usage !== undefined && !(await holdReceiver(tx, order.receiver, order.usage))) return false;
@@ -297,10 +301,10 @@ export class OrderTermination {
         await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
         await tx.query(MARK_TOP_UP, [order.id, last.leg_no, cause]);
         await tx.query(RECOUNT, [order.id, null]);
-        if (left !== undefined) await weigh(tx, order, left);
+        if (left !== undefined) await recordLeftover(tx, order, left);
         return true;
       });
-      if (isReserved) this.progress.toppedUp(order, amountSun, cause);
+      if (isReserved) this.fulfilmentEvents.reportTopUp(order, amountSun, cause);
       return isReserved;
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -310,16 +314,16 @@ export class OrderTermination {
   }
 
   /** Records that the reclaims' leftover at the order's receiver costs no running rental any energy. */
-  async recordMadeUp(order: ClaimedOrder, left: bigint): Promise<void> {
-    await weigh(this.database, order, left);
+  async recordHarmlessLeftover(order: ClaimedOrder, left: bigint): Promise<void> {
+    await recordLeftover(this.database, order, left);
   }
 
   /** Postpones top-ups of a running rental that will get none, so that it is not claimed ahead of others. */
-  async restTopUps(order: ClaimedOrder): Promise<void> {
+  async postponeTopUps(order: ClaimedOrder): Promise<void> {
     await this.database.query(REST_TOP_UPS, [order.id, order.fence, PAST_TOP_UPS_REST_SEC]);
   }
 
-  private async lock(tx: Queryable, order: ClaimedOrder): Promise<boolean> {
+  private async lockOrder(tx: Queryable, order: ClaimedOrder): Promise<boolean> {
     return (await tx.query(LOCK, [order.id, order.fence])).length === 1;
   }
 }

@@ -87,7 +87,7 @@ export class ReclaimGuard {
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
-    private readonly recent: RecentActs,
+    private readonly recentActs: RecentActs,
     private readonly config: Config,
     private readonly log: Log,
   ) {}
@@ -114,7 +114,7 @@ export class ReclaimGuard {
       const after = await solidHeadOf(node);
       if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
       for (const [pair, sun] of sums.read) {
-        const since = this.recent.since(before.number, pair.walletAddress);
+        const since = this.recentActs.since(before.number, pair.walletAddress);
         if (since !== undefined && since.height >= after.number) {
           const acts = since.acts.filter((act) => act.receiver === pair.receiver);
           // A change that became solid during the read may or may not be in the amount: take the lower value.

@@ -48,12 +48,12 @@ const SALT_RANGE = 60_000n;
 @Injectable()
 export class TransactionSender {
   constructor(
-    private readonly log: TransactionLog,
+    private readonly transactionLog: TransactionLog,
     private readonly broadcaster: Broadcaster,
     private readonly signer: Signer,
-    private readonly health: WalletHealth,
-    private readonly energy: ReceiverEnergy,
-    private readonly progress: FulfilmentEvents,
+    private readonly walletHealth: WalletHealth,
+    private readonly receiverEnergy: ReceiverEnergy,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly config: Config,
     private readonly logger: Log,
   ) {}
@@ -62,12 +62,12 @@ export class TransactionSender {
    * Builds and sends new transactions. Returns the orders that were not sent because their wallets were paused by
    * failed signatures.
    */
-  async launch(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
+  async buildAndSend(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
     if (builds.length === 0) return [];
-    this.energy.willSend(new Set(builds.map(({ order }) => order)));
+    this.receiverEnergy.startReadsBefore(new Set(builds.map(({ order }) => order)));
     const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
     if (built.length === 0) return [];
-    const ids = await this.log.recordBuilt(built.map(({ record }) => record));
+    const ids = await this.transactionLog.recordBuilt(built.map(({ record }) => record));
     const unsigned = built.flatMap(({ step, record }) => {
       const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
       return id === undefined ? [] : [{ ...step, id, rawData: record.rawData, txid: record.txid }];
@@ -75,8 +75,8 @@ export class TransactionSender {
     return this.signAndSend(unsigned, []);
   }
 
-  /** Continues with transactions that were recorded but never sent. Returns the same as `launch`. */
-  async resume(steps: readonly OrderTx[]): Promise<readonly ClaimedOrder[]> {
+  /** Continues with transactions that were recorded but never sent. Returns the same as `buildAndSend`. */
+  async sendRecorded(steps: readonly OrderTx[]): Promise<readonly ClaimedOrder[]> {
     const signed = steps.filter((step) => step.tx.status === 'signed');
     const built = steps.filter((step) => step.tx.status === 'built');
     return this.signAndSend(
@@ -94,14 +94,16 @@ export class TransactionSender {
     );
     if (items.length === 0) return;
     const records = await this.broadcaster.send(items, true);
-    this.progress.answered(records);
-    await this.log.recordBroadcasts(records, { resent: [...answeredIds(items, records)] });
+    this.fulfilmentEvents.countAnswers(records);
+    await this.transactionLog.recordBroadcasts(records, { resent: [...answeredIds(items, records)] });
     await this.noteRefusals(items, records);
   }
 
   /** Drops transactions that were never sent; no other party has seen them. */
   async drop(steps: readonly OrderTx[]): Promise<void> {
-    await this.log.recordDropped(steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })));
+    await this.transactionLog.recordDropped(
+      steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })),
+    );
   }
 
   /**
@@ -150,32 +152,32 @@ export class TransactionSender {
     const { fresh, stuck } = await this.signAll(unsigned);
     let sendable = [...signedBefore];
     if (fresh.length > 0) {
-      const recorded = await this.log.recordSigned(
+      const recorded = await this.transactionLog.recordSigned(
         fresh.map((item) => ({ ...item, orderId: item.order.id, fence: item.order.fence })),
       );
-      this.progress.fenceLost('sign', fresh.length - recorded.size);
+      this.fulfilmentEvents.reportFenceLost('sign', fresh.length - recorded.size);
       sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
     }
     if (sendable.length === 0) return stuck;
-    const { marked, failed } = await this.log.recordSending(
+    const { marked, failed } = await this.transactionLog.recordSending(
       sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
     );
-    for (const { order, error } of failed) this.progress.notMoved('sending', order, error);
+    for (const { order, error } of failed) this.fulfilmentEvents.reportNotAdvanced('sending', order, error);
     const sending = sendable.filter((item) => marked.has(item.id));
-    this.progress.fenceLost('send', sendable.length - sending.length);
-    this.progress.transactions('sending', sending);
+    this.fulfilmentEvents.reportFenceLost('send', sendable.length - sending.length);
+    this.fulfilmentEvents.reportTransactions('sending', sending);
     const placed = new Set(sending.flatMap(({ order }) => (order.status === 'reserved' ? order : [])));
-    this.progress.orders(
+    this.fulfilmentEvents.reportOrders(
       'placed',
       [...placed].map((order) => ({ order, kind: order.kind })),
     );
-    this.energy.sends(placed);
+    this.receiverEnergy.recordReadsBefore(placed);
     const records = await this.broadcaster.send(sending, false);
-    this.progress.answered(records);
+    this.fulfilmentEvents.countAnswers(records);
     const heard = answeredIds(sending, records);
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
     if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions reached no node');
-    await this.log.recordBroadcasts(records, { unheard });
+    await this.transactionLog.recordBroadcasts(records, { unheard });
     await this.noteRefusals(sending, records);
     return stuck;
   }
@@ -187,8 +189,10 @@ export class TransactionSender {
     const results = await Promise.all(unsigned.map(async (item) => this.sign(item)));
     const fresh = results.flatMap((result) => ('signature' in result ? result : []));
     const failed = results.flatMap((result) => ('error' in result ? result : []));
-    await this.health.signed(fresh.flatMap(({ leg }) => (leg.signFailures > 0 ? leg.walletId : [])));
-    const paused = await this.health.notSigned(failed.map(({ leg, error }) => ({ walletId: leg.walletId, error })));
+    await this.walletHealth.recordSigned(fresh.flatMap(({ leg }) => (leg.signFailures > 0 ? leg.walletId : [])));
+    const paused = await this.walletHealth.recordSignFailures(
+      failed.map(({ leg, error }) => ({ walletId: leg.walletId, error })),
+    );
     return {
       fresh,
       stuck: failed.flatMap(({ order, leg, purpose }) =>
@@ -206,7 +210,7 @@ export class TransactionSender {
     } catch (error) {
       // Without the database no key can be read; no wallet is at fault.
       if (isConnectionFault(error)) throw error;
-      this.progress.notSigned(item.order, item.leg.walletAddress, error);
+      this.fulfilmentEvents.reportSignFailure(item.order, item.leg.walletAddress, error);
       return { ...item, error };
     }
   }
@@ -228,7 +232,7 @@ export class TransactionSender {
         return message === undefined ? [] : [[leg.walletId, message] as const];
       }),
     );
-    for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);
+    for (const [walletId, message] of byWallet) await this.walletHealth.recordRefusal(walletId, message);
   }
 }
 

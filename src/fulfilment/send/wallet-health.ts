@@ -25,7 +25,7 @@ const HOLD_MAX_SEC = 3600;
 const REASON_LENGTH_MAX = 300;
 const PROBES_AT_ONCE = 8;
 /** TRON: the black hole address, which has no owner. The transaction of a probe is never sent. */
-const NOBODY = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
+const PROBE_RECEIVER = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 
 const HELD_UNTIL = `clock_timestamp() + least(${HOLD_SEC.toString()} * power(2, least(w.delivery_pauses, 10)), ${HOLD_MAX_SEC.toString()}) * interval '1 second'`;
 
@@ -138,7 +138,7 @@ export class WalletHealth {
   ) {}
 
   /** Counts failed signatures. Returns the wallets that cannot deliver now. */
-  async notSigned(failures: readonly SignFailure[]): Promise<ReadonlySet<number>> {
+  async recordSignFailures(failures: readonly SignFailure[]): Promise<ReadonlySet<number>> {
     if (failures.length === 0) return new Set();
     const byWallet = new Map<number, { count: number; error: unknown }>();
     for (const { walletId, error } of failures) {
@@ -155,7 +155,7 @@ export class WalletHealth {
   }
 
   /** Records that these wallets signed after failures, and makes their reclaims due. */
-  async signed(walletIds: readonly number[]): Promise<void> {
+  async recordSigned(walletIds: readonly number[]): Promise<void> {
     if (walletIds.length === 0) return;
     const rows = await this.database.query<Changed & { id: number }>(SIGNED, [[...new Set(walletIds)]]);
     this.report(rows);
@@ -166,28 +166,28 @@ export class WalletHealth {
    * Records that a node refused a signature of the wallet, and pauses its sales. The refusal proves nothing about the
    * transaction.
    */
-  async refused(walletId: number, message: string): Promise<void> {
+  async recordRefusal(walletId: number, message: string): Promise<void> {
     this.report(
       await this.database.query<Changed>(REFUSED, [walletId, reasonOf(`a node refused its signature: ${message}`)]),
     );
   }
 
   /** Records that a delivery of the wallet was proven dead. */
-  async died(walletId: number): Promise<void> {
+  async recordDeath(walletId: number): Promise<void> {
     const reason = `${FAILURES_MAX.toString()} of its transactions in a row were never included`;
     const rows = await this.database.query<Changed & { pauses: boolean }>(DIED, [walletId, reason]);
     this.report(rows.filter((row) => row.pauses));
   }
 
   /** Resumes wallets whose hold is over or whose key signs again. */
-  async look(): Promise<void> {
+  async resumeWallets(): Promise<void> {
     this.report(await this.database.query<Changed>(RESUME));
     await this.database.query(RECOVERED);
     const { current } = this.chainView;
     if (current === undefined) return;
     const wallets = await this.database.query<UnsignedWallet>(UNSIGNED);
     await forEachConcurrently(wallets, PROBES_AT_ONCE, async (wallet) => {
-      if (await this.signs(wallet, current)) await this.signed([wallet.id]);
+      if (await this.canSign(wallet, current)) await this.recordSigned([wallet.id]);
     });
   }
 
@@ -195,8 +195,8 @@ export class WalletHealth {
    * Returns true if the wallet's key signs a transaction of its role. TRON: it can never be included, since it expires
    * at a solid head.
    */
-  private async signs(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
-    const parties = { owner: wallet.address, receiver: NOBODY };
+  private async canSign(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
+    const parties = { owner: wallet.address, receiver: PROBE_RECEIVER };
     try {
       const { rawData } = buildTransaction(
         wallet.role === 'activation'
