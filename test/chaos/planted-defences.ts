@@ -1,6 +1,6 @@
 // Planted bugs that remove a defence: against outsiders on the chain, faulty nodes, exchanges, wallets that cannot
 // deliver, foreign acts, or foreign locks. The test that motivated each defence must fail without it.
-import { one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { FOLLOWER, one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
@@ -153,7 +153,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a starting follower reads back to what was included alone',
     changes: one(
-      'fulfilment/follow/follower.ts',
+      FOLLOWER,
       `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
@@ -310,11 +310,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what another session held is forgotten',
-    changes: one(
-      'fulfilment/follow/follower.ts',
-      'this.pendingInclusions.set(block, applied?.left ?? txids, ratio);',
-      '',
-    ),
+    changes: one(FOLLOWER, 'this.pendingInclusions.set(block, applied?.left ?? txids, ratio);', ''),
     test: long('fulfilment-nodes')(
       'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
     ),
