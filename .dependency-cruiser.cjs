@@ -5,7 +5,7 @@
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, requests, webhooks, signer's settings
 //   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   auto-delegations → auth, blocks, orders, quotes, pool   reports → deposits, verify   blocks   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, auto-delegations, statements   webhooks → auth, events   requests   statements   people
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   explain → quotes   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, auto-delegations, statements   webhooks → auth, events   requests   statements   people
 //   test-projects → billing (played by the worker)
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
@@ -21,7 +21,7 @@ const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
 const features =
-  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|notifications|people|test-projects)/';
+  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|explain|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|notifications|people|test-projects)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -47,6 +47,7 @@ const arrows = {
   quotes: ['billing', 'pool'],
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
+  explain: ['quotes'],
   accounts: ['orders', 'billing', 'quotes'],
   events: ['orders', 'auth', 'deposits', 'auto-delegations', 'statements'],
   energy: ['orders', 'billing', 'quotes'],

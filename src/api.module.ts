@@ -7,6 +7,7 @@ import type { Config } from './config/config.js';
 import { DepositsApiModule } from './deposits/deposits-api.module.js';
 import type { Log } from './observability/logger.js';
 import { EnergyModule } from './energy/energy.module.js';
+import { ExplainModule } from './explain/explain.module.js';
 import { EventReadingModule } from './events/event-reading.module.js';
 import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
@@ -29,6 +30,7 @@ export class ApiModule {
         AuthModule,
         QuotesModule,
         SimulationModule,
+        ExplainModule,
         OrdersModule,
         AccountsModule,
         EnergyModule,

@@ -16,6 +16,7 @@ import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.
 import { NodePool } from './chain/node-pool.js';
 import { BROADCAST_PATH, TronNode } from './chain/node.js';
 import { RequestBudget, type Urgency } from './chain/request-budget.js';
+import { ENERGY_PRICES_PATH, RECEIPT_PATH, SOLID_RECEIPT_PATH, TRANSACTION_PATH } from './chain/transaction-report.js';
 import { ACCOUNT_PATH, CONSTANT_CALL_PATH, TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config/config.js';
 import { ListQueue } from './http/pipeline/list-queue.js';
@@ -45,8 +46,15 @@ function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void
 /** The worker retries each row that it could not lock; while it waits, others wait for it. */
 const WORKER_LOCK_TIMEOUT_MS = 2000;
 
-/** Node requests that an API makes only for callers: is a receiver on chain, and how much energy a call uses. */
-const CALLERS_PATHS: ReadonlySet<string> = new Set([ACCOUNT_PATH, CONSTANT_CALL_PATH]);
+/** Node requests that an API makes only for callers: accounts, the energy of calls, and transactions to explain. */
+const CALLERS_PATHS: ReadonlySet<string> = new Set([
+  ACCOUNT_PATH,
+  CONSTANT_CALL_PATH,
+  TRANSACTION_PATH,
+  RECEIPT_PATH,
+  SOLID_RECEIPT_PATH,
+  ENERGY_PRICES_PATH,
+]);
 /** Node requests for heads. */
 const HEAD_PATHS: ReadonlySet<string> = new Set(['wallet/getblock', 'walletsolidity/getblock']);
 

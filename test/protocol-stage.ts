@@ -23,6 +23,7 @@ import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
+import { localUsdtContracts } from '../packages/local/src/local-usdt.js';
 import { childOf, MAKER } from './devnet/contracts/maker.js';
 import { addWallet, fillPool, keepSelling, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
 import { actAs, newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
@@ -54,7 +55,10 @@ export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 export const pool = newOwner();
 /** Accounts that use energy by calling a contract. They exist on chain after `openStageWithCalls`. */
 export const callers = Array.from({ length: 24 }, newOwner);
-const contract = newOwner();
+/** The called contract: the recorded test token. */
+export const contract = newOwner();
+/** The reference token, a contract only after `openStageWithToken`, and the holder of all of it. */
+export const [token, tokenHolder] = [newOwner().address, newOwner()];
 /** A second pool wallet with less stake, so that orders use it first. It joins the pool with `openStageOfTwo`. */
 export const second = newOwner();
 const SECOND_SUN = 100_000_000n * 1_000_000n;
@@ -226,12 +230,19 @@ export const openStageOfTwo = (extra: Record<string, string> = {}, withCalls = f
 export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
 export const openStageWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
   open({ extra, withCalls: true });
+/** The reference token uses the energy of main-net USDT. */
+export const openStageWithToken = (): Promise<void> => open({ withCalls: true, withToken: true });
 
 const SPARE_SUN = 1_000_000_000n;
 
-async function open({ withSecond = false, withCalls = false, extra = {}, spareSun = SPARE_SUN } = {}): Promise<void> {
+async function open({
+  withSecond = false,
+  withCalls = false,
+  withToken = false,
+  extra = {},
+  spareSun = SPARE_SUN,
+} = {}): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  const token = newOwner().address;
   devnet = await startDevnet({
     blockMs: 0,
     solidLag: SOLID_LAG,
@@ -241,12 +252,19 @@ async function open({ withSecond = false, withCalls = false, extra = {}, spareSu
       accounts: [
         { address: pool.address, balance: (STAKE_SUN + spareSun).toString() },
         { address: second.address, balance: (SECOND_SUN + 1_000_000_000n).toString() },
-        ...[activation.address, token, ...receivers].map((address) => ({ address, balance: 1000 * SUN_PER_TRX })),
-        ...(withCalls ? callers : []).map(({ address }) => ({ address, balance: 100_000 * SUN_PER_TRX })),
+        ...[activation.address, ...(withToken ? [] : [token]), ...receivers].map((address) => ({
+          address,
+          balance: 1000 * SUN_PER_TRX,
+        })),
+        ...(withCalls ? [...callers, tokenHolder] : []).map(({ address }) => ({
+          address,
+          balance: 100_000 * SUN_PER_TRX,
+        })),
       ],
       ...(withCalls && {
         contracts: [
           { address: contract.address, origin: activation.address, name: 'Token', bytecode: await bytecode() },
+          ...(withToken ? localUsdtContracts({ address: token, holder: tokenHolder.address, owner: tokenHolder }) : []),
         ],
       }),
     },

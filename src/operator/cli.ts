@@ -8,6 +8,7 @@ import { addAutoDelegationCommands } from './auto-delegations.command.js';
 import { addConsoleCommands } from './console.command.js';
 import { addCreditsCommands } from './credits.command.js';
 import { addDepositsCommands } from './deposits.command.js';
+import { addExplainTransferCommand } from './explain-transfer.command.js';
 import { addKeysCommands } from './keys.command.js';
 import { addDoctorCommand } from './doctor.command.js';
 import { addListenCommand } from './listen.command.js';
@@ -49,6 +50,7 @@ function buildProgram(context: CliContext): Command {
   addPriceCommands(program, context);
   addPoolCommands(program, context);
   addOrdersCommands(program, context);
+  addExplainTransferCommand(program, context);
   addReportCommand(program, context);
   addKeysCommands(program, context);
   addSecretsCommands(program, context);

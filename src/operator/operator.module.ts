@@ -5,6 +5,7 @@ import { AutoDelegationsModule } from '../auto-delegations/auto-delegations.modu
 import { DepositsModule } from '../deposits/deposits.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { readConfig, type Config } from '../config/config.js';
+import { ExplainReadingModule } from '../explain/explain-reading.module.js';
 import { createLogger } from '../observability/logger.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
 import { PeopleModule } from '../people/people.module.js';
@@ -32,6 +33,7 @@ export class OperatorModule {
         AutoDelegationsModule,
         BillingModule,
         DepositsModule,
+        ExplainReadingModule,
         OrderHistoryModule,
         PeopleModule,
         PoolModule,

@@ -52,7 +52,7 @@ const LIMITS = answerSchema<LimitsBody>({
   }),
   rate_limits: always({
     ...answerSchema<LimitsBody['rate_limits']>({
-      quotes: always({ ...BUDGET, description: 'Limit for quotes and simulations together.' }),
+      quotes: always({ ...BUDGET, description: 'Limit for quotes, simulations and explanations together.' }),
       general: always({
         ...BUDGET,
         description: 'Limit for requests other than quotes, simulations, orders and reads of orders.',

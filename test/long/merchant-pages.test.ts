@@ -44,6 +44,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   'docs/going-live.md': {},
   'docs/errors.md': {},
   'docs/faq.md': {},
+  'docs/why-did-it-burn.md': {},
   'docs/check-your-signature.md': {},
   'docs/never-miss-an-order.md': { before: settleAnOrder },
   'docs/how-long.md': {},

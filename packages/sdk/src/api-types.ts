@@ -463,6 +463,103 @@ export interface EventPage {
 /** Lines of text: `id: 119`, `data: {…}`, and an empty line after each event. */
 export type EventStream = string;
 
+export interface Explanation {
+  /** The transaction, in lower case. */
+  readonly txid: string;
+  /** Outcome and weightiest cause in one sentence. */
+  readonly sentence: string;
+  /** True once its block is final. Until then the answer may change. */
+  readonly solid: boolean;
+  /** The sender, which pays for the transaction. */
+  readonly owner_address: string;
+  /** The address of your orders that takes part in it. */
+  readonly receive_address: string;
+  /** The called contract. Only of a call. */
+  readonly contract_address?: string | undefined;
+  /** The recipient. Only of a transfer or account creation. */
+  readonly to_address?: string | undefined;
+  /** TRON’s result. Absent while it is in no block. */
+  readonly result?: string | undefined;
+  /** Its block. Absent while it is in no block. */
+  readonly block_number?: number | undefined;
+  /** Time of its block. Absent while it is in no block. */
+  readonly block_timestamp?: string | undefined;
+  /** All energy of the call (energy_usage_total). Absent while it is in no block. */
+  readonly energy_used?: number | undefined;
+  /** The dynamic part of energy_used (energy_penalty_total). Absent while it is in no block. */
+  readonly energy_penalty?: number | undefined;
+  /** The part from staked or rented energy of the sender (energy_usage). Absent while it is in no block. */
+  readonly staked_energy?: number | undefined;
+  /** The part that was paid by burning TRX. Absent while it is in no block. */
+  readonly burnt_energy?: number | undefined;
+  /** The part that the deployer of the contract paid (origin_energy_usage). Absent while it is in no block. */
+  readonly deployer_energy?: number | undefined;
+  /** Price of one energy in sun then, where it is known. */
+  readonly energy_fee_sun?: number | undefined;
+  /** Burnt for energy, in sun (energy_fee). Absent while it is in no block. */
+  readonly energy_burn_sun?: number | undefined;
+  /** Free or staked bandwidth used (net_usage). Absent while it is in no block. */
+  readonly bandwidth_used?: number | undefined;
+  /** Burnt for bandwidth, in sun (net_fee). Absent while it is in no block. */
+  readonly bandwidth_burn_sun?: number | undefined;
+  /** Burnt to create an account, in sun, its bandwidth included. Absent while it is in no block. */
+  readonly activation_burn_sun?: number | undefined;
+  /** Everything that was burnt, in sun (fee). Absent while it is in no block. */
+  readonly total_burn_sun?: number | undefined;
+  /** The fee_limit that the sender signed, in sun. Only of calls. */
+  readonly fee_limit_sun?: number | undefined;
+  /** Proven causes, the weightiest first; never empty. */
+  readonly causes: readonly {
+    /** Stable code of the cause. */
+    readonly code:
+      | 'FEE_LIMIT_TOO_LOW'
+      | 'CALL_REVERTED'
+      | 'CALL_FAILED'
+      | 'SENT_FROM_ANOTHER_ADDRESS'
+      | 'SENT_BEFORE_DELIVERY'
+      | 'SENT_AFTER_END'
+      | 'NO_RENTAL'
+      | 'ENERGY_ALREADY_USED'
+      | 'RECIPIENT_WITHOUT_TOKEN'
+      | 'DYNAMIC_ENERGY_RISEN'
+      | 'RENTAL_TOO_SMALL'
+      | 'BALANCE_TOO_LOW'
+      | 'BANDWIDTH_BURNT'
+      | 'ACTIVATION_BURNT'
+      | 'OTHER_FEES_BURNT'
+      | 'CAUSE_NOT_PROVEN'
+      | 'NOTHING_BURNT'
+      | 'NOT_IN_A_BLOCK';
+    /** The cause in one sentence. */
+    readonly sentence: string;
+    /** What to do. */
+    readonly next: string;
+    /** TRX that it burnt, in sun. Several causes of one burn share it. */
+    readonly burn_sun: number;
+    /** Idempotency-Key of the order concerned, if it is one. */
+    readonly order_key?: string | undefined;
+    /** An earlier transaction that used the energy, if it was found. */
+    readonly txid?: string | undefined;
+  }[];
+  /** Rentals of the sender around the transaction, at most ten. */
+  readonly rentals: readonly {
+    /** Idempotency-Key of the order. */
+    readonly order_key: string;
+    /** Energy delegated to the sender when the transaction ran. */
+    readonly running_energy: number;
+    /** Energy that arrived after it, or has not arrived. */
+    readonly later_energy: number;
+    /** Energy that had been taken back before it. */
+    readonly ended_energy: number;
+    /** First block with energy that arrived later, if there is one. */
+    readonly arrived_block?: number | undefined;
+    /** Last block that had taken energy back, if there is one. */
+    readonly ended_block?: number | undefined;
+  }[];
+  /** Present in answers to test projects only. */
+  readonly test?: true | undefined;
+}
+
 export interface ExtensionRequest {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec: number;
@@ -555,7 +652,7 @@ export interface Limits {
   }[];
   /** The project's rate limits. Orders and their reads have none. */
   readonly rate_limits: {
-    /** Limit for quotes and simulations together. */
+    /** Limit for quotes, simulations and explanations together. */
     readonly quotes: {
       /** Requests allowed in a window. */
       readonly requests: number;

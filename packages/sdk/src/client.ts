@@ -4,7 +4,7 @@ import type { Answer } from './attempt.js';
 import { AutoDelegations } from './auto-delegations.js';
 import type { CallOptions } from './deadline.js';
 import { Events } from './events.js';
-import type { Limits } from './model.js';
+import type { Explanation, Limits } from './model.js';
 import { Orders } from './orders.js';
 import { Quotes } from './quotes.js';
 import { Signer, type Scheme } from './signature.js';
@@ -87,6 +87,17 @@ export class EnergyClient {
   /** Returns the durations on sale with their prices, the bounds, and the most energy that one order could have now. */
   async limits(options?: CallOptions): Promise<Limits> {
     return (await this.transport.send<Limits>({ method: 'GET', path: '/v1/limits', kind: 'read' }, options)).body;
+  }
+
+  /**
+   * Explains why a transaction burnt TRX or failed, and what to do. `txid` has 64 hex digits without 0x. Its sender or
+   * another party must be the receiver of an order.
+   *
+   * Throws ApiError: INVALID_REQUEST (400), NOT_FOUND (404), RATE_LIMITED (429), CHAIN_UNAVAILABLE (503).
+   */
+  async explain(txid: string, options?: CallOptions): Promise<Explanation> {
+    const path = `/v1/explain/${encodeURIComponent(txid)}`;
+    return (await this.transport.send<Explanation>({ method: 'GET', path, kind: 'read' }, options)).body;
   }
 
   /**

@@ -24,6 +24,7 @@ export type {
   ErrorCode,
   EventPage,
   EventType,
+  Explanation,
   LedgerEntry,
   Limits,
   Order,

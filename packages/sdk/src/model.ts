@@ -6,6 +6,7 @@ export type Order = Api.Order;
 export type OrderStatus = Order['status'];
 export type Quote = Api.Quote;
 export type Simulation = Api.Simulation;
+export type Explanation = Api.Explanation;
 export type Balance = Api.Balance;
 /** The durations and prices on sale, and the energy available now. */
 export type Limits = Api.Limits;

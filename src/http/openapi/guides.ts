@@ -15,6 +15,7 @@ export const GUIDES = [
   'paying-in',
   'errors',
   'faq',
+  'why-did-it-burn',
   'rehearse-the-bad-days',
   'going-live',
   'how-long',
@@ -34,6 +35,7 @@ export const CHAPTERS = [
   'auto-delegation',
   'client-family',
   'test-projects',
+  'explain',
 ] as const;
 
 export interface Guide {

@@ -5,7 +5,7 @@ import type { Scope } from '../../domain/scopes.js';
 export const ROUTE_OPTIONS = 'pipeline:route-options';
 
 /**
- * The request budgets of a project: quotes and simulations; other requests except orders; and purchases of test
+ * The request budgets of a project: quotes, simulations and explanations; other requests except orders; and purchases of test
  * projects.
  */
 export type BudgetName = 'quotes' | 'general' | 'testOrders';
