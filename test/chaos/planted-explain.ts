@@ -42,6 +42,6 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
       'return plain === toOther && plain > toHolder',
       'return plain <= toOther && plain > toHolder',
     ),
-    test: pure('is no proven cause if the transfer used another energy'),
+    test: pure('the transfer used another energy'),
   },
 ];

@@ -1,4 +1,4 @@
-// GET /v1/explain and `explain-transfer`: who gets an answer, for which transactions, and how final it is.
+// GET /v1/explain/{txid} and `explain-transfer`: who gets an answer, for which transactions, and how final it is.
 import 'reflect-metadata';
 import {
   NEVER_SENT,

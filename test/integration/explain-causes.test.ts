@@ -1,4 +1,4 @@
-// GET /v1/explain: each cause of a burn or failure, made on the local chain with a token like main-net USDT.
+// GET /v1/explain/{txid}: each cause of a burn or failure, made on the local chain with a token like main-net USDT.
 import 'reflect-metadata';
 import {
   TO_HOLDER,

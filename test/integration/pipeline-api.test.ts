@@ -29,6 +29,7 @@ const ENDPOINTS = [
   'GET /v1/deposits/address',
   'GET /v1/events',
   'GET /v1/events/stream',
+  'GET /v1/explain/:txid',
   'GET /v1/ledger',
   'GET /v1/limits',
   'GET /v1/orders',

@@ -5,7 +5,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { EnergyClient, type ClientSettings, type EnergyEvent } from '../../packages/sdk/src/index.js';
 import type { Customer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
-import { newOwner } from '../order-chain.js';
+import { actAs, newOwner } from '../order-chain.js';
 import { openOrderWorld, type OrderWorld } from '../order-world.js';
 import { openProxy } from '../proxy.js';
 import { envAs } from '../setup/roles.js';
@@ -120,6 +120,17 @@ it('reads lists to their end, whatever the size of a page', async () => {
     await expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' });
   }
   await expect(client.account.deposits().page()).resolves.toMatchObject({ items: [] });
+});
+
+it('explains a transaction, or says that it is unknown or no id', async () => {
+  await expect(client.explain('ab'.repeat(32))).rejects.toMatchObject({ code: 'NOT_FOUND', status: 404 });
+  await expect(client.explain('0x/../12')).rejects.toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
+  const { chain } = world;
+  const txid = await actAs(chain.fullUrl, chain.pool, 'createtransaction', { to_address: world.receiver(8), amount: 5 });
+  await client.orders.create({ receive_address: world.receiver(8), energy: 65_000 });
+  const { causes, owner_address, receive_address } = await client.explain(txid);
+  expect([owner_address, receive_address]).toEqual([chain.pool.address, world.receiver(8)]);
+  expect(causes.map(({ next }) => next)).not.toContain('');
 });
 
 it('returns the sale’s limits, and finds an order by its labels', async () => {
