@@ -126,7 +126,10 @@ it('explains a transaction, or says that it is unknown or no id', async () => {
   await expect(client.explain('ab'.repeat(32))).rejects.toMatchObject({ code: 'NOT_FOUND', status: 404 });
   await expect(client.explain('0x/../12')).rejects.toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
   const { chain } = world;
-  const txid = await actAs(chain.fullUrl, chain.pool, 'createtransaction', { to_address: world.receiver(8), amount: 5 });
+  const txid = await actAs(chain.fullUrl, chain.pool, 'createtransaction', {
+    to_address: world.receiver(8),
+    amount: 5,
+  });
   await client.orders.create({ receive_address: world.receiver(8), energy: 65_000 });
   const { causes, owner_address, receive_address } = await client.explain(txid);
   expect([owner_address, receive_address]).toEqual([chain.pool.address, world.receiver(8)]);
