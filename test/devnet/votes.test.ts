@@ -1,4 +1,4 @@
-// Votes and TRON Power by java-tron's rules (release 4.8.1, the newest readable one). TRON: VoteWitnessActuator,
+// Votes and TRON Power by java-tron's rules (release 4.8.1). TRON: VoteWitnessActuator,
 // AccountCapsule.getAllTronPower, UnfreezeBalanceV2Actuator.updateVote, MaintenanceManager.
 import { type Answer, type Client, TRX, keyOf, startChain } from './client.js';
 
@@ -139,7 +139,7 @@ test('counts votes at maintenance only, and a new vote replaces all earlier ones
 });
 
 // TRON: DynamicPropertiesStore.updateNextMaintenanceTime.
-test('the next maintenance stays on its grid, and missed ones are not made up for', async () => {
+test('the next maintenance stays on its grid, after a late block too', async () => {
   await start();
   await chain.mine();
   const first = await nextMaintenance();

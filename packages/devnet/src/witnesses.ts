@@ -1,5 +1,5 @@
 // Witnesses, their votes and pay, and the maintenance that counts votes. TRON: MaintenanceManager, MortgageService,
-// StatisticManager, DelegationStore (release 4.8.1, the newest readable one). Left out: other producers than those of
+// StatisticManager, DelegationStore (release 4.8.1). Left out: other producers than those of
 // genesis, missed blocks, and rewards without getChangeDelegation and getAllowNewReward.
 import { accountAt, newAccount, putAccount } from './accounts.js';
 import { parameter } from './parameters.js';
@@ -108,13 +108,16 @@ export function changeVotes(
   state.put(CHANGES_KEY, sums);
 }
 
-/** Returns a witness's sum of sun per vote at the end of a cycle. TRON: DelegationStore.getWitnessVi. */
-export function viAt(state: Reader, cycle: bigint, address: string): bigint {
-  return (state.get(viKey(cycle, address)) as bigint | undefined) ?? 0n;
+/** A sum of sun per vote, and the first cycle at whose end it held. */
+type ViStep = readonly [cycle: bigint, vi: bigint];
+
+function viSteps(state: Reader, address: string): readonly ViStep[] {
+  return (state.get(`v:${address}`) as readonly ViStep[] | undefined) ?? [];
 }
 
-function viKey(cycle: bigint, address: string): string {
-  return `v:${String(cycle)}:${address}`;
+/** Returns a witness's sum of sun per vote at the end of a cycle. TRON: DelegationStore.getWitnessVi. */
+export function viAt(state: Reader, cycle: bigint, address: string): bigint {
+  return viSteps(state, address).findLast(([from]) => from <= cycle)?.[1] ?? 0n;
 }
 
 /** Adds pay that an account can withdraw. TRON: MortgageService.adjustAllowance. */
@@ -147,13 +150,17 @@ function payBlock(state: State, producer: string): void {
 /** Adds a cycle's reward per vote. TRON: DelegationStore.accumulateWitnessVi, with the votes before they are counted. */
 function withCycleReward(state: State, witness: Witness, cycle: bigint): Witness {
   const { reward, votes } = witness;
-  const vi = reward === 0n || votes === 0n ? witness.vi : witness.vi + (reward * VI_UNIT) / votes;
-  if (vi !== 0n) state.put(viKey(cycle, witness.address), vi);
+  if (reward === 0n || votes === 0n) return witness;
+  const vi = witness.vi + (reward * VI_UNIT) / votes;
+  state.put(`v:${witness.address}`, [...viSteps(state, witness.address), [cycle, vi]]);
   return { ...witness, vi };
 }
 
-/** Ends a cycle: rewards per vote, then the votes, then brokerages. TRON: MaintenanceManager.doMaintenance. */
-function maintain(state: State, cycle: bigint): bigint {
+/**
+ * Ends a cycle: rewards per vote, then the votes, then brokerages. Returns the cycle that begins, `passed` later. TRON:
+ * MaintenanceManager.doMaintenance.
+ */
+function maintain(state: State, cycle: bigint, passed: bigint): bigint {
   const changes = voteChangesAt(state);
   const isNewReward = parameter(state, 'getAllowNewReward') === 1n;
   const changesDelegation = parameter(state, 'getChangeDelegation') === 1n;
@@ -164,12 +171,13 @@ function maintain(state: State, cycle: bigint): bigint {
   });
   state.put(WITNESSES_KEY, next);
   state.put(CHANGES_KEY, undefined);
-  return changesDelegation ? cycle + 1n : cycle;
+  return changesDelegation ? cycle + passed : cycle;
 }
 
 /**
  * Applies what follows a block's transactions: pay, statistics, and maintenance if its time has come. Block 1 begins
- * the grid without a maintenance. TRON: Manager.processBlock, DposService.applyBlock.
+ * the grid without a maintenance. After a jump in time the cycle advances by all intervals that passed, as if they had
+ * had no blocks; java-tron would count one. TRON: Manager.processBlock, DposService.applyBlock.
  */
 export function finishBlock(state: State, block: FinishedBlock): void {
   if (parameter(state, 'getChangeDelegation') === 1n) payBlock(state, block.witness);
@@ -182,6 +190,8 @@ export function finishBlock(state: State, block: FinishedBlock): void {
   );
   const due = maintenanceAt(state);
   if (due === undefined || due.nextMs > block.timeMs) return;
-  const cycle = block.number === 1n ? due.cycle : maintain(state, due.cycle);
-  state.put(...maintenanceEntry(cycle, due.nextMs, parameter(state, 'getMaintenanceTimeInterval'), block.timeMs));
+  const interval = parameter(state, 'getMaintenanceTimeInterval');
+  const passed = (block.timeMs - due.nextMs) / (interval > 0n ? interval : 1n) + 1n;
+  const cycle = block.number === 1n ? due.cycle : maintain(state, due.cycle, passed);
+  state.put(...maintenanceEntry(cycle, due.nextMs, interval, block.timeMs));
 }
