@@ -44,18 +44,24 @@ export interface OperatorChain {
 
 const BYTECODE = new URL('tron-node/bytecode.json', import.meta.url);
 
+interface ChainOptions {
+  readonly blockMs?: number;
+  readonly seed?: string;
+  readonly trx?: number;
+  /** TRX of single accounts, instead of `trx`. */
+  readonly balances?: Readonly<Record<string, number>>;
+  readonly parameters?: Readonly<Record<string, number>>;
+}
+
 /** Starts a chain on which each of `names` has `trx` TRX. With `blockMs` 0, only `mine` and `send` make blocks. */
-export async function startOperatorChain(
-  names: readonly string[],
-  options: { readonly blockMs?: number; readonly seed?: string; readonly trx?: number } = {},
-): Promise<OperatorChain> {
+export async function startOperatorChain(names: readonly string[], options: ChainOptions = {}): Promise<OperatorChain> {
   const folder = await mkdtemp(join(tmpdir(), 'operator-chain-'));
-  const balance = (options.trx ?? 100_000) * 1_000_000;
-  const accounts = names.map((name) => ({ address: addressOf(name), balance }));
+  const { trx = 100_000, balances = {}, parameters = {} } = options;
+  const accounts = names.map((name) => ({ address: addressOf(name), balance: (balances[name] ?? trx) * 1_000_000 }));
   const token = addressOf('token contract');
   const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
   const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
-  await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts }));
+  await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts, parameters }));
   const node = await startNode('packages/devnet/dist/main.devnet.js', {
     name: 'devnet',
     args: [

@@ -15,7 +15,7 @@ const REVIVE_INTERVAL_MS = 500;
  * A node further behind the highest head than this (half a minute of the main network) is not asked: its balances and
  * delegations are stale. Counted in blocks and not in time, since a chain may keep its own clock.
  */
-const LAG_BLOCKS_MAX = 10;
+export const LAG_BLOCKS_MAX = 10;
 /** A node is not probed within this part of the interval after its last head: a block is half a megabyte of text. */
 const FRESH_SHARE = 0.9;
 /** Solid heads of working nodes are a few blocks apart. */

@@ -1,8 +1,9 @@
 /** The doctor's checks of the TRON nodes, the token and the pool's wallets on chain. Reads only. */
 import { addressToHex, isAddress } from '../chain/address.js';
-import { NodeError } from '../chain/errors.js';
+import { NodeError, unlessOfNode } from '../chain/errors.js';
 import type { History } from '../chain/history.js';
 import { keysInClear, nodeOptionsOf, type ConfiguredNode } from '../chain/configured-nodes.js';
+import { LAG_BLOCKS_MAX } from '../chain/node-pool.js';
 import { TronNode } from '../chain/node.js';
 import { tokenStateOf } from '../chain/token-state.js';
 import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
@@ -12,6 +13,7 @@ import { trxOf } from '../domain/conversion.js';
 import { messageOf } from '../domain/errors.js';
 import { SUN_PER_TRX } from '../domain/units.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+import { compareReports, judgeReport, readReport, type NodeReport } from './doctor-releases.js';
 import { trxText } from '../domain/text.js';
 import type { WalletView } from '../pool/pool-wallets.js';
 import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
@@ -28,6 +30,7 @@ interface NodeLook {
   readonly findings: readonly DoctorFinding[];
   /** The id of block 0; undefined if the node did not answer. */
   readonly genesis: string | undefined;
+  readonly report?: NodeReport;
 }
 
 /** Checks each node, then all of them together. `patienceMs`: how long a head may take to move. */
@@ -47,7 +50,7 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
             'Use only nodes of one network in TRON_FULL_NODE_URLS.',
           ),
         ]
-      : []),
+      : [...compareReports(reads.flatMap(({ report }) => report ?? [])), ...(await compareHeads(nodes))]),
     ...quorum(chain.fullNodeUrls),
     ...keysInClear(chain).map((host) =>
       warning(
@@ -66,6 +69,20 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
         ]
       : []),
   ];
+}
+
+/** Finds nodes that are too far behind the others to be asked. */
+async function compareHeads(nodes: readonly TronNode[]): Promise<DoctorFinding[]> {
+  const reads = await Promise.all(nodes.map((node) => node.readHead().catch(unlessOfNode)));
+  const highest = Math.max(...reads.map((head) => head?.number ?? 0));
+  return nodes.flatMap((node, index) => {
+    const head = reads[index];
+    const lag = head === undefined ? 0 : highest - head.number;
+    if (lag <= LAG_BLOCKS_MAX) return [];
+    const says = `The node is ${lag.toString()} blocks behind the newest head, so it gets no requests.`;
+    const todo = 'Check its peers and its load. It is used again once it has caught up.';
+    return [fault(`node ${node.name}`, says, todo)];
+  });
 }
 
 /** Finds nodes with exchanged URLs: their two ports answer only if the URLs are swapped. */
@@ -119,7 +136,8 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
       findings.push(warning(check, `Its newest block is ${age} this machine's clock.`, todo));
     }
     findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
-    return { findings, genesis };
+    const report = await readReport(node);
+    return { findings: [...findings, ...judgeReport(report, genesis === MAIN_NETWORK)], genesis, report };
   } catch (error) {
     const isThrottled = error instanceof NodeError && error.kind === 'throttled';
     const todo = isThrottled
@@ -161,7 +179,7 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
     const isThrottled = error instanceof NodeError && error.kind === 'throttled';
     const todo = isThrottled
       ? THROTTLED_TODO
-      : 'Correct TRON_SOLIDITY_NODE_URLS. Orders are delivered and reclaimed, but not settled or refunded without solid blocks.';
+      : 'Correct TRON_SOLIDITY_NODE_URLS, or set node.http.solidityEnable = true (port 8091) at the node. Orders are delivered and reclaimed, but not settled or refunded without solid blocks.';
     return [fault(check, `The solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
   }
 }
@@ -169,7 +187,7 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
 /** Checks that every witness keeps transaction history. */
 export async function lookAtHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
   const todo =
-    'A transaction missing on this node proves nothing. Use an unpruned node with storage.transHistory.switch = on.';
+    'A transaction missing on this node proves nothing. Use an unpruned node with storage.transHistory.switch = on. A lite fullnode needs node.openHistoryQueryWhenLiteFN = true.';
   const findings = await Promise.all(
     pool.agreement.witnesses.map(async (node) => {
       const check = `history ${node.name}`;

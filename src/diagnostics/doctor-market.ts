@@ -8,6 +8,9 @@ import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 /** TRON: java-tron's answer to calls if vm.supportConstant is false. */
 const NO_CONSTANT_CALLS = /support constant/i;
 
+/** TRON: a call beyond the time limit of constant calls. */
+const OUT_OF_TIME = /OutOfTimeException/;
+
 /** Checks the chain's fees against their bounds. Outside them nothing is sold, and the finding names the parameter. */
 export async function lookAtFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
   try {
@@ -30,8 +33,9 @@ export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Prom
       const check = `calls ${node.name}`;
       try {
         const says = JSON.stringify(await node.full(CONSTANT_CALL_PATH, body));
-        const isClosed = NO_CONSTANT_CALLS.test(says) || NO_CONSTANT_CALLS.test(fromHex(says));
-        return isClosed ? closed(check) : ok(check, 'It runs constant calls.');
+        const text = `${says} ${fromHex(says)}`;
+        if (NO_CONSTANT_CALLS.test(text)) return closed(check);
+        return text.includes('OutOfTimeException') ? tooSlow(check) : ok(check, 'It runs constant calls.');
       } catch (error) {
         if (NO_CONSTANT_CALLS.test(messageOf(error))) return closed(check);
         return warning(check, `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.');
@@ -44,6 +48,12 @@ function closed(check: string): DoctorFinding {
   const todo =
     'Set vm.supportConstant = true in its configuration. Until then, orders are sized by another node or by estimates.';
   return fault(check, 'It runs no constant calls (vm.supportConstant is false).', todo);
+}
+
+function tooSlow(check: string): DoctorFinding {
+  const todo =
+    'Give its machine more CPU, or set vm.constantCallTimeoutMs (java-tron 4.8.2), for example to 500. Until then, orders are sized by another node or by estimates.';
+  return warning(check, 'A small constant call ran out of time.', todo);
 }
 
 /** TRON: messages of calls are hex. */

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { readPermissionFees } from '../chain/permission-fees.js';
+import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
@@ -12,6 +14,7 @@ import { fields } from './format.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { listPool } from './pool-list.js';
 import { PoolWallets, type WalletKey } from '../pool/pool-wallets.js';
+import { costOfUpdate, costText, shortageText } from '../pool/permission-cost.js';
 import { planUpdate } from '../pool/permission-update.js';
 import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-permission.js';
 
@@ -163,17 +166,20 @@ async function permissions(context: CliContext, address: string, options: Permis
       return;
     }
     const { update, permissionId, isReplacing } = planUpdate(account, role, keyAddress);
+    const cost = costOfUpdate(account, await readPermissionFees(parts.get(TronClient)));
+    const shortage = shortageText(address, cost);
+    if (shortage !== undefined) context.warn(shortage);
     const fullNode = parts.get(Config).chain.fullNodeUrls[0] ?? '';
     const id = permissionId.toString();
     const human = [
       `The permission update for ${address}. It ${isReplacing ? 'replaces the permission of that name' : 'adds one permission'}`,
-      `(id ${id}) and keeps the others. TRON burns 100 TRX for it by default.`,
+      `(id ${id}) and keeps the others. ${costText(cost)}`,
       '',
       JSON.stringify(update, null, 2),
       '',
       'Build it, sign it with the cold key, and send it:',
       `  curl -s ${fullNode}/wallet/accountpermissionupdate -d '${JSON.stringify(update)}'`,
-      '  (sign the answer with the owner’s key, then POST it to /wallet/broadcasttransaction)',
+      `  (sign the answer with ${cost.signatures > 1 ? `${cost.signatures.toString()} keys of the owner` : 'the owner’s key'}, then POST it to /wallet/broadcasttransaction)`,
       '',
       'Then:',
       `  npm run cli -- pool add --role ${role} --address ${address} --permission-id ${id} --key-file FILE`,
@@ -181,6 +187,10 @@ async function permissions(context: CliContext, address: string, options: Permis
     context.print(human.join('\n'), {
       permission_id: permissionId,
       replaces: isReplacing,
+      fee_sun: cost.updateSun,
+      multi_sign_fee_sun: cost.multiSignSun,
+      balance_sun: cost.balanceSun,
+      missing_sun: cost.missingSun,
       update: new ForeignJson(update),
     });
   });

@@ -83,4 +83,58 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     changes: one('store/adopt-baseline.ts', 'if (differing.length > 0) {', 'if (differing.length > 99) {'),
     test: { file: 'integration/adopt-baseline.test.ts', title: 'refuses to adopt a database with' },
   },
+  {
+    name: 'an outdated release passes on the main network',
+    changes: one('diagnostics/doctor-releases.ts', 'if (isMainNetwork)\n', 'if (isMainNetwork && check === says)\n'),
+    test: { file: 'unit/doctor-releases.test.ts', title: 'on a private network and' },
+  },
+  {
+    name: 'a release is compared as text',
+    changes: one(
+      'diagnostics/doctor-releases.ts',
+      'const difference = (left?.[at] ?? 0) - (right?.[at] ?? 0);',
+      'const difference = (left?.[at] ?? 0).toString().localeCompare((right?.[at] ?? 0).toString());',
+    ),
+    test: { file: 'unit/doctor-releases.test.ts', title: 'orders releases by their numbers' },
+  },
+  {
+    name: 'the doctor compares only fork switches that every node lists',
+    changes: one(
+      'diagnostics/doctor-releases.ts',
+      'const differing = keys.filter((key) => ',
+      'const differing = keys.filter((key) => known.every(({ switches }) => switches.has(key)) && ',
+    ),
+    test: {
+      file: 'integration/doctor-nodes.test.ts',
+      title: 'are compared between the nodes, by value and by presence',
+    },
+  },
+  {
+    name: 'the doctor does not compare the heads of nodes',
+    changes: one('diagnostics/doctor-chain.ts', 'if (lag <= LAG_BLOCKS_MAX) return [];', 'if (lag >= 0) return [];'),
+    test: {
+      file: 'integration/doctor-nodes.test.ts',
+      title: 'a node far behind the others is a fault, because it gets no requests',
+    },
+  },
+  {
+    name: 'the fee for several signatures is charged by the number of keys',
+    changes: one(
+      'pool/permission-cost.ts',
+      'return last < 0 ? weights.length : last + 1;',
+      'return last < 0 ? 1 : weights.length;',
+    ),
+    test: {
+      file: 'integration/cli-pool-fees.test.ts',
+      title: 'adds the fee for several signatures if the owner permission needs them',
+    },
+  },
+  {
+    name: 'a permission update costs what it costs on the main network',
+    changes: one('pool/permission-cost.ts', 'updateSun: fees.updateSun,', 'updateSun: 100_000_000n,'),
+    test: {
+      file: 'integration/cli-pool-fees.test.ts',
+      title: 'prints the fee of the chain, which the update then burns',
+    },
+  },
 ];
