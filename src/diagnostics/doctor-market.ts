@@ -8,9 +8,6 @@ import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 /** TRON: java-tron's answer to calls if vm.supportConstant is false. */
 const NO_CONSTANT_CALLS = /support constant/i;
 
-/** TRON: a call beyond the time limit of constant calls. */
-const OUT_OF_TIME = /OutOfTimeException/;
-
 /** Checks the chain's fees against their bounds. Outside them nothing is sold, and the finding names the parameter. */
 export async function lookAtFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
   try {
@@ -35,6 +32,7 @@ export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Prom
         const says = JSON.stringify(await node.full(CONSTANT_CALL_PATH, body));
         const text = `${says} ${fromHex(says)}`;
         if (NO_CONSTANT_CALLS.test(text)) return closed(check);
+        // TRON: a call beyond the time limit of constant calls.
         return text.includes('OutOfTimeException') ? tooSlow(check) : ok(check, 'It runs constant calls.');
       } catch (error) {
         if (NO_CONSTANT_CALLS.test(messageOf(error))) return closed(check);
@@ -52,7 +50,7 @@ function closed(check: string): DoctorFinding {
 
 function tooSlow(check: string): DoctorFinding {
   const todo =
-    'Give its machine more CPU, or set vm.constantCallTimeoutMs (java-tron 4.8.2), for example to 500. Until then, orders are sized by another node or by estimates.';
+    'Give its machine more CPU, or raise vm.constantCallTimeoutMs (java-tron 4.8.2). Until then, orders are sized by another node or by estimates.';
   return warning(check, 'A small constant call ran out of time.', todo);
 }
 

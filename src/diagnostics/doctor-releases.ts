@@ -9,7 +9,6 @@ const OLDEST_RELEASE = '4.8.0';
 const REQUIRED_RELEASE = '4.8.2';
 /** TRON: a fork switch that java-tron lists since 4.8.2, whatever its value. */
 const NEWEST_SWITCH = 'getAllowTvmOsaka';
-const SWITCH = /^getAllow/;
 const RELEASE = /^\d{1,4}(?:\.\d{1,4}){1,3}/;
 const UPGRADE = `Upgrade it to java-tron ${REQUIRED_RELEASE} (docs/operating/your-node.md).`;
 const DIFFERENCES_SHOWN = 3;
@@ -55,7 +54,7 @@ function switchesIn(json: JsonObject | undefined): ReadonlyMap<string, bigint> |
   if (entries.length === 0) return undefined;
   return new Map(
     entries.flatMap(({ key, value }) =>
-      typeof key === 'string' && key.startsWith("getAllow") ? [[key, int64(value) ?? -1n] as const] : [],
+      typeof key === 'string' && key.startsWith('getAllow') ? [[key, int64(value) ?? -1n] as const] : [],
     ),
   );
 }
