@@ -42,7 +42,7 @@ export async function lookAtDeposits(
 ): Promise<DoctorFinding[]> {
   const [cursor] = await database.query<CursorLook>(LOOK);
   if (cursor === undefined) return [];
-  const probes = await Promise.all(pool.agreement.witnesses.map(probe));
+  const probes = await Promise.all(pool.agreement.witnesses.map(lookAtInternal));
   return [
     await lookAtKey(addresses),
     ...lookAtSetting(token),
@@ -132,7 +132,7 @@ function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[
  * Looks for an internal transaction in the node's newest solid blocks. A node does not report its setting
  * vm.saveInternalTx.
  */
-async function probe(node: TronNode): Promise<DoctorFinding> {
+export async function lookAtInternal(node: TronNode): Promise<DoctorFinding> {
   const check = `internal ${node.name}`;
   try {
     const head = await solidHeadOf(node);
