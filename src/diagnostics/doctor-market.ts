@@ -1,6 +1,6 @@
 /** The doctor's checks that orders can be priced and sized from the nodes' answers. */
 import { CONSTANT_CALL_PATH, type TronClient } from '../chain/tron.client.js';
-import { ChainUnavailableError } from '../chain/errors.js';
+import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
@@ -15,6 +15,7 @@ export async function lookAtFees(tron: TronClient, { market }: Config): Promise<
     return [ok('fees', 'The fees of the chain are within their bounds.')];
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
+    if (!hasAnswer(error)) return [warning('fees', `The check failed: ${reasonOf(error)}.`, 'Fix the nodes first.')];
     const todo =
       'Look up the fee. If the committee has changed it, set new bounds: ENERGY_FEE_BOUNDS_SUN, TRANSACTION_FEE_BOUNDS_SUN, CREATE_ACCOUNT_FEE_BOUNDS_SUN or SYSTEM_CONTRACT_FEE_BOUNDS_SUN.';
     return [fault('fees', `Sales are stopped: ${reasonOf(error)}.`, todo)];
@@ -58,6 +59,12 @@ function tooSlow(check: string): DoctorFinding {
 function fromHex(json: string): string {
   const [, hex = ''] = /"message":"([0-9a-f]+)"/.exec(json) ?? [];
   return Buffer.from(hex, 'hex').toString('utf8');
+}
+
+/** Returns true if a node answered with fees that are not believed, or nodes contradict each other. */
+function hasAnswer({ cause }: ChainUnavailableError): boolean {
+  const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];
+  return faults.some((each) => !(each instanceof NodeError) || each.kind === 'nonsense');
 }
 
 function reasonOf(error: ChainUnavailableError): string {

@@ -7,7 +7,7 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import { readConfig, type Config } from '../../src/config/config.js';
 import { lookAtNodes } from '../../src/diagnostics/doctor-chain.js';
 import type { DoctorFinding } from '../../src/diagnostics/doctor-finding.js';
-import { lookAtCalls } from '../../src/diagnostics/doctor-market.js';
+import { lookAtCalls, lookAtFees } from '../../src/diagnostics/doctor-market.js';
 import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
 import { settings } from '../operator.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
@@ -70,7 +70,10 @@ const withRelease = (codeVersion: string) => (info: Json) => ({
   configNodeInfo: { ...(info['configNodeInfo'] as Json), codeVersion },
 });
 
-interface Parameter { readonly key: string; readonly value?: number }
+interface Parameter {
+  readonly key: string;
+  readonly value?: number;
+}
 const withParameters = (changeOf: (all: readonly Parameter[]) => readonly Parameter[]) => (answer: Json) => ({
   chainParameter: changeOf(answer['chainParameter'] as readonly Parameter[]),
 });
@@ -230,19 +233,44 @@ test('a closed solidity port names the setting of the node', async () => {
   });
 });
 
-describe('constant calls', () => {
-  async function calls(): Promise<DoctorFinding[]> {
-    const config = configOf();
-    const pool = new NodePool(
-      nodeOptionsOf(config.chain).map((options) => new TronNode(options)),
-      1000,
-    );
-    try {
-      return await lookAtCalls(new TronClient(pool), config);
-    } finally {
-      await pool.stop();
-    }
+/** Runs a check with a client of both nodes. */
+async function withClient(look: (client: TronClient, config: Config) => Promise<DoctorFinding[]>) {
+  const config = configOf();
+  const nodes = nodeOptionsOf(config.chain).map((options) => new TronNode(options));
+  const pool = new NodePool(nodes, 1000);
+  try {
+    return await look(new TronClient(pool), config);
+  } finally {
+    await pool.stop();
   }
+}
+
+describe('fees', () => {
+  const withEnergyFee = (value: number) =>
+    withParameters((all) => all.map((each) => (each.key === 'getEnergyFee' ? { ...each, value } : each)));
+
+  test('outside their bounds are a fault that names the parameter', async () => {
+    for (const node of [first, second]) await change(node, PARAMETERS, withEnergyFee(5000));
+    expect(await withClient(lookAtFees)).toEqual([
+      {
+        check: 'fees',
+        state: 'fault',
+        says: expect.stringContaining('getEnergyFee (5000, not 10 to 1000)'),
+        todo: expect.stringContaining('ENERGY_FEE_BOUNDS_SUN'),
+      },
+    ]);
+  });
+
+  test('that no node reports do not blame their bounds', async () => {
+    for (const node of [first, second]) node.fail({ kind: 'down' }, PARAMETERS);
+    expect(await withClient(lookAtFees)).toEqual([
+      expect.objectContaining({ check: 'fees', state: 'warning', todo: 'Fix the nodes first.' }),
+    ]);
+  });
+});
+
+describe('constant calls', () => {
+  const calls = () => withClient(lookAtCalls);
 
   const refusal = (code: string, message: string) => JSON.stringify({ result: { code, message } });
 
