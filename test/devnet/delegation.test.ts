@@ -190,6 +190,23 @@ test('pays with staked bandwidth first, then free bandwidth, then TRX for all by
   expect(await pay()).toEqual({ net_fee: bytes * 1000 });
 });
 
+// TRON: RepositoryImpl.calculateGlobalEnergyLimit keeps the formula of stake 1.0; ReceiptCapsule.payEnergyBill.
+test('a contract call uses the energy of whole staked TRX only', async () => {
+  const token = await chain.deploy(pool, TOKEN.bytecode, { abi: JSON.stringify(TOKEN.abi), fee_limit: 1000 * TRX });
+  await delegate(ENERGY, 30.9 * TRX);
+  const { TotalEnergyLimit: total, TotalEnergyWeight: weight } = await chain.resources(bob);
+  const limitOf = (sun: number): number =>
+    Number((BigInt(sun) * BigInt(total as number)) / (1_000_000n * BigInt(weight as number)));
+  expect(await figure(bob, 'EnergyLimit')).toBe(limitOf(30.9 * TRX));
+  const { receipt } = await chain.run(bob, 'triggersmartcontract', {
+    contract_address: token,
+    function_selector: 'heavy(uint256)',
+    parameter: word(10),
+    fee_limit: 100 * TRX,
+  });
+  expect(receipt).toMatchObject({ energy_usage: limitOf(30 * TRX) });
+});
+
 // TRON: BandwidthProcessor.consume leaves 65 bytes of each signature out of the limit for account creations.
 test('an account creation counts its bytes without signatures against the size limit', async () => {
   const made = await chain.build('createaccount', {

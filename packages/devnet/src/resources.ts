@@ -112,9 +112,15 @@ export function limitOf(state: Reader, account: Account, resource: Spendable): b
   return limitOfStake(state, resource, stakeOf(account, resource));
 }
 
-/** Returns the unused part of the account's staked resource at `slot`. */
-export function leftOf(state: Reader, account: Account, resource: Spendable, slot: bigint): bigint {
-  const left = limitOf(state, account, resource) - recovered(account.usage[resource], slot);
+/**
+ * Returns the unused energy of an account's stake that contract calls may use at `slot`. They count whole TRX only, so
+ * it may be less than the account's limit shows. TRON: RepositoryImpl.getAccountLeftEnergyFromFreeze and
+ * calculateGlobalEnergyLimit, which keep the formula of stake 1.0; ReceiptCapsule.payEnergyBill takes no more.
+ */
+export function usableEnergy(state: Reader, account: Account, slot: bigint): bigint {
+  const wholeTrx = stakeOf(account, 'ENERGY') / SUN_PER_TRX;
+  const limit = limitOfStake(state, 'ENERGY', wholeTrx * SUN_PER_TRX);
+  const left = limit - recovered(account.usage.ENERGY, slot);
   return left > 0n ? left : 0n;
 }
 

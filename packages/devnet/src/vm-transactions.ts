@@ -18,7 +18,7 @@ import type { Creation } from './evm-state.js';
 import { type Context, exeError } from './fees.js';
 import { int, sub, text } from './fields.js';
 import { addTotals, parameter } from './parameters.js';
-import { leftOf, spend } from './resources.js';
+import { spend, usableEnergy } from './resources.js';
 import type { Tx } from './transactions.js';
 import type { State } from './state.js';
 import { vmRulesAt } from './vm-rules.js';
@@ -66,7 +66,7 @@ function accountEnergy(context: Context, account: Account, feeLimit: bigint, val
   const price = energyPrice(context);
   const spare = account.balance - value;
   const bought = (spare > 0n ? spare : 0n) / price;
-  return min(leftOf(context.state, account, 'ENERGY', context.slot) + bought, feeLimit / price);
+  return min(usableEnergy(context.state, account, context.slot) + bought, feeLimit / price);
 }
 
 function energyPrice(context: Context): bigint {
@@ -81,7 +81,7 @@ function energyPrice(context: Context): bigint {
 function originEnergy(context: Context, contract: Contract, callerEnergy: bigint): bigint {
   const origin = accountAt(context.state, contract.origin);
   if (origin === undefined || contract.userPercent >= 100n) return 0n;
-  const most = min(leftOf(context.state, origin, 'ENERGY', context.slot), contract.originEnergyLimit);
+  const most = min(usableEnergy(context.state, origin, context.slot), contract.originEnergyLimit);
   if (contract.userPercent <= 0n) return most;
   return min((callerEnergy * (100n - contract.userPercent)) / contract.userPercent, most);
 }
@@ -186,10 +186,10 @@ export async function triggerContract(context: Context, tx: Tx, block: BlockInfo
       ? 0n
       : min(
           (vm.energyUsed * (100n - contract.userPercent)) / 100n,
-          leftOf(context.state, origin, 'ENERGY', context.slot),
+          usableEnergy(context.state, origin, context.slot),
           contract.originEnergyLimit,
         );
-  const left = leftOf(context.state, caller, 'ENERGY', context.slot);
+  const left = usableEnergy(context.state, caller, context.slot);
   if (vm.result === 'SUCCESS') keep(context.state, vm, block.cycle, tx.id);
   if (part > 0n) useEnergy(context, contract.origin, part);
   const bill = payEnergy(context, tx.owner, vm, vm.energyUsed - part, part, left);
@@ -253,7 +253,7 @@ export async function deployContract(context: Context, tx: Tx, block: BlockInfo)
   if (caller === undefined || !isAddress(tx.owner))
     throw validateError('Validate InternalTransfer error, no OwnerAccount.');
   const value = int(made, 'call_value');
-  const left = leftOf(context.state, caller, 'ENERGY', context.slot);
+  const left = usableEnergy(context.state, caller, context.slot);
   const energyLimit = accountEnergy(context, caller, int(tx.data, 'fee_limit'), value);
   checkValue(context, tx.owner, address, value);
   const data = Buffer.from(text(made, 'bytecode'), 'hex');
