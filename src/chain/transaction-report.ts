@@ -199,7 +199,8 @@ export async function energyPriceAt(node: TronNode, timestampMs: number): Promis
   for (const entry of prices.split(',')) {
     const [, since, sun] = PRICE.exec(entry) ?? [];
     if (since === undefined || sun === undefined) throw nonsense(node, 'a history of energy prices that is none');
-    if (Number(since) <= timestampMs) price = BigInt(sun);
+    // TRON: parameters change after the transactions of a block, so a block of that very time has the price before.
+    if (Number(since) < timestampMs) price = BigInt(sun);
   }
   return price;
 }

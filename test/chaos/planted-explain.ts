@@ -30,7 +30,7 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
     name: 'a fee limit is judged by the energy price of today',
     changes: one(
       'chain/transaction-report.ts',
-      'if (Number(since) <= timestampMs) price = BigInt(sun);',
+      'if (Number(since) < timestampMs) price = BigInt(sun);',
       'if (Number(since) >= 0 || timestampMs < 0) price = BigInt(sun);',
     ),
     test: cause('is judged by the energy price of that time'),

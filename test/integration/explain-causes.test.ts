@@ -89,7 +89,11 @@ describe('the fee limit', () => {
     const txid = await send(sender, tokenHolder.address, { feeLimit: 1_000_000 });
     await devnet.control('parameters', { getEnergyFee: 210 });
     await mine();
-    expect(await codesOf(txid)).toEqual(['FEE_LIMIT_TOO_LOW']);
+    const { causes, energy_fee_sun } = await explained(txid);
+    expect(energy_fee_sun).toBe(100);
+    expect(causes).toMatchObject([
+      { code: 'FEE_LIMIT_TOO_LOW', sentence: expect.stringContaining('allows 10 000 energy') },
+    ]);
     await devnet.control('parameters', { getEnergyFee: 100 });
     await mine();
   });
