@@ -1,7 +1,7 @@
 /** Prices of keeping an address supplied, at current rates. */
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../domain/errors.js';
-import { mostUses } from '../domain/price.js';
+import { usesOfRefill } from '../domain/price.js';
 import { divCeil, energy, toJsonInteger } from '../domain/units.js';
 import { leastEnergy, priceDirect, priceTime, type SaleFigures } from '../quotes/direct-price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
@@ -20,7 +20,7 @@ export function keepingCosts(
   { keepEnergy, refillBelow, durationSec }: PricedTerms,
 ): Required<AutoDelegationCosts> {
   // An address that is kept supplied spends its energy day after day; an idle one is let go.
-  const uses = mostUses(durationSec);
+  const uses = usesOfRefill(durationSec);
   priceDirect(figures, keepEnergy, durationSec, uses);
   const least = leastEnergy(figures, durationSec, uses);
   const need = energy(keepEnergy - refillBelow);

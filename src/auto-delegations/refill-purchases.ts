@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
-import { mostUses } from '../domain/price.js';
+import { usesOfRefill } from '../domain/price.js';
 import { energy, type Energy, type Sun } from '../domain/units.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -81,7 +81,12 @@ export class RefillPurchases {
     const amount = energy(wanted > energyMax ? energyMax : wanted);
     // Pays for no time after `until`, as far as the shortest rental allows.
     const durationSec = Math.max(durationMinSec, Math.min(row.duration_sec, secondsLeft(row, clockMs)));
-    const request = { receiveAddress: row.address, energy: amount, durationSec, expectedUses: mostUses(durationSec) };
+    const request = {
+      receiveAddress: row.address,
+      energy: amount,
+      durationSec,
+      expectedUses: usesOfRefill(durationSec),
+    };
     const { terms, refusal } = await this.terms.prepare(request);
     if (refusal?.code === 'NOT_WORTH_RENTING' && this.isTooLittle(row, durationSec, amount)) return NOTHING;
     if (refusal !== undefined) return this.refused('order', reasonOf(refusal));
@@ -117,11 +122,11 @@ export class RefillPurchases {
     { endsAtMs, clockMs }: { readonly endsAtMs: number; readonly clockMs: number },
   ): Promise<Bought> {
     try {
-      const { longestSec } = this.quotes.priceTime(rental.energy, row.duration_sec, mostUses(row.duration_sec));
+      const { longestSec } = this.quotes.priceTime(rental.energy, row.duration_sec, usesOfRefill(row.duration_sec));
       const most = longestSec - Math.ceil((endsAtMs - clockMs) / 1000);
       const wanted = Math.min(row.duration_sec, secondsLeft(row, endsAtMs), most);
       const durationSec = Math.max(this.config.sales.durationMinSec, wanted);
-      const priced = this.quotes.priceTime(rental.energy, durationSec, mostUses(durationSec));
+      const priced = this.quotes.priceTime(rental.energy, durationSec, usesOfRefill(durationSec));
       if (isAbove(priced.priceSun, rental.energy, row)) return { refused: PRICE_ABOVE_MAX };
       const terms = { ...priced, orderId: rental.orderId, durationSec, headAtMs: clockMs };
       return await extend(this.database, row, terms);
@@ -141,7 +146,7 @@ export class RefillPurchases {
   /** Returns true if the amount is not worth renting alone but the whole `keep_energy` would be: it waits to grow. */
   private isTooLittle(row: ClaimedAutoDelegation, durationSec: number, wanted: Energy): boolean {
     try {
-      const least = this.quotes.leastEnergy(durationSec, mostUses(durationSec));
+      const least = this.quotes.leastEnergy(durationSec, usesOfRefill(durationSec));
       return wanted < least && least <= row.keep_energy;
     } catch (error) {
       if (error instanceof ApiError) return false;
@@ -155,7 +160,7 @@ export class RefillPurchases {
    */
   private aboveMax(row: ClaimedAutoDelegation, durationSec: number): Outcome {
     try {
-      const whole = this.quotes.priceDirect(row.keep_energy, durationSec, mostUses(durationSec));
+      const whole = this.quotes.priceDirect(row.keep_energy, durationSec, usesOfRefill(durationSec));
       return isAbove(whole.priceSun, row.keep_energy, row) ? this.refused('order', PRICE_ABOVE_MAX) : NOTHING;
     } catch (error) {
       if (error instanceof ApiError) return this.refused('order', reasonOf(error));

@@ -344,9 +344,10 @@ export class Ledger {
   ): Promise<void> {
     const projectId = params[0] as string;
     await this.database.transaction(async (tx) => {
-      await recordAct(tx, author, { action, subject: projectId, detail });
+      // Under the row's lock, so that the acts are numbered in the order of their effects.
       const changed = await tx.query(statement, params);
       if (changed.length !== 1) throw unknownProject();
+      await recordAct(tx, author, { action, subject: projectId, detail });
     });
   }
 }

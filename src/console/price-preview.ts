@@ -8,12 +8,13 @@ import { Repository } from 'typeorm';
 import { ConsoleConfig } from '../config/console-config.js';
 import { burnPrice, creditsOf, rateText } from '../domain/conversion.js';
 import {
+  fewestUsesOf,
   isWorthRenting,
   leastWorthRenting,
-  mostUses,
   rentalPrice,
   rowFor,
   slipsIn,
+  usesOfRefill,
   warningFor,
   type PriceRow,
 } from '../domain/price.js';
@@ -36,7 +37,8 @@ const PROJECTS_SHOWN = 10;
  */
 const SALES = {
   name: 'console_sales',
-  text: `SELECT o.id, o.project_id, o.energy, o.duration_sec, o.credits, o.trx_usd_e8, o.created_at FROM orders o
+  text: `SELECT o.id, o.project_id, o.energy, o.duration_sec, o.credits, o.trx_usd_e8, o.created_at, o.expected_uses,
+      o.key LIKE 'auto\\_%' AS is_refill FROM orders o
     WHERE o.id < $1 AND o.kind = 'rental' AND NOT o.test ORDER BY o.id DESC LIMIT $2`,
 };
 
@@ -48,6 +50,8 @@ interface Sale {
   readonly credits: bigint;
   readonly trx_usd_e8: bigint;
   readonly created_at: Date;
+  readonly expected_uses: number | null;
+  readonly is_refill: boolean;
 }
 
 interface Fees {
@@ -219,9 +223,13 @@ function priceAfter(
   if (row === undefined) return 'too_long';
   const price = rentalPrice(energy(sale.energy), row, floorSun);
   const isWorth =
-    energyFeeSun === undefined ||
-    isWorthRenting(price, burnPrice(energy(sale.energy), energyFeeSun, mostUses(sale.duration_sec)));
+    energyFeeSun === undefined || isWorthRenting(price, burnPrice(energy(sale.energy), energyFeeSun, usesOfSale(sale)));
   return isWorth ? creditsOf(price, sale.trx_usd_e8 as RateE8) : 'not_worth';
+}
+
+/** Returns the uses by which a sale was judged: those of its request, or those of an auto-delegation's refill. */
+function usesOfSale({ expected_uses: asked, is_refill: isRefill, duration_sec: durationSec }: Sale): number {
+  return asked ?? (isRefill ? usesOfRefill(durationSec) : 1);
 }
 
 function tableAfter(rows: readonly PriceRow[], change: PriceChange): PriceRow[] {
@@ -243,7 +251,7 @@ function lineOf(row: PriceRow, fees: Fees): PriceLine {
 
 function leastOf(row: PriceRow | undefined, { energyFeeSun, floorSun }: Fees): number | undefined {
   if (row === undefined || energyFeeSun === undefined) return undefined;
-  const least = leastWorthRenting(row, floorSun, energyFeeSun, mostUses(row.durationMaxSec));
+  const least = leastWorthRenting(row, floorSun, energyFeeSun, fewestUsesOf(row, energyFeeSun));
   return least === undefined ? undefined : toJsonInteger(least);
 }
 

@@ -48,6 +48,14 @@ export function mostUses(durationSec: number): number {
 }
 
 /**
+ * Returns how often an address that is kept supplied spends a refill in full, at least once. A refill starts after a
+ * use, so its energy is spent some time after its start, and the last use has no full day to recover.
+ */
+export function usesOfRefill(durationSec: number): number {
+  return Math.max(1, Math.floor(durationSec / RECOVERY_SEC));
+}
+
+/**
  * Returns the smallest energy whose price by this row is below the cost of burning it `uses` times; undefined if no
  * amount is worth renting.
  */

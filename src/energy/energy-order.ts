@@ -47,7 +47,8 @@ export interface EnergyOrderBody
   extends
     Pick<OrderBody, SameMembers>,
     Required<Pick<OrderBody, 'energy' | 'duration_sec'>>,
-    Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd'>> {
+    Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd'>>,
+    Pick<OrderBody, 'expected_uses' | 'price_per_use_sun' | 'fee_limit_sun'> {
   readonly status: EnergyStatus;
 }
 
@@ -68,6 +69,9 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
     price_trx: order.price_trx,
     ...(status !== 'refused' && { price_usd, credits, trx_usd }),
     ...(delivered_energy !== undefined && { delivered_energy }),
+    ...(order.expected_uses !== undefined && { expected_uses: order.expected_uses }),
+    ...(order.price_per_use_sun !== undefined && { price_per_use_sun: order.price_per_use_sun }),
+    ...(order.fee_limit_sun !== undefined && { fee_limit_sun: order.fee_limit_sun }),
     settled: order.settled,
     // The family's member means that this answer does not determine the next step; ours that the operator should act.
     needs_attention: order.needs_attention || status === 'unresolved',

@@ -50,6 +50,9 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   credits: sometimes(as(OF.credits, 'Credits charged. Absent for a refused order.')),
   trx_usd: sometimes(as(OF.trx_usd, 'Dollars per TRX used for the price. Absent for a refused order.')),
   delivered_energy: sometimes(as(OF.delivered_energy, 'Energy at delivery; never less than energy.')),
+  expected_uses: OF.expected_uses,
+  price_per_use_sun: OF.price_per_use_sun,
+  fee_limit_sun: OF.fee_limit_sun,
   settled: always(as(OF.settled, 'True if the outcome is final: solid on chain, or refused.')),
   needs_attention: always(
     as(OF.needs_attention, 'True if the outcome is unknown or the operator should check the order.'),
@@ -60,7 +63,7 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   delivered_at: OF.delivered_at,
 });
 
-const { key: _key, kind: _kind, fee_limit_sun: _feeLimit, delegations: _delegations, ...CHARGED } = RENTAL;
+const { key: _key, kind: _kind, delegations: _delegations, ...CHARGED } = RENTAL;
 const { price_usd: _usd, credits: _credits, trx_usd: _rate, ...NOT_CHARGED } = CHARGED;
 const REFUSED: EnergyOrderBody = {
   ...NOT_CHARGED,

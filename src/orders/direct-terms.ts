@@ -53,7 +53,11 @@ export class DirectTerms {
       this.quotes.price(request).catch(asChainRefusal),
       this.receivers.refusalOf(receiveAddress, isTest),
     ]);
-    if (priced instanceof ApiError) return { terms: undefined, refusal: priced };
+    if (priced instanceof ApiError) {
+      // An address that can receive no energy has no transfer to simulate either: the first reason is more useful.
+      const cause = priced.code === 'TRANSFER_WOULD_FAIL' ? (receiver ?? priced) : priced;
+      return { terms: undefined, refusal: cause };
+    }
     const sized = this.capacityOf({ ...priced, durationSec });
     if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
     const { expectedUses, priceSun, credits, rate } = priced;

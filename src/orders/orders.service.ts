@@ -1,6 +1,7 @@
 /** Buys and finds orders. Fixes an order's terms before any transaction; acceptance.ts takes the order exactly once. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
+import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
 import { energy } from '../domain/units.js';
@@ -12,7 +13,7 @@ import { OrdersByKey } from './order-rows.js';
 import { isPending } from '../domain/order-state.js';
 import { orderBody, type OrderBody, type RequestedOrder, type UnlabelledOrderRequest } from './orders.dto.js';
 import { ReceiverCheck } from './receiver.js';
-import { requestHash } from './request-hash.js';
+import { requestHash, withoutDefaultToken } from './request-hash.js';
 import { OrderWaits } from './waits.js';
 
 /** An order to answer with. `isReplay`: an earlier request created it. */
@@ -30,13 +31,15 @@ export class OrdersService {
     private readonly receivers: ReceiverCheck,
     private readonly waits: OrderWaits,
     private readonly orders: OrdersByKey,
+    private readonly config: Config,
   ) {}
 
   /**
    * Buys energy at a quote's price or at the current price. Throws ApiError with any code of the interface from 400 to
    * 503. Those from 402 on leave nothing behind.
    */
-  async create({ terms, named }: RequestedOrder, context: OrderContext): Promise<OrderAnswer> {
+  async create({ terms: asked, named }: RequestedOrder, context: OrderContext): Promise<OrderAnswer> {
+    const terms = withoutDefaultToken(asked, this.config.chain.tokenContract);
     const askedMs = monotonicMs();
     const accepted = await this.acceptance.take({
       projectId: context.project.id,

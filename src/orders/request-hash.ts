@@ -22,6 +22,12 @@ export type RequestTerms =
       readonly expectedUses?: number | undefined;
     };
 
+/** Returns the terms without a transfer's token that is the reference token: an explicit default makes no difference. */
+export function withoutDefaultToken<T extends RequestTerms>(terms: T, tokenContract: string): T {
+  if (terms.kind !== 'direct' || terms.transfer?.token !== tokenContract) return terms;
+  return { ...terms, transfer: { ...terms.transfer, token: undefined } };
+}
+
 /**
  * Returns a hash of 32 bytes (docs/interface.md §10). It covers the quote's ref alone; or address, energy or its
  * absence, and duration; or the extended order and the added duration. Expected uses are part of it only when they

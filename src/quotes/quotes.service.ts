@@ -116,9 +116,13 @@ export class QuotesService {
       return this.rental({ ...asked, energy: request.energy, recipient: NOBODY_LOOKED });
     }
     const played = playedRecipient(receiveAddress);
-    if (request.transfer !== undefined && played === undefined) {
-      const needed = await this.transfers.energyOf(receiveAddress, request.transfer);
-      return this.rental({ ...asked, energy: needed, recipient: NOBODY_LOOKED });
+    // A test project has no tokens to transfer: it is sized as without a transfer.
+    if (request.transfer !== undefined && !isTest) {
+      const [needed, { needsActivation }] = await Promise.all([
+        this.transfers.energyOf(receiveAddress, request.transfer),
+        this.receivers.look(receiveAddress),
+      ]);
+      return this.rental({ ...asked, energy: needed, recipient: { state: 'unknown', needsActivation } });
     }
     const recipient = played ?? (await this.receivers.look(receiveAddress));
     if (played === undefined && recipient.state === 'warm') this.market.learnHolder(receiveAddress);

@@ -7,6 +7,7 @@ import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
 import { energyAfterNextStep, readContractDynamics, type ContractDynamics } from '../chain/dynamic-energy.js';
 import { sharingFor, sharingOf, type ContractSharing } from '../chain/energy-sharing.js';
 import { ChainUnavailableError } from '../chain/errors.js';
+import { TokenReads } from '../chain/token-reads.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { callerPart } from '../domain/energy-share.js';
@@ -28,14 +29,19 @@ export interface TokenTransfer {
 interface ContractTerms {
   readonly dynamics: ContractDynamics;
   readonly sharing: ContractSharing | undefined;
+  /** The smallest amount by which a transfer pays the token's fee; 1 without a fee. */
+  readonly leastWithFee: bigint;
 }
 
 /** Changes with a maintenance period or by the contract's owner. A burst of quotes for one token reads once. */
 const TERMS_LIMITS = { freshMs: 10_000, staleMsMax: 10_000, keysMax: 100 };
+/** Short, because a caller that just funded the sender retries immediately. Repetitions of a request read once. */
+const OUTCOME_LIMITS = { freshMs: 1000, staleMsMax: 1000, keysMax: 5000 };
 
 @Injectable()
 export class TransferSizing {
   private readonly terms = new TtlCache<ContractTerms>(TERMS_LIMITS);
+  private readonly outcomes = new TtlCache<Energy | ApiError>(OUTCOME_LIMITS);
 
   constructor(
     private readonly config: Config,
@@ -48,18 +54,26 @@ export class TransferSizing {
    * TRANSFER_WOULD_FAIL with the reason, INVALID_REQUEST if the token is no contract, and CHAIN_UNAVAILABLE.
    */
   async energyOf(sender: string, transfer: TokenTransfer): Promise<Energy> {
-    try {
-      const measured = this.measure(sender, transfer);
-      return await withDeadline(measured, 2 * this.config.chain.readTimeoutMs, 'simulating a transfer');
-    } catch (error) {
-      if (error instanceof ApiError) throw error;
-      throw unavailable(error);
-    }
+    const key = [sender, transfer.to, transfer.amount, transfer.token].join(' ');
+    const limitMs = 2 * this.config.chain.readTimeoutMs;
+    const outcome = await this.outcomes.get(key, async () => {
+      try {
+        return await withDeadline(this.measure(sender, transfer), limitMs, 'simulating a transfer');
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw unavailable(error);
+        if (error.code === 'CHAIN_UNAVAILABLE') throw error;
+        return error;
+      }
+    });
+    if (outcome instanceof ApiError) throw outcome;
+    return outcome;
   }
 
-  private async measure(sender: string, { to, amount, token }: TokenTransfer): Promise<Energy> {
-    const contractAddress = token ?? this.config.chain.tokenContract;
-    const toHex = addressToHex(to);
+  private async measure(sender: string, transfer: TokenTransfer): Promise<Energy> {
+    const contractAddress = transfer.token ?? this.config.chain.tokenContract;
+    const toHex = addressToHex(transfer.to);
+    const terms = await this.termsOf(contractAddress);
+    const amount = await this.simulatedAmount(sender, transfer.amount, contractAddress, terms.leastWithFee);
     const call = {
       ownerAddress: sender,
       contractAddress,
@@ -69,8 +83,7 @@ export class TransferSizing {
     const isProven = (outcome: CallOutcome): boolean =>
       outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(sender), toHex);
     // A node that omits events would hide the proof, so a second node is queried.
-    const simulated = this.chain.simulate(call, (outcome) => outcome.kind !== 'success' || isProven(outcome));
-    const [outcome, terms] = await Promise.all([simulated, this.termsOf(contractAddress)]);
+    const outcome = await this.chain.simulate(call, (answer) => answer.kind !== 'success' || isProven(answer));
     if (outcome.kind !== 'success') throw await this.refusal(call, outcome);
     if (!isProven(outcome)) throw wouldFail('The token reports no transfer from the sender to transfer_to.');
     const { factor } = terms.dynamics;
@@ -79,14 +92,26 @@ export class TransferSizing {
     return callerPart(energy(most), sharingFor(sender, terms.sharing));
   }
 
+  /**
+   * A smallest amount may pay no token fee and need less energy than the transfer that follows: with a fee it is
+   * simulated by the least amount that pays one, as far as the sender holds it.
+   */
+  private async simulatedAmount(sender: string, amount: bigint, token: string, leastWithFee: bigint): Promise<bigint> {
+    if (amount > 1n || leastWithFee === 1n) return amount;
+    const balance = (await new TokenReads(this.chain, token).balanceOf(sender)) ?? 0n;
+    return balance >= leastWithFee ? leastWithFee : amount;
+  }
+
   private async termsOf(contract: string): Promise<ContractTerms> {
     return this.terms.get(contract, async () => {
-      const [dynamics, sharing] = await Promise.all([
+      const [dynamics, sharing, leastWithFee = 1n] = await Promise.all([
         readContractDynamics(this.chain, contract),
         // Unknown terms count as a caller that pays for everything, which never sizes too small.
         sharingOf(this.chain, contract).catch(unlessUnavailable),
+        // An address without a contract has no fee; the simulation names that mistake.
+        new TokenReads(this.chain, contract).leastAmountWithFee().catch(unlessUnavailable),
       ]);
-      return { dynamics, sharing };
+      return { dynamics, sharing, leastWithFee };
     });
   }
 

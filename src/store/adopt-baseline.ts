@@ -22,6 +22,7 @@ const RENEWED: readonly string[] = [
   'buy_for_auto_delegation',
   'charge_api_key',
   'charge_auto_delegation',
+  'end_later_times',
   'extend_for_auto_delegation',
   'extend_order',
   'return_to_caps',

@@ -65,7 +65,7 @@ const ordersOf = async (http: HmacCustomer): Promise<unknown[]> => (await http.g
 
 const MEMBERS = [
   ...['id', 'idempotency_key', 'status', 'receive_address', 'energy', 'duration_sec', 'price_sun', 'price_trx'],
-  ...['settled', 'needs_attention', 'created_at'],
+  ...['fee_limit_sun', 'settled', 'needs_attention', 'created_at'],
 ];
 const CHARGED = ['price_usd', 'credits', 'trx_usd'];
 const FAILED = ['error', 'error_code'];

@@ -217,6 +217,15 @@ export interface EnergyOrder {
   readonly trx_usd?: string | undefined;
   /** Energy at delivery; never less than energy. */
   readonly delivered_energy?: number | undefined;
+  /** As sent, or that of the quote. Absent when it was not. */
+  readonly expected_uses?: number | undefined;
+  /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+  readonly price_per_use_sun?: number | undefined;
+  /**
+   * The least fee_limit of a transaction that spends all of the energy, at the energy price of the order. The
+   * chain stops a call at its fee_limit, even when rented energy is left.
+   */
+  readonly fee_limit_sun?: number | undefined;
   /** True if the outcome is final: solid on chain, or refused. */
   readonly settled: boolean;
   /** True if the outcome is unknown or the operator should check the order. */

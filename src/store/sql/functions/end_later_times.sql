@@ -9,6 +9,8 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_back interval := p_sec * interval '1 second';
   v_today date := (v_now AT TIME ZONE 'UTC')::date;
+  -- A small step over midnight leaves the day of caps as it is: they would count the same day twice.
+  v_last_day date := v_today + CASE WHEN p_sec < 3600 THEN 1 ELSE 0 END;
 BEGIN
   -- Rates of minutes that have not come yet, but for a chain that is ahead.
   DELETE FROM asset_rate r WHERE r.minute > greatest(v_now, (SELECT c.block_at FROM deposit_cursor c));
@@ -29,11 +31,11 @@ BEGIN
    WHERE o.id IN (SELECT id FROM open_orders WHERE play_at > v_now AND NOT settled
      ORDER BY id LIMIT 50000 FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE api_key k SET spent_on = v_today
-   WHERE k.id IN (SELECT id FROM api_key WHERE spent_on > v_today ORDER BY id FOR NO KEY UPDATE SKIP LOCKED);
+   WHERE k.id IN (SELECT id FROM api_key WHERE spent_on > v_last_day ORDER BY id FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE auto_delegation a SET spent_on = v_today
-   WHERE a.id IN (SELECT id FROM auto_delegation WHERE spent_on > v_today ORDER BY id FOR NO KEY UPDATE SKIP LOCKED);
+   WHERE a.id IN (SELECT id FROM auto_delegation WHERE spent_on > v_last_day ORDER BY id FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE credit_account a SET spent_on = v_today
-   WHERE a.project_id IN (SELECT project_id FROM credit_account WHERE spent_on > v_today
+   WHERE a.project_id IN (SELECT project_id FROM credit_account WHERE spent_on > v_last_day
      ORDER BY project_id FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
