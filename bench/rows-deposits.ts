@@ -110,8 +110,8 @@ async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { w
   const startedMs = performance.now();
   const follower = worker.get(BlockFollower);
   // The first pass takes the turn, so that this worker also runs the search.
-  await follower.pass();
-  await Promise.all([untilOver(() => follower.pass()), untilOver(() => follower.searchOn())]);
+  await follower.runPass();
+  await Promise.all([untilOver(() => follower.runPass()), untilOver(() => follower.runSearch())]);
   const seconds = (performance.now() - startedMs) / 1000;
   const { user, system } = process.cpuUsage(before);
   const [read] = await stage.database.query<{ block_number: bigint; scanned_to: bigint; deposits: number }>(
@@ -150,7 +150,7 @@ async function readAgain({ first, blocks }: Chain, { worker, env, goOn }: Readin
         newest += 1;
         goOn(newest);
         await sleep(NEW_BLOCK_MS, over.signal);
-        while (await follower.pass());
+        while (await follower.runPass());
         mostBehind = Math.max(mostBehind, newest - Number(await operator.get(DepositTerms).needReadTo()));
       }
     };

@@ -266,14 +266,14 @@ export const settle = () => mine(3);
 
 /** Follows blocks until none is left. */
 export async function follow(app = worker): Promise<void> {
-  while (await app.get(BlockFollower).pass());
+  while (await app.get(BlockFollower).runPass());
 }
 
 /** Makes a block and notes its payments before it is solid. */
 export async function sightings(app = worker): Promise<void> {
   await mine(1);
   await follow(app);
-  await app.get(BlockFollower).rest();
+  await app.get(BlockFollower).workBetweenBlocks();
 }
 
 interface Seen {

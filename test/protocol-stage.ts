@@ -123,7 +123,7 @@ export class Hand {
   async search(): Promise<void> {
     await api.database.query(`UPDATE reconcile_state SET scanned_to = NULL`);
     const search = this.context.get(UnrecordedSearch, { strict: false });
-    while ((await search.pass(true)) !== 0);
+    while ((await search.searchNext(true)) !== 0);
   }
 
   /** Tops up running rentals that fall short of the sold energy, as of the last `look`. */

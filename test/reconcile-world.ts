@@ -94,7 +94,7 @@ export class ReconcileWorld {
   async search(worker = this.worker): Promise<void> {
     const search = worker.get(UnrecordedSearch, { strict: false });
     try {
-      while ((await search.pass(true)) !== 0);
+      while ((await search.searchNext(true)) !== 0);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
     }

@@ -93,7 +93,7 @@ export class UseObserver implements BlockConsumer {
     // Nothing to load: each block's callers are looked up in the database.
   }
 
-  async watch(): Promise<void> {
+  async loadWatched(): Promise<void> {
     // As above.
   }
 
@@ -106,16 +106,16 @@ export class UseObserver implements BlockConsumer {
   }
 
   /** Does not wait for rows locked by another session: that session marked them, or the next use will. */
-  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
+  async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
     if (block.callers.length > 0) await this.mark(tx, { head: block, callers: block.callers });
     return () => undefined;
   }
 
-  loseTurn(): void {
+  loseLease(): void {
     // A turn leaves no state.
   }
 
-  async rest(): Promise<void> {
+  async workBetweenBlocks(): Promise<void> {
     // There is no work between blocks.
   }
 

@@ -8,7 +8,7 @@ import { serviceBusy } from '../domain/errors.js';
 
 interface Limits {
   /** Concurrent look-ups. Requests meanwhile are collected for the next one. */
-  readonly atOnce: number;
+  readonly concurrent: number;
   /** Maximum keys of one look-up. */
   readonly keys: number;
   /** A request that has waited this long, in ms, when a look-up could start is refused. */
@@ -17,7 +17,7 @@ interface Limits {
   readonly gatherMs?: number;
 }
 
-interface Wanted<R> {
+interface PendingKey<R> {
   readonly key: readonly string[];
   readonly sinceMs: number;
   readonly found: Promise<R | undefined>;
@@ -29,10 +29,10 @@ interface Wanted<R> {
  * `lookUp` must answer in the order of its keys, with undefined for missing values. The queue is bounded by its waiting
  * callers.
  */
-export class Batched<R> {
-  private readonly waiting = new Map<string, Wanted<R>>();
+export class BatchLoader<R> {
+  private readonly waiting = new Map<string, PendingKey<R>>();
   private running = 0;
-  private isPlanned = false;
+  private isScheduled = false;
 
   constructor(
     private readonly limits: Limits,
@@ -43,30 +43,30 @@ export class Batched<R> {
    * Returns the value of a key; concurrent requests for it share one look-up. Throws the look-up's error, and 503
    * SERVICE_UNAVAILABLE when the request waited too long.
    */
-  async find(...key: readonly string[]): Promise<R | undefined> {
+  async load(...key: readonly string[]): Promise<R | undefined> {
     const name = key.join('\n');
     const known = this.waiting.get(name);
     if (known !== undefined) return known.found;
-    const wanted = wantedOf<R>(key);
+    const wanted = newPendingKey<R>(key);
     this.waiting.set(name, wanted);
-    this.plan();
+    this.scheduleBatch();
     return wanted.found;
   }
 
-  private plan(): void {
-    if (this.isPlanned || this.running >= this.limits.atOnce || this.waiting.size === 0) return;
-    this.isPlanned = true;
+  private scheduleBatch(): void {
+    if (this.isScheduled || this.running >= this.limits.concurrent || this.waiting.size === 0) return;
+    this.isScheduled = true;
     const start = (): void => {
-      this.isPlanned = false;
-      void this.send();
-      this.plan();
+      this.isScheduled = false;
+      void this.runBatch();
+      this.scheduleBatch();
     };
     if (this.limits.gatherMs === undefined) setImmediate(start);
     else setTimeout(start, this.limits.gatherMs);
   }
 
-  private async send(): Promise<void> {
-    const batch = this.take();
+  private async runBatch(): Promise<void> {
+    const batch = this.takeBatch();
     if (batch.length === 0) return;
     this.running += 1;
     try {
@@ -76,12 +76,12 @@ export class Batched<R> {
       for (const { fail } of batch) fail(error);
     } finally {
       this.running -= 1;
-      this.plan();
+      this.scheduleBatch();
     }
   }
 
-  private take(): Wanted<R>[] {
-    const batch: Wanted<R>[] = [];
+  private takeBatch(): PendingKey<R>[] {
+    const batch: PendingKey<R>[] = [];
     const oldestMs = monotonicMs() - this.limits.waitMs;
     for (const [name, wanted] of this.waiting) {
       if (batch.length >= this.limits.keys) break;
@@ -93,9 +93,9 @@ export class Batched<R> {
   }
 }
 
-function wantedOf<R>(key: readonly string[]): Wanted<R> {
-  let settle: Wanted<R>['settle'] = () => undefined;
-  let fail: Wanted<R>['fail'] = () => undefined;
+function newPendingKey<R>(key: readonly string[]): PendingKey<R> {
+  let settle: PendingKey<R>['settle'] = () => undefined;
+  let fail: PendingKey<R>['fail'] = () => undefined;
   const found = new Promise<R | undefined>((resolve, reject) => {
     settle = resolve;
     fail = reject;

@@ -40,7 +40,7 @@ export class FairQueue {
    * is full.
    */
   async run<T>(projectId: string, work: () => Promise<T>): Promise<T> {
-    if (this.isFull(projectId)) await this.turn(projectId);
+    if (this.isFull(projectId)) await this.waitForTurn(projectId);
     else this.enter(projectId);
     try {
       return await work();
@@ -66,7 +66,7 @@ export class FairQueue {
     this.admit();
   }
 
-  private async turn(projectId: string): Promise<void> {
+  private async waitForTurn(projectId: string): Promise<void> {
     const queue = this.queues.get(projectId) ?? [];
     if (this.waiting >= this.limits.waitingMax || queue.length >= this.limits.waitingPerProject) throw busy();
     await new Promise<void>((resolve, reject) => {
@@ -92,7 +92,7 @@ export class FairQueue {
       this.enter(projectId);
       next.enter();
     }
-    this.rest();
+    this.stopSweeperIfIdle();
   }
 
   private sweep(): void {
@@ -104,10 +104,10 @@ export class FairQueue {
       }
       if (queue.length === 0) this.queues.delete(projectId);
     }
-    this.rest();
+    this.stopSweeperIfIdle();
   }
 
-  private rest(): void {
+  private stopSweeperIfIdle(): void {
     if (this.queues.size > 0) return;
     clearInterval(this.sweeper);
     this.sweeper = undefined;

@@ -6,7 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, Repository } from 'typeorm';
-import type { Batched } from '../base/batch-loader.js';
+import type { BatchLoader } from '../base/batch-loader.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Act, type Author } from '../store/audit-log.js';
@@ -68,7 +68,7 @@ const STILL_REFUNDABLE =
 
 @Injectable()
 export class Ledger {
-  private readonly accounts: Batched<sql.AccountRow>;
+  private readonly accounts: BatchLoader<sql.AccountRow>;
 
   constructor(
     private readonly database: Database,
@@ -271,7 +271,7 @@ export class Ledger {
    * Returns the balance and terms of a project; undefined for an unknown one. Concurrent calls share one indexed read.
    */
   async balanceOf(projectId: string): Promise<Balance | undefined> {
-    const row = await this.accounts.find(projectId);
+    const row = await this.accounts.load(projectId);
     if (row === undefined) return undefined;
     const floor = row.floor_credits;
     const available = floor === null ? undefined : row.balance_credits - floor;

@@ -11,22 +11,22 @@ export const BLOCK_SEARCH = Symbol('what searches solid blocks by itself');
 /** Processes solid blocks from the same reading without waiting for the consumers. */
 export interface BlockSearch {
   /**
-   * Searches the next few blocks; effects and cursor share one transaction. `hasTurn`: true when this process also
-   * reads blocks for the consumers. Another process searches only while no process with the turn does. Returns the
+   * Searches the next few blocks; effects and cursor share one transaction. `hasLease`: true when this process also
+   * reads blocks for the consumers. Another process searches only while no process with the lease does. Returns the
    * number of blocks left; undefined when another worker searches. Throws ChainUnavailableError.
    */
-  pass(hasTurn: boolean): Promise<number | undefined>;
+  searchNext(hasLease: boolean): Promise<number | undefined>;
 }
 
 export interface BlockConsumer {
   /** True when enough nodes must agree on the data that it takes; otherwise one node suffices. */
   readonly needsWitnesses: boolean;
 
-  /** Runs under the turn of `fence`, before the readable height is known. */
+  /** Runs under the lease of `fence`, before the readable height is known. */
   prepare(fence: bigint): Promise<void>;
 
   /** Loads the watched accounts, after the readable height is known. */
-  watch(): Promise<void>;
+  loadWatched(): Promise<void>;
 
   /** Returns true when it wants the incoming and outgoing payments and burnt fees of an address. */
   watchesPayments(address: string): boolean;
@@ -41,11 +41,11 @@ export interface BlockConsumer {
    * Takes in the next block, in the transaction that moves the cursor past it. Returns the action to run after the
    * commit.
    */
-  takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
+  consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
 
-  /** Called when another worker has the turn. That worker then reports the metrics of the reading. */
-  loseTurn(): void;
+  /** Called when another worker has the lease. That worker then reports the metrics of the reading. */
+  loseLease(): void;
 
   /** Called when no block is left to read. Throws ChainUnavailableError. */
-  rest(fence: bigint, solid: number): Promise<void>;
+  workBetweenBlocks(fence: bigint, solid: number): Promise<void>;
 }

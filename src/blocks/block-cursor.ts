@@ -12,10 +12,10 @@ import type { WitnessedBlock } from './witnessed-blocks.js';
 const START = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
 
 /**
- * Up to now one node sufficed; from here on two nodes must agree. The current reader loses its turn, and any worker may
+ * Up to now one node sufficed; from here on two nodes must agree. The current reader loses its lease, and any worker may
  * take it.
  */
-const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3)
+const RESTART = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3)
   ON CONFLICT (id) DO UPDATE SET block_number = excluded.block_number, block_id = excluded.block_id,
     block_at = excluded.block_at, fence = deposit_cursor.fence + 1, lease_until = NULL`;
 
@@ -29,7 +29,7 @@ const CLAIM = {
     RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
 };
 
-/** Moves to the next block, whose parent must be the current one. A worker that lost the turn moves nothing. */
+/** Moves to the next block, whose parent must be the current one. A worker that lost the lease moves nothing. */
 const MOVE = {
   name: 'move_deposit_cursor',
   text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp(),
@@ -44,13 +44,13 @@ const SKIP = {
     WHERE fence = $4 RETURNING true AS moved`,
 };
 
-const HOLD = {
+const LOCK_UNDER_LEASE = {
   name: 'hold_deposit_cursor',
   text: `SELECT block_number FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
 };
 
 /** Locks out the regular reader until the transaction ends. */
-const TAKE_TURN = {
+const LOCK_WITHOUT_LEASE = {
   name: 'take_deposit_turn',
   text: `SELECT block_number FROM deposit_cursor FOR NO KEY UPDATE`,
 };
@@ -59,8 +59,8 @@ const READ_TO = { name: 'read_to', text: `SELECT block_number FROM deposit_curso
 
 const LEASE_SEC = 20;
 
-/** The turn to read on from a block. */
-export interface Turn {
+/** The lease to read on from a block. */
+export interface CursorLease {
   readonly fence: bigint;
   readonly block_number: bigint;
   readonly block_id: string;
@@ -74,10 +74,10 @@ interface HeightRow {
 export class BlockCursor {
   constructor(private readonly database: Database) {}
 
-  /** Takes or keeps the turn to read. Undefined while another worker has it, or before reading was begun. */
-  async claim(fence: bigint): Promise<Turn | undefined> {
-    const [turn] = await this.database.query<Turn>(CLAIM, [LEASE_SEC, fence]);
-    return turn;
+  /** Takes or keeps the lease to read. Undefined while another worker has it, or before reading was begun. */
+  async claim(fence: bigint): Promise<CursorLease | undefined> {
+    const [lease] = await this.database.query<CursorLease>(CLAIM, [LEASE_SEC, fence]);
+    return lease;
   }
 
   /** Begins after a block, unless reading was begun before. */
@@ -86,11 +86,11 @@ export class BlockCursor {
   }
 
   /** Begins after a block, regardless of the current position: blocks count only from here on. */
-  async startAnew(tx: Queryable, head: BlockHead): Promise<void> {
-    await tx.query(START_ANEW, placeOf(head));
+  async restartAt(tx: Queryable, head: BlockHead): Promise<void> {
+    await tx.query(RESTART, placeOf(head));
   }
 
-  /** Moves past this block within its transaction. Returns false, without any change, when the turn was lost. */
+  /** Moves past this block within its transaction. Returns false, without any change, when the lease was lost. */
   async move(tx: Transaction, block: WitnessedBlock, fence: bigint): Promise<boolean> {
     const params = [...placeOf(block), fence, Buffer.from(block.parentId, 'hex'), LEASE_SEC, block.hasInternal];
     return (await tx.query(MOVE, params)).length > 0;
@@ -102,20 +102,20 @@ export class BlockCursor {
   }
 
   /**
-   * Returns the height read so far and locks it for the rest of the transaction; undefined when the turn of `fence` is
+   * Returns the height read so far and locks it for the rest of the transaction; undefined when the lease of `fence` is
    * over.
    */
-  async hold(tx: Queryable, fence: bigint): Promise<bigint | undefined> {
-    return (await tx.query<HeightRow>(HOLD, [fence]))[0]?.block_number;
+  async lockUnderLease(tx: Queryable, fence: bigint): Promise<bigint | undefined> {
+    return (await tx.query<HeightRow>(LOCK_UNDER_LEASE, [fence]))[0]?.block_number;
   }
 
-  /** Returns the height read so far and locks it for the rest of the transaction, independently of the turn. */
-  async holdBeside(tx: Queryable): Promise<bigint | undefined> {
-    return (await tx.query<HeightRow>(TAKE_TURN))[0]?.block_number;
+  /** Returns the height read so far and locks it for the rest of the transaction, independently of the lease. */
+  async lockWithoutLease(tx: Queryable): Promise<bigint | undefined> {
+    return (await tx.query<HeightRow>(LOCK_WITHOUT_LEASE))[0]?.block_number;
   }
 
   /** Returns the height read so far; undefined before reading was begun. */
-  async height(): Promise<bigint | undefined> {
+  async readHeight(): Promise<bigint | undefined> {
     return (await this.database.query<HeightRow>(READ_TO))[0]?.block_number;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Reads solid blocks in order, in the one worker that has the turn. Passes each to its consumers in the transaction
+ * Reads solid blocks in order, in the one worker that has the lease. Passes each to its consumers in the transaction
  * that moves the cursor. Blocks are read concurrently and taken in sequentially. It waits for a block that cannot be
  * read whole or on which nodes differ. The search uses the same reading with its own cursor, and waits for none of
  * that.
@@ -14,7 +14,7 @@ import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Database } from '../store/database.js';
 import { BLOCK_CONSUMERS, BLOCK_SEARCH, type BlockConsumer, type BlockSearch } from './block-consumer.js';
-import { BlockCursor, type Turn } from './block-cursor.js';
+import { BlockCursor, type CursorLease } from './block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 
 /** A solid block comes every three seconds. This keeps the delay of a payment below one block. */
@@ -34,13 +34,13 @@ const BEHIND_MAX = 1200;
 @Injectable()
 export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly repeater: Repeater;
-  private readonly searching: Repeater;
-  private readonly read: Counter;
+  private readonly searchRepeater: Repeater;
+  private readonly blocksRead: Counter;
   private fence = -1n;
-  private behind = 0;
-  /** Our turn in the last pass and the height read so far; undefined without the turn. */
-  private turn: { readonly fence: bigint; readonly solid: number } | undefined;
-  private passing: Promise<boolean> | undefined;
+  private blocksBehind = 0;
+  /** Our lease in the last pass and the height read so far; undefined without the lease. */
+  private lease: { readonly fence: bigint; readonly solid: number } | undefined;
+  private currentPass: Promise<boolean> | undefined;
 
   /** `consumers`: in this order within a block's transaction. Consumers that lock balances come last. */
   constructor(
@@ -52,7 +52,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     metrics: Metrics,
     private readonly log: Log,
   ) {
-    const behind = (): number => this.behind;
+    const behind = (): number => this.blocksBehind;
     new Gauge({
       name: 'deposit_blocks_behind',
       help: 'Solid blocks still to read, in the worker that reads them; 0 in the others.',
@@ -61,7 +61,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
         this.set(behind());
       },
     });
-    this.read = new Counter({
+    this.blocksRead = new Counter({
       name: 'deposit_blocks_read_total',
       help: 'Solid blocks read for deposits and chain costs.',
       registers: [metrics.registry],
@@ -73,8 +73,8 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     };
     this.repeater = new Repeater({
       run: async () => {
-        if (await this.pass()) return 0;
-        await this.rest().catch((error: unknown) => {
+        if (await this.runPass()) return 0;
+        await this.workBetweenBlocks().catch((error: unknown) => {
           if (!(error instanceof ChainUnavailableError)) throw error;
           log.debug({ fault: messageOf(error) }, 'failed to work between blocks; will retry');
         });
@@ -83,8 +83,8 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
       retryMs: RETRY_MS,
       onFailure: failed('read solid blocks'),
     });
-    this.searching = new Repeater({
-      run: async () => ((await this.searchOn()) ? 0 : REST_BY_ONE_MS),
+    this.searchRepeater = new Repeater({
+      run: async () => ((await this.runSearch()) ? 0 : REST_BY_ONE_MS),
       retryMs: RETRY_MS,
       onFailure: failed('search solid blocks'),
     });
@@ -92,28 +92,28 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
 
   start(): void {
     void this.repeater.start();
-    void this.searching.start();
+    void this.searchRepeater.start();
   }
 
   /** Stops claiming. Nest calls this hook on all modules before it waits for their work. */
   onModuleDestroy(): void {
     this.repeater.end();
-    this.searching.end();
+    this.searchRepeater.end();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.repeater.stop(), this.searching.stop()]);
+    await Promise.all([this.repeater.stop(), this.searchRepeater.stop()]);
   }
 
   /**
    * Takes in the next solid blocks, a few per call. Returns true when more are left. Throws ChainUnavailableError;
    * blocks already taken in stay.
    */
-  async pass(): Promise<boolean> {
+  async runPass(): Promise<boolean> {
     const passing = this.readNext().finally(() => {
-      this.passing = undefined;
+      this.currentPass = undefined;
     });
-    this.passing = passing;
+    this.currentPass = passing;
     return passing;
   }
 
@@ -121,94 +121,96 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
    * Searches the next solid blocks, a few per call. Returns true when more are left. Throws ChainUnavailableError;
    * blocks already searched stay.
    */
-  async searchOn(): Promise<boolean> {
-    const left = await this.search.pass(this.turn !== undefined);
+  async runSearch(): Promise<boolean> {
+    const left = await this.search.searchNext(this.lease !== undefined);
     if (left === undefined || left === 0) return false;
     // A search far ahead of catching-up consumers would make every block be read twice. It waits a bounded time only.
     const paced = new AbortController();
-    await Promise.race([this.passing?.catch(messageOf), sleep(PACE_MS, paced.signal)]);
+    await Promise.race([this.currentPass?.catch(messageOf), sleep(PACE_MS, paced.signal)]);
     paced.abort();
     return true;
   }
 
   private async readNext(): Promise<boolean> {
-    const turn = await this.takeTurn();
-    if (turn === undefined) return false;
-    for (const consumer of this.consumers) await consumer.prepare(turn.fence);
-    const height = this.needsWitnesses ? await this.blocks.height() : (await this.blocks.headByOne()).number;
-    const from = Number(turn.block_number) + 1;
-    this.behind = Math.max(0, height - from + 1);
+    const lease = await this.takeLease();
+    if (lease === undefined) return false;
+    for (const consumer of this.consumers) await consumer.prepare(lease.fence);
+    const height = this.needsWitnesses
+      ? await this.blocks.readHeight()
+      : (await this.blocks.readHeadByOneNode()).number;
+    const from = Number(lease.block_number) + 1;
+    this.blocksBehind = Math.max(0, height - from + 1);
     // Must follow the height: an address paid in a block that is solid by now was already assigned then.
-    for (const consumer of this.consumers) await consumer.watch();
-    if (this.needsWitnesses) return this.readOn(turn, height);
-    if (this.behind <= BEHIND_MAX) {
+    for (const consumer of this.consumers) await consumer.loadWatched();
+    if (this.needsWitnesses) return this.readBlocks(lease, height);
+    if (this.blocksBehind <= BEHIND_MAX) {
       try {
-        return await this.readOn(turn, height);
+        return await this.readBlocks(lease, height);
       } catch (error) {
         // Blocks read from a single node may have been wrong.
         if (!(error instanceof OtherChainError)) throw error;
       }
     }
-    await this.skip(turn.fence);
+    await this.skipToHead(lease.fence);
     return false;
   }
 
   /** Runs the consumers' work between blocks. Throws ChainUnavailableError. */
-  async rest(): Promise<void> {
-    if (this.turn === undefined || this.behind > 0) return;
-    const { fence, solid } = this.turn;
-    for (const consumer of this.consumers) await consumer.rest(fence, solid);
+  async workBetweenBlocks(): Promise<void> {
+    if (this.lease === undefined || this.blocksBehind > 0) return;
+    const { fence, solid } = this.lease;
+    for (const consumer of this.consumers) await consumer.workBetweenBlocks(fence, solid);
   }
 
   private get needsWitnesses(): boolean {
     return this.consumers.some((consumer) => consumer.needsWitnesses);
   }
 
-  private async takeTurn(): Promise<Turn | undefined> {
-    let turn = await this.cursor.claim(this.fence);
-    if (turn === undefined && (await this.cursor.height()) === undefined) {
-      await this.cursor.start(await this.blocks.headByOne());
-      turn = await this.cursor.claim(this.fence);
+  private async takeLease(): Promise<CursorLease | undefined> {
+    let lease = await this.cursor.claim(this.fence);
+    if (lease === undefined && (await this.cursor.readHeight()) === undefined) {
+      await this.cursor.start(await this.blocks.readHeadByOneNode());
+      lease = await this.cursor.claim(this.fence);
     }
-    this.turn = turn && { fence: turn.fence, solid: Number(turn.block_number) };
-    if (turn !== undefined) this.fence = turn.fence;
+    this.lease = lease && { fence: lease.fence, solid: Number(lease.block_number) };
+    if (lease !== undefined) this.fence = lease.fence;
     else {
-      this.behind = 0;
-      for (const consumer of this.consumers) consumer.loseTurn();
+      this.blocksBehind = 0;
+      for (const consumer of this.consumers) consumer.loseLease();
     }
-    return turn;
+    return lease;
   }
 
-  private async readOn(turn: Turn, height: number): Promise<boolean> {
-    const from = Number(turn.block_number) + 1;
+  private async readBlocks(lease: CursorLease, height: number): Promise<boolean> {
+    const from = Number(lease.block_number) + 1;
     const to = Math.min(height, from + BLOCKS_AT_ONCE - 1);
     if (to < from) return false;
     const reading = Array.from({ length: to - from + 1 }, (_, index) => this.readBlock(from + index));
-    let before = turn.block_id;
+    let before = lease.block_id;
     for (const block of reading) {
       const read = await block;
       if (read instanceof Error) throw read;
       // A final block is never reverted: these nodes follow another chain than those that were read before.
       if (read.parentId !== before) {
-        this.blocks.doubt(read.number);
+        this.blocks.forgetFrom(read.number);
         throw new OtherChainError(read.number, before);
       }
       before = read.id;
-      if (!(await this.takeIn(read, turn.fence))) return false;
-      this.behind -= 1;
-      this.turn = { fence: turn.fence, solid: read.number };
-      this.read.inc();
+      if (!(await this.consumeBlock(read, lease.fence))) return false;
+      this.blocksBehind -= 1;
+      this.lease = { fence: lease.fence, solid: read.number };
+      this.blocksRead.inc();
     }
     return to < height;
   }
 
-  /** Returns false, without any change, when the turn was lost. */
-  private async takeIn(block: WitnessedBlock, fence: bigint): Promise<boolean> {
+  /** Returns false, without any change, when the lease was lost. */
+  private async consumeBlock(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     for (const consumer of this.consumers) await consumer.inspect?.(block);
     const committed = await this.database.transaction(async (tx) => {
       if (!(await this.cursor.move(tx, block, fence))) return undefined;
       const done: (() => void)[] = [];
-      for (const consumer of this.consumers) done.push(await consumer.takeIn(tx, block));
+      for (const consumer of this.consumers) done.push(await consumer.consumeBlock(tx, block));
       return done;
     });
     for (const after of committed ?? []) after();
@@ -222,17 +224,19 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
       costs: (address: string) => this.consumers.some((consumer) => consumer.watchesCosts(address)),
     };
     try {
-      return await (this.needsWitnesses ? this.blocks.read(number, watched) : this.blocks.readByOne(number, watched));
+      return await (this.needsWitnesses
+        ? this.blocks.read(number, watched)
+        : this.blocks.readByOneNode(number, watched));
     } catch (error) {
       return error instanceof Error ? error : new Error(messageOf(error));
     }
   }
 
-  private async skip(fence: bigint): Promise<void> {
-    const head = await this.blocks.headByOne();
-    this.log.warn({ block: head.number, behind: this.behind }, 'solid blocks skipped unread');
+  private async skipToHead(fence: bigint): Promise<void> {
+    const head = await this.blocks.readHeadByOneNode();
+    this.log.warn({ block: head.number, behind: this.blocksBehind }, 'solid blocks skipped unread');
     await this.cursor.skipTo(head, fence);
-    this.behind = 0;
+    this.blocksBehind = 0;
   }
 }
 

@@ -72,13 +72,13 @@ export class WitnessedBlocks {
   }
 
   /** Returns the highest block of this port's chain that enough nodes have. Throws ChainUnavailableError. */
-  async height(port: PortName = 'solid'): Promise<number> {
+  async readHeight(port: PortName = 'solid'): Promise<number> {
     const heads = await this.each(`the ${port} head`, async (node) => (await node.blocks.head(port)).number);
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
   /** Returns the solid head of any node that answers. Throws ChainUnavailableError. */
-  async headByOne(): Promise<BlockHead> {
+  async readHeadByOneNode(): Promise<BlockHead> {
     return this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
   }
 
@@ -86,7 +86,7 @@ export class WitnessedBlocks {
    * Returns the solid block at a height as one node has it, with no payment marked as agreed. Throws
    * ChainUnavailableError.
    */
-  async readByOne(number: number, watched: Watched): Promise<WitnessedBlock> {
+  async readByOneNode(number: number, watched: Watched): Promise<WitnessedBlock> {
     const what = `the solid block ${number.toString()}`;
     const testimony = await this.client.pool.ask(what, async (node) =>
       testify(node, await this.solid.executed(node, number), watched),
@@ -106,7 +106,7 @@ export class WitnessedBlocks {
     const agreeing = testimonies.filter(({ says }) => says === agreed);
     const [one] = agreeing;
     if (agreed === undefined || one === undefined) {
-      this.doubt(number);
+      this.forgetFrom(number);
       const faults = testimonies.map(
         ({ node }) =>
           new NodeError(node.name, 'nonsense', 'another block, or other payments in it, than the other node'),
@@ -122,7 +122,7 @@ export class WitnessedBlocks {
   }
 
   /** Drops the cached solid blocks of all nodes from this height on, so that they are read again. */
-  doubt(number: number): void {
+  forgetFrom(number: number): void {
     for (const node of this.client.pool.nodes) this.solid.forgetFrom(node, number);
   }
 

@@ -89,7 +89,7 @@ export class CostRecorder implements BlockConsumer {
     // Nothing to prepare: the watched accounts depend only on the height.
   }
 
-  async watch(): Promise<void> {
+  async loadWatched(): Promise<void> {
     const rows = await this.database.query<{ address: string }>(WALLETS);
     this.wallets = new Set(rows.map(({ address }) => address));
   }
@@ -102,7 +102,7 @@ export class CostRecorder implements BlockConsumer {
     return this.wallets.has(address);
   }
 
-  async takeIn(tx: Transaction, { number, costs }: WitnessedBlock): Promise<() => void> {
+  async consumeBlock(tx: Transaction, { number, costs }: WitnessedBlock): Promise<() => void> {
     const recorded = await record(
       tx,
       number,
@@ -113,12 +113,12 @@ export class CostRecorder implements BlockConsumer {
     };
   }
 
-  loseTurn(): void {
+  loseLease(): void {
     this.missing.set(0);
   }
 
   /** Reads missing receipts, a few per call. Throws ChainUnavailableError. */
-  async rest(_fence: bigint, solid: number): Promise<void> {
+  async workBetweenBlocks(_fence: bigint, solid: number): Promise<void> {
     const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
     await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, block_number: block }) => {
       const place = await this.client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));

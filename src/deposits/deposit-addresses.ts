@@ -56,7 +56,7 @@ export class DepositAddresses {
 
   constructor(
     private readonly database: Database,
-    private readonly cursor: BlockCursor,
+    private readonly blockCursor: BlockCursor,
     config: Config,
     @InjectRepository(DepositAddress) private readonly addresses: Repository<DepositAddress>,
     private readonly tokens: DepositTokens,
@@ -78,7 +78,7 @@ export class DepositAddresses {
       await this.lock(tx, key);
       await this.tokens.assertSetting(tx);
       const [accounts] = await tx.query<{ count: number }>(COUNT_ACCOUNTS);
-      if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);
+      if (added !== undefined && accounts?.count === 1) await this.blockCursor.restartAt(tx, head);
       if (added === undefined) return { account: key.account, isNew: false };
       await recordAct(tx, author, {
         action: 'deposits.account',
@@ -150,7 +150,7 @@ export class DepositAddresses {
   }
 
   /** Returns the addresses of the key's account that differ from the derived ones. Throws OperatorError. */
-  async wrong(): Promise<DepositAddress[]> {
+  async mismatch(): Promise<DepositAddress[]> {
     const key = this.needKey();
     const rows = await this.addresses.find({ where: { account: BigInt(key.account) }, take: ADDRESSES_MAX });
     return rows.filter(({ place, address }) => key.addressAt(Number(place)) !== address);

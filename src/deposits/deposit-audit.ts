@@ -41,7 +41,7 @@ export class DepositAudit {
     let addresses = 0;
     let after = '';
     for (;;) {
-      const places = await this.holdings.places(after, BATCH);
+      const places = await this.holdings.readPlaces(after, BATCH);
       const last = places.at(-1);
       if (last === undefined) return { addresses, unexplained };
       const owners = new Map(places.map(({ address, project_id: projectId }) => [address, projectId]));
@@ -54,9 +54,9 @@ export class DepositAudit {
 
   private async judge(owners: ReadonlyMap<string, string>): Promise<Unexplained[]> {
     const addresses = [...owners.keys()];
-    const read = await this.holdings.read(addresses);
+    const read = await this.holdings.readOnChain(addresses);
     await this.waitForReader(read.toBlock);
-    const states = await this.holdings.recordedBetween(addresses, read);
+    const states = await this.holdings.sumRecordedBetween(addresses, read);
     return addresses.flatMap((address) => {
       const held = read.held.get(address);
       const recorded = states.get(address) ?? [];

@@ -14,7 +14,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { Blacklist } from './blacklist.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
-import { CHAIN, DepositJudge, NOTHING, type Decision } from './deposit-judge.js';
+import { CHAIN, DepositJudge, UNDECIDED, type Decision } from './deposit-judge.js';
 import { candidateOf, entryKeyOf, insertDeposits, writeDecision } from './deposit-rows.js';
 import { PEG_MIN, creditsOfWorth } from './judgement.js';
 import * as sql from './deposit-sql.js';
@@ -32,17 +32,17 @@ import { claimProjects } from './project-claims.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { SmallDeposits } from './small-deposits.js';
 import * as sums from './small-sums-sql.js';
-import { settle } from './small-sums.js';
+import { settleClosedSums } from './small-sums.js';
 import { DepositBatch, type Candidate } from './deposit-batch.js';
-import { unlocked } from './unlocked-payments.js';
+import { splitByLocks } from './unlocked-payments.js';
 
 /** Differs from `CHAIN`, which would also credit all small deposits of the sum. */
 const RELEASED: Author = { actor: 'chain', reason: 'its address is no longer blacklisted' };
-const WAITING_AT_ONCE = 200;
-const RELEASED_AT_ONCE = 100;
-const ADDRESSES_AT_ONCE = 20;
-const PARKED_AT_ONCE = 200;
-const REVERTED_AT_ONCE = 500;
+const WAITING_BATCH = 200;
+const RELEASED_BATCH = 100;
+const ADDRESS_BATCH = 20;
+const PARKED_BATCH = 200;
+const REVERTED_BATCH = 500;
 
 @Injectable()
 export class DepositBook {
@@ -55,9 +55,9 @@ export class DepositBook {
 
   constructor(
     private readonly database: Database,
-    private readonly cursor: BlockCursor,
-    private readonly judge: DepositJudge,
-    private readonly small: SmallDeposits,
+    private readonly blockCursor: BlockCursor,
+    private readonly depositJudge: DepositJudge,
+    private readonly smallDeposits: SmallDeposits,
     private readonly tokens: DepositTokens,
     private readonly blacklist: Blacklist,
   ) {}
@@ -66,19 +66,19 @@ export class DepositBook {
    * Reads the blacklist for the addresses that a block pays, before its transaction begins. Throws
    * ChainUnavailableError.
    */
-  async inspect({ payments }: WitnessedBlock, isOurs: (address: string) => boolean): Promise<void> {
+  async readBlacklist({ payments }: WitnessedBlock, isOurs: (address: string) => boolean): Promise<void> {
     await this.blacklist.read(payments.flatMap(({ kind, to }) => (kind === 'log' && isOurs(to) ? [to] : [])));
   }
 
   /** Takes in the payments of the next block, in the transaction that moves the cursor past it. */
-  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<void> {
-    if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
+  async recordBlock(tx: Transaction, block: WitnessedBlock): Promise<void> {
+    if (block.payments.length > 0 || block.fees.length > 0) await this.recordPayments(tx, block);
     await this.dropReverted(tx, block.number);
   }
 
   /** Drops deposits that were seen at the head up to this height and are in no solid block. */
   private async dropReverted(tx: Transaction, height: number): Promise<void> {
-    const rows = await tx.query<{ id: bigint; project_id: string }>(sql.REVERTED, [height, REVERTED_AT_ONCE]);
+    const rows = await tx.query<{ id: bigint; project_id: string }>(sql.REVERTED, [height, REVERTED_BATCH]);
     const claimed = await claimProjects(
       tx,
       rows.map((row) => row.project_id),
@@ -91,12 +91,12 @@ export class DepositBook {
    * Takes in the missing deposits of a block that was read before, while the regular reader goes on. Returns their
    * number. A block that the reader has not reached yet is left to the reader.
    */
-  async takeInAgain(block: WitnessedBlock): Promise<number> {
+  async recordMissing(block: WitnessedBlock): Promise<number> {
     if (block.payments.length === 0 && block.fees.length === 0) return 0;
     return this.database.transaction(async (tx) => {
-      const readTo = await this.cursor.holdBeside(tx);
+      const readTo = await this.blockCursor.lockWithoutLease(tx);
       if (readTo === undefined || readTo < BigInt(block.number)) return 0;
-      return this.record(tx, block, true);
+      return this.recordPayments(tx, block, true);
     });
   }
 
@@ -105,30 +105,30 @@ export class DepositBook {
    * the number of deposits decided on, without the small ones.
    */
   async decideWaiting(fence: bigint): Promise<number> {
-    await this.takeInParked(fence);
-    await this.blacklist.read(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_AT_ONCE]));
+    await this.recordParked(fence);
+    await this.blacklist.read(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_BATCH]));
     return this.database.transaction(async (tx) => {
-      if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
+      if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return 0;
       const batch = new DepositBatch(tx);
-      await this.small.advance(tx, batch);
+      await this.smallDeposits.advance(tx, batch);
       const rows = await this.lockWaiting(tx);
       for (const row of rows) {
         const candidate = candidateOf(row);
-        const decision = await this.judge.decide(tx, batch, candidate);
+        const decision = await this.depositJudge.decide(tx, batch, candidate);
         if (decision.status === 'pending' && decision.reason === row.reason) continue;
-        await this.judge.enter(tx, batch, { candidate, decision, author: CHAIN });
+        await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author: CHAIN });
         await writeDecision(tx, row.id, decision);
       }
-      await this.judge.finish(tx, batch);
+      await this.depositJudge.writeBatch(tx, batch);
       return rows.length;
     });
   }
 
   /** Locks the next round of deposits whose missing rate has arrived. Skips rows that others have locked. */
   private async lockWaiting(tx: Transaction): Promise<readonly sql.DepositRow[]> {
-    const params = [WAITING_AT_ONCE, PEG_MIN, this.decidedTo];
+    const params = [WAITING_BATCH, PEG_MIN, this.decidedTo];
     const rows = await tx.query<{ id: bigint; project_id: string }>(sql.WAITING, params);
-    this.decidedTo = rows.length < WAITING_AT_ONCE ? 0n : (rows.at(-1)?.id ?? 0n);
+    this.decidedTo = rows.length < WAITING_BATCH ? 0n : (rows.at(-1)?.id ?? 0n);
     const claimed = await claimProjects(
       tx,
       rows.map((row) => row.project_id),
@@ -138,17 +138,17 @@ export class DepositBook {
   }
 
   /** Takes in parked payments whose locks are gone: a bounded number, in rotation. */
-  private async takeInParked(fence: bigint): Promise<void> {
-    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [PARKED_AT_ONCE]));
+  private async recordParked(fence: bigint): Promise<void> {
+    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [PARKED_BATCH]));
     await this.database.transaction(async (tx) => {
-      if ((await this.cursor.hold(tx, fence)) === undefined) return;
-      const parked = await nextParked(tx, this.unparkedTo, PARKED_AT_ONCE);
-      this.unparkedTo = parked.length < PARKED_AT_ONCE ? 0n : (parked.at(-1)?.id ?? 0n);
+      if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return;
+      const parked = await nextParked(tx, this.unparkedTo, PARKED_BATCH);
+      this.unparkedTo = parked.length < PARKED_BATCH ? 0n : (parked.at(-1)?.id ?? 0n);
       if (parked.length === 0) return;
-      const { ready, locked } = await unlocked(tx, parked);
+      const { ready, locked } = await splitByLocks(tx, parked);
       const batch = new DepositBatch(tx);
-      for (const { block, payments } of byBlock(ready)) await this.write(tx, batch, block, payments);
-      await this.judge.finish(tx, batch);
+      for (const { block, payments } of byBlock(ready)) await this.writePayments(tx, batch, block, payments);
+      await this.depositJudge.writeBatch(tx, batch);
       await unpark(
         tx,
         parked.filter((each) => !locked.includes(each)),
@@ -161,46 +161,46 @@ export class DepositBook {
    * in rotation. Deposits whose tokens the owner destroyed meanwhile stay held. Throws ChainUnavailableError.
    */
   async releaseUnlisted(fence: bigint): Promise<void> {
-    const held = await this.addressesOf(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESSES_AT_ONCE]);
-    this.releasedTo = held.length < ADDRESSES_AT_ONCE ? '' : (held.at(-1) ?? '');
+    const held = await this.addressesOf(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESS_BATCH]);
+    this.releasedTo = held.length < ADDRESS_BATCH ? '' : (held.at(-1) ?? '');
     await this.blacklist.read(held);
     const free = held.filter((address) => !this.blacklist.has(address));
     if (free.length === 0) return;
     await this.database.transaction(async (tx) => {
-      if ((await this.cursor.hold(tx, fence)) === undefined) return;
+      if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return;
       const batch = new DepositBatch(tx);
-      const rows = await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_AT_ONCE]);
+      const rows = await tx.query<sql.BlacklistedRow>(sql.LOCK_BLACKLISTED, [free, RELEASED_BATCH]);
       const claimed = await claimProjects(
         tx,
         rows.map((row) => row.project_id),
       );
-      for (const row of rows) if (claimed.has(row.project_id)) await this.release(tx, batch, row);
-      await this.judge.finish(tx, batch);
+      for (const row of rows) if (claimed.has(row.project_id)) await this.releaseDeposit(tx, batch, row);
+      await this.depositJudge.writeBatch(tx, batch);
     });
   }
 
-  private async release(tx: Transaction, batch: DepositBatch, row: sql.BlacklistedRow): Promise<void> {
+  private async releaseDeposit(tx: Transaction, batch: DepositBatch, row: sql.BlacklistedRow): Promise<void> {
     const candidate = candidateOf(row);
     const { key } = candidate;
     const holdFor = async (reason: string, rateE8: bigint | null): Promise<void> => {
-      await writeDecision(tx, row.id, { ...NOTHING, status: 'held', reason, rateE8 });
+      await writeDecision(tx, row.id, { ...UNDECIDED, status: 'held', reason, rateE8 });
     };
     if (row.is_destroyed) return holdFor('destroyed', row.rate_e8);
-    const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, batch, candidate))?.rate;
+    const rate = row.rate_e8 ?? (await this.depositJudge.findRate(tx, batch, candidate))?.rate;
     if (rate === undefined) return;
     const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);
     const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-    const excess = await this.judge.excessOf(tx, batch, candidate, total);
+    const excess = await this.depositJudge.findExcess(tx, batch, candidate, total);
     if (excess !== undefined) return holdFor(excess, rate);
     const decision: Decision = {
-      ...NOTHING,
+      ...UNDECIDED,
       status: 'credited',
       reason: null,
       rateE8: rate,
       entryKey: key,
       credits: total,
     };
-    await this.judge.enter(tx, batch, { candidate, decision, author: RELEASED });
+    await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author: RELEASED });
     await writeDecision(tx, row.id, decision);
     await creditHeldWith(tx, key);
   }
@@ -213,7 +213,7 @@ export class DepositBook {
    * Applies the operator's decision on a held deposit. Returns the credits; undefined when the deposit is ignored.
    * Throws OperatorError.
    */
-  async resolve(id: bigint, isCredited: boolean, author: Author): Promise<Credits | undefined> {
+  async resolveHeld(id: bigint, isCredited: boolean, author: Author): Promise<Credits | undefined> {
     await this.tokens.assertSetting();
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<sql.DepositRow>(sql.LOCK_ONE, [id]);
@@ -231,15 +231,15 @@ export class DepositBook {
         await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null, null]);
         await tx.query(sums.DECIDE_SUM, [key, 'ignored', author.reason]);
         await tx.query(sums.IGNORE_HELD_WITH, [key, author.reason]);
-        await settle(tx);
+        await settleClosedSums(tx);
         return undefined;
       }
-      const rate = row.rate_e8 ?? (await this.judge.rateOf(tx, new DepositBatch(tx), candidate))?.rate;
+      const rate = row.rate_e8 ?? (await this.depositJudge.findRate(tx, new DepositBatch(tx), candidate))?.rate;
       if (rate === undefined) throw new OperatorError('There is no rate for its minute yet. Try again later.');
       const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
       if (amount === 0n) throw new OperatorError('The deposit is worth less than one credit.');
       const decision: Decision = {
-        ...NOTHING,
+        ...UNDECIDED,
         status: 'credited',
         reason: null,
         rateE8: rate,
@@ -250,10 +250,10 @@ export class DepositBook {
       if (amount > (await batch.roomOf(candidate.projectId))) {
         throw new OperatorError('The balance would exceed 2^53 − 1 credits. Lower it with `credits adjust` first.');
       }
-      await this.judge.enter(tx, batch, { candidate, decision, author });
+      await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author });
       await writeDecision(tx, id, decision);
       await creditHeldWith(tx, key);
-      await this.judge.finish(tx, batch);
+      await this.depositJudge.writeBatch(tx, batch);
       return amount;
     });
   }
@@ -261,22 +261,22 @@ export class DepositBook {
   /**
    * Records a block and returns the number of deposits that were new. A rescan does not count ignored transfers again.
    */
-  private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
+  private async recordPayments(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
     const payments = await atRecordedPlaces(tx, block.payments);
     const tokens = (await this.tokens.history(tx)).at(block.number);
     const { counting, ignored, movements } = await paymentsIn(tx, { ...block, payments }, tokens);
     if (!isRescan) await countIgnored(tx, block, ignored);
-    const { ready, locked } = await unlocked(tx, counting);
+    const { ready, locked } = await splitByLocks(tx, counting);
     await parkPayments(tx, block, locked);
     const batch = new DepositBatch(tx);
-    await this.write(tx, batch, block, ready);
+    await this.writePayments(tx, batch, block, ready);
     await insertMovements(tx, block, movements);
-    await this.judge.finish(tx, batch);
+    await this.depositJudge.writeBatch(tx, batch);
     return ready.length;
   }
 
   /** Decides on payments of a block and writes them with their ledger entries. */
-  private async write(
+  private async writePayments(
     tx: Transaction,
     batch: DepositBatch,
     block: DepositBlock,
@@ -295,8 +295,8 @@ export class DepositBook {
         address: payment.to,
         isPaidByUs,
       };
-      const outcome = await this.judge.decide(tx, batch, candidate);
-      await this.judge.enter(tx, batch, { candidate, decision: outcome, author: CHAIN });
+      const outcome = await this.depositJudge.decide(tx, batch, candidate);
+      await this.depositJudge.enterInLedger(tx, batch, { candidate, decision: outcome, author: CHAIN });
       rows.push({ ...each, outcome });
     }
     await insertDeposits(tx, block, rows);
@@ -309,7 +309,7 @@ export class DepositBook {
 async function creditHeldWith(tx: Transaction, key: string): Promise<void> {
   await tx.query(sums.DECIDE_SUM, [key, 'credited', null]);
   await tx.query(sums.CREDIT_HELD_WITH, [key]);
-  await settle(tx);
+  await settleClosedSums(tx);
 }
 
 interface ParkedBlock {

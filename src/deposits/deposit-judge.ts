@@ -26,7 +26,7 @@ export interface Decision extends Outcome {
 }
 
 export const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
-export const NOTHING = { rateE8: null, entryKey: null, credits: null, sumId: null } as const;
+export const UNDECIDED = { rateE8: null, entryKey: null, credits: null, sumId: null } as const;
 
 @Injectable()
 export class DepositJudge {
@@ -47,41 +47,41 @@ export class DepositJudge {
   async decide(tx: Transaction, batch: DepositBatch, candidate: Candidate): Promise<Decision> {
     const { asset, amount, isAgreed } = candidate;
     if (candidate.isPaidByUs === true) {
-      const rate = (await this.rateOf(tx, batch, candidate))?.rate;
-      return { ...NOTHING, status: 'held', reason: 'paid_by_us', rateE8: rate ?? null };
+      const rate = (await this.findRate(tx, batch, candidate))?.rate;
+      return { ...UNDECIDED, status: 'held', reason: 'paid_by_us', rateE8: rate ?? null };
     }
     if (amount < this.terms.minimumOf(asset)) {
-      const rate = (await this.undoubtedRateOf(tx, batch, candidate))?.rate;
-      if (rate !== undefined) return this.addTo(tx, batch, candidate, rate);
-      return { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate) };
+      const rate = (await this.findUndoubtedRate(tx, batch, candidate))?.rate;
+      if (rate !== undefined) return this.judgeWithSum(tx, batch, candidate, rate);
+      return { ...UNDECIDED, status: 'pending', reason: waitReasonOf(candidate) };
     }
-    const judgement = judge(asset, { rate: await this.rateOf(tx, batch, candidate), isAgreed });
-    if (judgement.status === 'creditable') return this.addTo(tx, batch, candidate, judgement.rate);
-    return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
+    const judgement = judge(asset, { rate: await this.findRate(tx, batch, candidate), isAgreed });
+    if (judgement.status === 'creditable') return this.judgeWithSum(tx, batch, candidate, judgement.rate);
+    return { ...UNDECIDED, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
   }
 
   /** Judges the sum of a transfer and the small deposits before it, as one payment of that size. */
-  async addTo(tx: Transaction, batch: DepositBatch, candidate: Candidate, rate: bigint): Promise<Decision> {
+  async judgeWithSum(tx: Transaction, batch: DepositBatch, candidate: Candidate, rate: bigint): Promise<Decision> {
     const { asset, amount, isAgreed, key } = candidate;
-    const small = await batch.smallSums.of(candidate);
+    const small = await batch.smallSums.findOpen(candidate);
     const worth = amount * rate;
     const total = creditsFrom(creditsOfWorth(small.worth + worth));
     if (small.amount + amount < this.terms.minimumOf(asset) || total === 0n) {
-      const decision: Decision = { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
+      const decision: Decision = { ...UNDECIDED, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
       await batch.smallSums.add(candidate, { amount, worth }, decision);
       return decision;
     }
-    const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
+    const held = (reason: string): Decision => ({ ...UNDECIDED, status: 'held', reason, rateE8: rate });
     if (!isAgreed) return held('one_node');
     // A token held at a blacklisted address cannot be swept.
     if (asset === 'USDT' && this.blacklist.has(candidate.address)) return held('blacklisted');
-    const excess = await this.excessOf(tx, batch, candidate, total);
+    const excess = await this.findExcess(tx, batch, candidate, total);
     if (excess !== undefined) return held(excess);
-    return { ...NOTHING, status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
+    return { ...UNDECIDED, status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
   }
 
   /** Returns the reason to hold a sum that is too large to be credited without the operator. */
-  async excessOf(
+  async findExcess(
     tx: Transaction,
     batch: DepositBatch,
     candidate: Candidate,
@@ -108,7 +108,7 @@ export class DepositJudge {
    * Enters a credited deposit in the ledger, together with the small deposits that its entry includes. Holding a small
    * deposit holds its sum: the operator decides on all of it.
    */
-  async enter(
+  async enterInLedger(
     tx: Transaction,
     batch: DepositBatch,
     {
@@ -121,29 +121,29 @@ export class DepositJudge {
     const { credits, status, reason: why } = decision;
     const isInSum = status === 'held' && why !== 'paid_by_us';
     if (isInSum && why !== null && amount < this.terms.minimumOf(asset)) {
-      await batch.smallSums.hold(candidate, key, why);
+      await batch.smallSums.holdSum(candidate, key, why);
     }
     if (credits === null) return;
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
     batch.balances.set(projectId, (batch.balances.get(projectId) ?? 0n) + credits);
     // A deposit credited by the operator includes only the small deposits that are held with it.
-    if (author === CHAIN) await batch.smallSums.credit(candidate, key);
+    if (author === CHAIN) await batch.smallSums.creditSum(candidate, key);
   }
 
   /** Writes the changed balances and sums, after the deposits of the transaction. */
-  async finish(tx: Transaction, batch: DepositBatch): Promise<void> {
+  async writeBatch(tx: Transaction, batch: DepositBatch): Promise<void> {
     await batch.smallSums.finish();
     await this.ledger.moveBalances(tx, batch.balances);
   }
 
-  async rateOf(tx: Transaction, batch: DepositBatch, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
+  async findRate(tx: Transaction, batch: DepositBatch, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
     if (!batch.rates.has(place)) batch.rates.set(place, await this.rates.find(tx, asset, at));
     return batch.rates.get(place);
   }
 
-  private async undoubtedRateOf(
+  private async findUndoubtedRate(
     tx: Transaction,
     batch: DepositBatch,
     { asset, at }: Candidate,

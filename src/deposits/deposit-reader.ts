@@ -17,9 +17,9 @@ export class DepositReader implements BlockConsumer {
   private addresses: ReadonlySet<string> = new Set();
 
   constructor(
-    private readonly book: DepositBook,
+    private readonly depositBook: DepositBook,
     private readonly unconfirmedDeposits: UnconfirmedDeposits,
-    private readonly rates: RateRecorder,
+    private readonly rateRecorder: RateRecorder,
     private readonly tokens: DepositTokens,
     private readonly database: Database,
   ) {}
@@ -29,17 +29,17 @@ export class DepositReader implements BlockConsumer {
   }
 
   async prepare(fence: bigint): Promise<void> {
-    await this.watch();
+    await this.loadWatched();
     if (!this.isInUse) return;
-    await this.rates.record();
-    await this.book.decideWaiting(fence);
+    await this.rateRecorder.record();
+    await this.depositBook.decideWaiting(fence);
   }
 
   /**
    * Reloads all addresses when their number has changed: addresses are only ever added. Throws StartError when deposits
    * were never paid in TOKEN_CONTRACT.
    */
-  async watch(): Promise<void> {
+  async loadWatched(): Promise<void> {
     const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
     // Also checks after an account was begun while this worker runs.
     if (row?.in_use === true && !this.isInUse) await this.tokens.assertKnown();
@@ -59,23 +59,23 @@ export class DepositReader implements BlockConsumer {
 
   /** Throws ChainUnavailableError. */
   async inspect(block: WitnessedBlock): Promise<void> {
-    if (this.isInUse) await this.book.inspect(block, (address) => this.addresses.has(address));
+    if (this.isInUse) await this.depositBook.readBlacklist(block, (address) => this.addresses.has(address));
   }
 
-  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
-    if (this.isInUse) await this.book.takeIn(tx, block);
+  async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
+    if (this.isInUse) await this.depositBook.recordBlock(tx, block);
     return () => undefined;
   }
 
-  loseTurn(): void {
+  loseLease(): void {
     // Nothing to reset: the gauges are read from the database, by every worker.
   }
 
   /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */
-  async rest(fence: bigint, solid: number): Promise<void> {
+  async workBetweenBlocks(fence: bigint, solid: number): Promise<void> {
     if (this.isInUse)
       await this.unconfirmedDeposits.recordNewBlocks(fence, solid, (address) => this.addresses.has(address));
-    if (this.isInUse) await this.book.releaseUnlisted(fence);
+    if (this.isInUse) await this.depositBook.releaseUnlisted(fence);
   }
 }
 

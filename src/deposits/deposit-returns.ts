@@ -127,7 +127,7 @@ export class DepositReturns {
    * Books a return and builds its unsigned transaction. Throws OperatorError, StartError when TOKEN_CONTRACT is not the
    * token of the deposits, ApiError INSUFFICIENT_CREDITS when the credits are spent, ChainUnavailableError.
    */
-  async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
+  async returnDeposit(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     await this.tokens.assertSetting();
     await this.assertNoOutflow();
     await this.assertForeign(to);
@@ -178,14 +178,14 @@ export class DepositReturns {
     const { address, asset } = found;
     const amount = BigInt(found.amount);
     const [prices, terms, receiver, { held }] = await Promise.all([
-      this.trials.prices(),
+      this.trials.readPrices(),
       this.transfers.buildTerms(),
-      this.trials.receiver(to),
-      this.holdings.read([address]),
+      this.trials.readReceiver(to),
+      this.holdings.readOnChain([address]),
     ]);
-    const purse = await this.trials.purseOf(address, prices);
+    const funds = await this.trials.readFunds(address, prices);
     const holds = (asset === 'TRX' ? held.get(address)?.trxSun : held.get(address)?.token) ?? 0n;
-    const trial = asset === 'TRX' ? undefined : await this.tried(address, to, amount);
+    const trial = asset === 'TRX' ? undefined : await this.tryTransfer(address, to, amount);
     return (row, saltMs) => {
       if (asset === 'TRX' && receiver.isContract) throw new OperatorError(CONTRACT_RECEIVER);
       if (trial?.works === false && trial.cause !== 'balance') throw new OperatorError(FAILURES[trial.cause]);
@@ -194,16 +194,16 @@ export class DepositReturns {
       const place: DepositPlace = row;
       const planned =
         trial === undefined
-          ? this.transfers.trxStep(place, purse, () => amount, step)
-          : this.transfers.tokenStep(place, purse, { trial, need: trial, amount, isRented: false }, step);
+          ? this.transfers.trxStep(place, funds, () => amount, step)
+          : this.transfers.tokenStep(place, funds, { trial, need: trial, amount, isRented: false }, step);
       invariant(planned !== undefined, 'a deposit has an amount');
       return planned.transfer;
     };
   }
 
-  private async tried(from: string, to: string, amount: bigint): Promise<TokenTrial> {
+  private async tryTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
     const cause = await this.trials.obstacleTo(to);
-    return cause === undefined ? this.trials.tokenTransfer(from, to, amount) : { works: false, cause };
+    return cause === undefined ? this.trials.tryTokenTransfer(from, to, amount) : { works: false, cause };
   }
 
   /**

@@ -10,7 +10,7 @@ import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { DepositPlace } from './holdings.js';
-import { bandwidthOf, feeLimitOf, payTokenTransfer, payTrxTransfer, type Purse } from './transfer-costs.js';
+import { bandwidthOf, feeLimitOf, payTokenTransfer, payTrxTransfer, type AddressFunds } from './transfer-costs.js';
 import type { Receiver, WorkingTrial } from './transfer-trials.js';
 
 /** The receiver, asset and amount of a transfer. */
@@ -54,7 +54,7 @@ export interface PlannedTransfer extends BuiltTransfer {
 /** A transfer and its sender's means after it. */
 export interface PlannedStep {
   readonly transfer: PlannedTransfer;
-  readonly after: Purse;
+  readonly after: AddressFunds;
 }
 
 /** The inputs for planning a transfer. */
@@ -100,19 +100,19 @@ export class DepositTransfers {
   /** Plans a simulated token transfer that takes `need`. */
   tokenStep(
     place: DepositPlace,
-    purse: Purse,
+    funds: AddressFunds,
     { trial, need, amount, isRented }: TokenStep,
     { receiver, prices, terms }: StepTerms,
   ): PlannedStep {
     const feeLimitSun = feeLimitOf(need, prices);
     const built = this.build(place, { to: receiver.address, asset: 'USDT', amount }, terms, feeLimitSun);
     const bandwidth = bandwidthOf(built.rawDataHex);
-    const cost = payTokenTransfer(purse, { bandwidth, need, isRented }, prices);
+    const cost = payTokenTransfer(funds, { bandwidth, need, isRented }, prices);
     const transfer = {
       ...built,
       arrives: trial.arrives,
       tokenFee: trial.tokenFee,
-      needsActivation: !purse.isOnChain,
+      needsActivation: !funds.isOnChain,
       createsReceiver: false,
       energy: need.energy,
       rentEnergy: cost.rentEnergy,
@@ -131,7 +131,7 @@ export class DepositTransfers {
    */
   trxStep(
     place: DepositPlace,
-    purse: Purse,
+    funds: AddressFunds,
     amountOf: (leftSun: bigint) => bigint,
     { receiver, prices, terms }: StepTerms,
   ): PlannedStep | undefined {
@@ -139,9 +139,9 @@ export class DepositTransfers {
     const createsAccount = !receiver.isOnChain;
     // Computes bandwidth with the longest possible encoding of the amount: all TRX of the address, or the requested
     // amount.
-    const most = [purse.trxSun, amountOf(purse.trxSun), 1n].reduce((one, other) => (one > other ? one : other));
+    const most = [funds.trxSun, amountOf(funds.trxSun), 1n].reduce((one, other) => (one > other ? one : other));
     const bandwidth = bandwidthOf(this.build(place, order(most), terms).rawDataHex);
-    const cost = payTrxTransfer(purse, { bandwidth, createsAccount }, prices);
+    const cost = payTrxTransfer(funds, { bandwidth, createsAccount }, prices);
     const amount = amountOf(cost.after.trxSun);
     if (amount <= 0n) return undefined;
     const leftSun = cost.after.trxSun - amount;
@@ -149,7 +149,7 @@ export class DepositTransfers {
       ...this.build(place, order(amount), terms),
       arrives: amount,
       tokenFee: 0n,
-      needsActivation: !purse.isOnChain,
+      needsActivation: !funds.isOnChain,
       createsReceiver: createsAccount,
       energy: 0n,
       rentEnergy: 0n,

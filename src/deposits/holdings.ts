@@ -63,23 +63,23 @@ export class Holdings {
   ) {}
 
   /** Returns addresses in order, after the given one. */
-  async places(after: string, limit: number): Promise<DepositPlace[]> {
+  async readPlaces(after: string, limit: number): Promise<DepositPlace[]> {
     return this.database.query<DepositPlace>(PLACES, [after, limit]);
   }
 
   /** Returns the recorded balances after a block. */
-  async recorded(addresses: readonly string[], block: number): Promise<ReadonlyMap<string, Amounts>> {
+  async sumRecorded(addresses: readonly string[], block: number): Promise<ReadonlyMap<string, Amounts>> {
     const sums = new Map<string, Amounts>(addresses.map((address) => [address, { TRX: 0n, USDT: 0n }]));
     for (const row of await this.database.query<MovedRow>(SUMS, [addresses, block])) addTo(sums, row);
     return sums;
   }
 
   /** Returns the recorded balances at `fromBlock` and after each later block up to `toBlock` with a movement. */
-  async recordedBetween(
+  async sumRecordedBetween(
     addresses: readonly string[],
     { fromBlock, toBlock }: Pick<ReadHoldings, 'fromBlock' | 'toBlock'>,
   ): Promise<ReadonlyMap<string, readonly Amounts[]>> {
-    const sums = new Map(await this.recorded(addresses, fromBlock));
+    const sums = new Map(await this.sumRecorded(addresses, fromBlock));
     const states = new Map([...sums].map(([address, amounts]) => [address, [amounts]]));
     for (const row of await this.database.query<MovedRow>(CHANGES, [addresses, fromBlock, toBlock])) {
       addTo(sums, row);
@@ -90,7 +90,7 @@ export class Holdings {
   }
 
   /** Reads the balances on chain. Throws ChainUnavailableError. */
-  async read(addresses: readonly string[]): Promise<ReadHoldings> {
+  async readOnChain(addresses: readonly string[]): Promise<ReadHoldings> {
     return this.client.pool.ask('what deposit addresses hold', async (node) => {
       const from = await solidHeadOf(node);
       const held = new Map<string, SolidBalances>();

@@ -14,7 +14,7 @@ import { DepositTokens } from './deposit-tokens.js';
 /** 31 days of blocks, one every three seconds. */
 const RESCAN_BLOCKS_MAX = 31 * 28_800;
 /** Concurrent reads: the request budget of the nodes is shared with the workers. */
-const BLOCKS_AT_ONCE = 4;
+const CONCURRENT_BLOCKS = 4;
 
 export interface RescanReport {
   readonly blocks: number;
@@ -29,7 +29,7 @@ export class Rescan {
     private readonly terms: DepositTerms,
     private readonly tokens: DepositTokens,
     private readonly blocks: WitnessedBlocks,
-    private readonly book: DepositBook,
+    private readonly depositBook: DepositBook,
   ) {}
 
   /**
@@ -56,14 +56,14 @@ export class Rescan {
     let found = 0;
     let next = from;
     while (next <= last && signal?.aborted !== true) {
-      const count = Math.min(BLOCKS_AT_ONCE, last - next + 1);
+      const count = Math.min(CONCURRENT_BLOCKS, last - next + 1);
       const reading = Array.from({ length: count }, (_, index) =>
         this.blocks.read(next + index, { payments: (address) => addresses.has(address) }),
       );
       const read: readonly WitnessedBlock[] = await Promise.all(reading);
       for (const block of read) {
-        await this.book.inspect(block, (address) => addresses.has(address));
-        found += await this.book.takeInAgain(block);
+        await this.depositBook.readBlacklist(block, (address) => addresses.has(address));
+        found += await this.depositBook.recordMissing(block);
       }
       next += count;
       onProgress(next - 1, found);

@@ -11,7 +11,7 @@ import type { DepositRow } from './deposit-sql.js';
 import * as sql from './small-sums-sql.js';
 
 /** Deposits that receive the decision on their sum in one transaction. */
-const SETTLED_AT_ONCE = 500;
+const SETTLED_BATCH = 500;
 
 /** The key of an open sum. */
 export interface SumOwner {
@@ -46,15 +46,15 @@ export const waitReasonOf = ({ isAgreed }: Pick<SumOwner, 'isAgreed'>) => (isAgr
 
 /** The open sums of one transaction, which writes its rows at the end. */
 export class SmallSums {
-  private readonly known = new Map<string, SmallSum>();
+  private readonly sums = new Map<string, SmallSum>();
   private hasClosed = false;
 
   constructor(private readonly tx: Transaction) {}
 
   /** Returns the open sum. */
-  async of(owner: SumOwner): Promise<SmallSum> {
+  async findOpen(owner: SumOwner): Promise<SmallSum> {
     const place = placeOf(owner);
-    const known = this.known.get(place);
+    const known = this.sums.get(place);
     if (known !== undefined) return known;
     const [row] = await this.tx.query<{ id: bigint; amount: string; worth: string }>(sql.OPEN_SUM, paramsOf(owner));
     const sum: SmallSum = {
@@ -63,13 +63,13 @@ export class SmallSums {
       worth: BigInt(row?.worth ?? 0),
       unwritten: [],
     };
-    this.known.set(place, sum);
+    this.sums.set(place, sum);
     return sum;
   }
 
   /** Adds a waiting deposit to the open sum and returns the sum's id. */
   async add(owner: SumOwner, { amount, worth }: Part, unwritten?: Unwritten): Promise<bigint> {
-    const sum = await this.of(owner);
+    const sum = await this.findOpen(owner);
     if (sum.id === undefined) {
       const [row] = await this.tx.query<{ id: bigint }>(sql.BEGIN_SUM, paramsOf(owner));
       invariant(row !== undefined, 'a sum that is begun is a row');
@@ -85,36 +85,40 @@ export class SmallSums {
   }
 
   /** Removes a deposit from the open sum, before the sum is judged together with it. */
-  async takeOut(owner: SumOwner, { amount, worth }: Part): Promise<void> {
-    const sum = await this.of(owner);
+  async subtract(owner: SumOwner, { amount, worth }: Part): Promise<void> {
+    const sum = await this.findOpen(owner);
     sum.amount -= amount;
     sum.worth -= worth;
   }
 
   /** Credits the whole sum with the deposit of this key, whose ledger entry is already written. */
-  async credit(owner: SumOwner, key: string): Promise<void> {
-    await this.close(owner, { key, decision: 'credited', change: { status: 'credited', reason: null, entryKey: key } });
+  async creditSum(owner: SumOwner, key: string): Promise<void> {
+    await this.closeSum(owner, {
+      key,
+      decision: 'credited',
+      change: { status: 'credited', reason: null, entryKey: key },
+    });
   }
 
   /** Holds the whole sum with the deposit of this key. The decision on that deposit will decide it. */
-  async hold(owner: SumOwner, key: string, reason: string): Promise<void> {
-    await this.close(owner, { key, decision: 'held', change: { status: 'pending', reason, entryKey: key } });
+  async holdSum(owner: SumOwner, key: string, reason: string): Promise<void> {
+    await this.closeSum(owner, { key, decision: 'held', change: { status: 'pending', reason, entryKey: key } });
   }
 
   /** Writes the open sums. */
-  async write(): Promise<void> {
-    for (const { id, amount, worth } of this.known.values()) {
+  async writeOpenSums(): Promise<void> {
+    for (const { id, amount, worth } of this.sums.values()) {
       if (id !== undefined) await this.tx.query(sql.WRITE_SUM, [id, amount, worth]);
     }
   }
 
   /** Writes open sums and settles deposits of closed ones, after all rows of the transaction are written. */
   async finish(): Promise<void> {
-    await this.write();
-    if (this.hasClosed) await settle(this.tx);
+    await this.writeOpenSums();
+    if (this.hasClosed) await settleClosedSums(this.tx);
   }
 
-  private async close(
+  private async closeSum(
     owner: SumOwner,
     end: {
       readonly key: string;
@@ -122,24 +126,24 @@ export class SmallSums {
       readonly change: Omit<Unwritten, 'sumId'>;
     },
   ): Promise<void> {
-    const { id, amount, worth, unwritten } = await this.of(owner);
+    const { id, amount, worth, unwritten } = await this.findOpen(owner);
     if (id === undefined) return;
     await this.tx.query(sql.CLOSE_SUM, [id, amount, worth, end.key, end.decision, end.change.reason]);
     for (const each of unwritten) Object.assign(each, end.change);
-    this.known.set(placeOf(owner), { id: undefined, amount: 0n, worth: 0n, unwritten: [] });
+    this.sums.set(placeOf(owner), { id: undefined, amount: 0n, worth: 0n, unwritten: [] });
     this.hasClosed = true;
   }
 }
 
 /** Copies the decision on closed sums to a bounded number of their deposits. Later transactions do the rest. */
-export async function settle(tx: Transaction): Promise<void> {
-  const settled = await tx.query(sql.SETTLE_SUMMED, [SETTLED_AT_ONCE]);
-  if (settled.length < SETTLED_AT_ONCE) await tx.query(sql.SETTLE_HELD, [SETTLED_AT_ONCE - settled.length]);
+export async function settleClosedSums(tx: Transaction): Promise<void> {
+  const settled = await tx.query(sql.SETTLE_SUMMED, [SETTLED_BATCH]);
+  if (settled.length < SETTLED_BATCH) await tx.query(sql.SETTLE_HELD, [SETTLED_BATCH - settled.length]);
   await tx.query(sql.MARK_SETTLED);
 }
 
 /** Returns the newest deposit of an open sum, which carries the others; undefined while its row is locked. */
-export async function newestOf(tx: Transaction, sumId: bigint): Promise<DepositRow | undefined> {
+export async function lockNewest(tx: Transaction, sumId: bigint): Promise<DepositRow | undefined> {
   const [row] = await tx.query<DepositRow>(sql.NEWEST_OF_SUM, [sumId]);
   return row;
 }

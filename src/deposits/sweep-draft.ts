@@ -2,7 +2,7 @@
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { DepositTransfers, PlannedTransfer, StepTerms } from './deposit-transfers.js';
 import type { DepositPlace } from './holdings.js';
-import type { Purse } from './transfer-costs.js';
+import type { AddressFunds } from './transfer-costs.js';
 import { FAILURES, type FailureCause, type Receiver, type TokenTrial } from './transfer-trials.js';
 
 export interface SweepPlan {
@@ -24,7 +24,7 @@ export interface LeftOut {
 /** The holdings of an address by solid blocks, without the token amount that stays there. */
 export interface SweepCandidate {
   readonly place: DepositPlace;
-  readonly purse: Purse;
+  readonly funds: AddressFunds;
   readonly trxSun: bigint;
   readonly token: bigint;
   /** Simulation of transferring all of `token`; undefined when the amount is too small. */
@@ -44,7 +44,7 @@ export class SweepDraft {
   private readonly transactions: PlannedTransfer[] = [];
   private readonly leftOut: LeftOut[] = [];
   /** The means of each sender after its token transfer. */
-  private readonly purses = new Map<string, Purse>();
+  private readonly fundsOf = new Map<string, AddressFunds>();
   private receiver: Receiver;
   /** A deposit address that holds the token, as the receiver will after the first transfer. */
   holder: string | undefined;
@@ -71,7 +71,7 @@ export class SweepDraft {
   }
 
   /** Adds the token transfer of an address. `obstacle`: why no token transfer to the receiver can work. */
-  addToken({ place, purse, token, trial, warm }: SweepCandidate, obstacle: FailureCause | undefined): void {
+  addToken({ place, funds, token, trial, warm }: SweepCandidate, obstacle: FailureCause | undefined): void {
     if (trial === undefined || this.isFull) return;
     const order = { to: this.receiver.address, asset: 'USDT', amount: token } as const;
     const cause = obstacle ?? (trial.works ? undefined : trial.cause);
@@ -83,17 +83,17 @@ export class SweepDraft {
     const need = isEased ? warm : trial;
     const planned = this.transfers.tokenStep(
       place,
-      purse,
+      funds,
       { trial, need, amount: token, isRented: this.limits.isRented },
       { ...this.step, receiver: this.receiver },
     );
     const { transfer, after } = planned;
     if (transfer.missingSun > 0n) {
-      this.leaveOut(place, order, 'no_bandwidth', lacking(transfer, purse));
+      this.leaveOut(place, order, 'no_bandwidth', lacking(transfer, funds));
       return;
     }
     this.transactions.push(transfer);
-    this.purses.set(place.address, after);
+    this.fundsOf.set(place.address, after);
     this.receiver = { ...this.receiver, holdsToken: true };
   }
 
@@ -101,16 +101,16 @@ export class SweepDraft {
    * Adds the TRX transfer of an address. The TRX burnt by it and by the token transfer before it come out of `keepSun`.
    * If they exceed `keepSun`, the amount shrinks.
    */
-  addTrx({ place, purse: before, trxSun }: SweepCandidate): void {
+  addTrx({ place, funds: before, trxSun }: SweepCandidate): void {
     const { keepSun, minimums } = this.limits;
     if (this.isFull || trxSun < minimums.TRX) return;
     const startSun = trxSun < before.trxSun ? trxSun : before.trxSun;
-    const purse = this.purses.get(place.address) ?? before;
+    const funds = this.fundsOf.get(place.address) ?? before;
     const amountOf = (leftSun: bigint): bigint => {
       const burntSun = before.trxSun - leftSun;
       return startSun - (burntSun > keepSun ? burntSun : keepSun);
     };
-    const planned = this.transfers.trxStep(place, purse, amountOf, { ...this.step, receiver: this.receiver });
+    const planned = this.transfers.trxStep(place, funds, amountOf, { ...this.step, receiver: this.receiver });
     if (planned === undefined || planned.transfer.amount < minimums.TRX) return;
     if (this.receiver.isContract) {
       const { to, asset, amount } = planned.transfer;
@@ -145,7 +145,7 @@ const MISSING = 'The address holds less of the token than its recorded deposits.
 
 export const CONTRACT_RECEIVER = 'The recipient is a contract, and the chain refuses TRX transfers to contracts.';
 
-function lacking({ bandwidth, missingSun }: PlannedTransfer, { freeNet }: Purse): string {
+function lacking({ bandwidth, missingSun }: PlannedTransfer, { freeNet }: AddressFunds): string {
   return (
     `The transfer takes ${bandwidth.toString()} bandwidth, but only ${freeNet.toString()} is left today. ` +
     `Wait, or send ${missingSun.toString()} sun more to the address from a sweep address.`

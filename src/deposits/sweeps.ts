@@ -69,13 +69,13 @@ export class Sweeps {
   async plan(options: SweepOptions, author: Author): Promise<SweepPlan> {
     await this.tokens.assertSetting();
     await this.assertUsable(options.to);
-    const plan = await this.draw(options);
+    const plan = await this.drawPlan(options);
     if (plan.transactions.length > 0) await this.keepAddress(options.to, author);
     return plan;
   }
 
   /** Returns the receivers of sweeps, oldest first. */
-  async addresses(): Promise<SweepAddress[]> {
+  async listAddresses(): Promise<SweepAddress[]> {
     return this.database.query<SweepAddress>(LIST);
   }
 
@@ -88,23 +88,23 @@ export class Sweeps {
     return this.transfers.buildTerms();
   }
 
-  private async draw({ to, keepSun, limit, isRented = false }: SweepOptions): Promise<SweepPlan> {
+  private async drawPlan({ to, keepSun, limit, isRented = false }: SweepOptions): Promise<SweepPlan> {
     const [prices, terms, receiver, obstacle] = await Promise.all([
-      this.trials.prices(),
+      this.trials.readPrices(),
       this.transfers.buildTerms(),
-      this.trials.receiver(to),
+      this.trials.readReceiver(to),
       this.trials.obstacleTo(to),
     ]);
     const minimums = { TRX: this.terms.minimumOf('TRX'), USDT: this.terms.minimumOf('USDT') };
     const draft = new SweepDraft(this.transfers, { receiver, prices, terms }, { keepSun, limit, isRented, minimums });
     let after = '';
     while (!draft.isFull) {
-      const places = await this.holdings.places(after, BATCH);
+      const places = await this.holdings.readPlaces(after, BATCH);
       const last = places.at(-1);
       if (last === undefined) break;
       after = last.address;
-      const read = await this.holdings.read(places.map(({ address }) => address));
-      for (const candidate of await this.candidates(places, read, draft)) {
+      const read = await this.holdings.readOnChain(places.map(({ address }) => address));
+      for (const candidate of await this.findCandidates(places, read, draft)) {
         draft.addToken(candidate, obstacle);
         draft.addTrx(candidate);
       }
@@ -114,7 +114,7 @@ export class Sweeps {
   }
 
   /** Returns the addresses whose holdings are worth a transaction, each with the simulation of its token transfer. */
-  private async candidates(
+  private async findCandidates(
     places: readonly DepositPlace[],
     { held }: ReadHoldings,
     draft: SweepDraft,
@@ -131,13 +131,13 @@ export class Sweeps {
     const candidates = new Map<string, SweepCandidate>();
     await forEachConcurrently(worth, READS_AT_ONCE, async ({ place, trxSun, token }) => {
       const { address } = place;
-      const purse = await this.trials.purseOf(address, prices);
+      const funds = await this.trials.readFunds(address, prices);
       const isTried = draft.isTokenWorth(token);
-      const trial = isTried ? await this.trials.tokenTransfer(address, receiver.address, token) : undefined;
+      const trial = isTried ? await this.trials.tryTokenTransfer(address, receiver.address, token) : undefined;
       // Simulates the same transfer to an address that holds the token, as the receiver will after the first transfer.
       const isColdYet = isTried && !receiver.holdsToken && holder !== undefined && holder !== address;
-      const warm = isColdYet ? await this.trials.tokenTransfer(address, holder, token) : undefined;
-      candidates.set(address, { place, purse, trxSun, token, trial, warm });
+      const warm = isColdYet ? await this.trials.tryTokenTransfer(address, holder, token) : undefined;
+      candidates.set(address, { place, funds, trxSun, token, trial, warm });
     });
     return worth.flatMap(({ place }) => candidates.get(place.address) ?? []);
   }
@@ -147,7 +147,7 @@ export class Sweeps {
     // The records say nothing about blocks that are not read yet.
     if ((await this.terms.needReadTo()) < BigInt(read.toBlock)) return;
     const addresses = places.map(({ address }) => address);
-    const recorded = await this.holdings.recordedBetween(addresses, read);
+    const recorded = await this.holdings.sumRecordedBetween(addresses, read);
     for (const place of places) {
       const held = read.held.get(place.address)?.token ?? 0n;
       const amounts = (recorded.get(place.address) ?? []).map(({ USDT }) => USDT);

@@ -52,7 +52,7 @@ export class TokenSuccession {
     const deprecated = { contract: replaced, successor };
     for (const node of this.client.pool.agreement.witnesses) await assertSucceeded(node, deprecated, fromBlock);
     return this.database.transaction(async (tx) => {
-      const readTo = await this.cursor.holdBeside(tx);
+      const readTo = await this.cursor.lockWithoutLease(tx);
       if (readTo === undefined)
         throw new OperatorError('No block has been read for deposits yet. Start a worker first.');
       const from = fromBlock ?? readTo + 1n;

@@ -57,7 +57,7 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
   ) {
     this.repeater = new Repeater({
       run: async () => {
-        await this.look();
+        await this.checkNextAddresses();
         return LOOK_MS;
       },
       retryMs: LOOK_MS,
@@ -81,15 +81,15 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
   }
 
   /** Runs one round if it is due and no other worker has claimed it. Throws ChainUnavailableError. */
-  async look(): Promise<void> {
+  async checkNextAddresses(): Promise<void> {
     const contract = await this.tokens.payable();
     await this.database.query(ADD, [contract]);
-    const [turn] = await this.database.query<{ checked_to: string }>(CLAIM, [contract, ROUND_SEC]);
-    if (turn === undefined) return;
+    const [round] = await this.database.query<{ checked_to: string }>(CLAIM, [contract, ROUND_SEC]);
+    if (round === undefined) return;
     const state = await this.client.pool.ask('what the owner of the token has set', (node) =>
       tokenStateOf(node, contract),
     );
-    const next = await this.database.query<Watched>(NEXT, [turn.checked_to, ADDRESSES_EACH]);
+    const next = await this.database.query<Watched>(NEXT, [round.checked_to, ADDRESSES_EACH]);
     const listed = await this.database.query<Watched>(LISTED, [LISTED_EACH]);
     const watched = new Map([...next, ...listed].map((each) => [each.address, each]));
     await this.blacklist.read(watched.keys());

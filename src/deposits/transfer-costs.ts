@@ -8,7 +8,7 @@ import type { TransferPrices } from '../chain/transfer-prices.js';
 import { divCeil } from '../domain/units.js';
 
 /** The means of an address to pay for a transaction. */
-export interface Purse {
+export interface AddressFunds {
   readonly isOnChain: boolean;
   readonly trxSun: bigint;
   readonly energy: bigint;
@@ -27,23 +27,28 @@ const SIGNATURE_BYTES = 2 + 65;
 const RESULT_BYTES = 64;
 
 /** Returns the means of an address that is activated before its first transfer. */
-export function newPurse(prices: TransferPrices): Purse {
+export function newAddressFunds(prices: TransferPrices): AddressFunds {
   return { isOnChain: false, trxSun: 0n, energy: 0n, freeNet: prices.freeNetLimit, stakedNet: 0n };
 }
 
 interface BandwidthCost {
   readonly bandwidthSun: bigint;
   readonly creationSun: bigint;
-  readonly after: Purse;
+  readonly after: AddressFunds;
 }
 
-function payBandwidth(purse: Purse, bandwidth: bigint, createsAccount: boolean, prices: TransferPrices): BandwidthCost {
+function payBandwidth(
+  funds: AddressFunds,
+  bandwidth: bigint,
+  createsAccount: boolean,
+  prices: TransferPrices,
+): BandwidthCost {
   const paid = { bandwidthSun: 0n, creationSun: createsAccount ? prices.systemContractFeeSun : 0n };
-  if (bandwidth <= purse.stakedNet) return { ...paid, after: { ...purse, stakedNet: purse.stakedNet - bandwidth } };
+  if (bandwidth <= funds.stakedNet) return { ...paid, after: { ...funds, stakedNet: funds.stakedNet - bandwidth } };
   // TRON: free bandwidth never pays for creating an account.
-  if (createsAccount) return { ...paid, bandwidthSun: prices.createAccountFeeSun, after: purse };
-  if (bandwidth <= purse.freeNet) return { ...paid, after: { ...purse, freeNet: purse.freeNet - bandwidth } };
-  return { ...paid, bandwidthSun: bandwidth * prices.transactionFeeSunPerByte, after: purse };
+  if (createsAccount) return { ...paid, bandwidthSun: prices.createAccountFeeSun, after: funds };
+  if (bandwidth <= funds.freeNet) return { ...paid, after: { ...funds, freeNet: funds.freeNet - bandwidth } };
+  return { ...paid, bandwidthSun: bandwidth * prices.transactionFeeSunPerByte, after: funds };
 }
 
 /** Minimum of the fee limit, in percent of the simulated energy: the receiver may have sent its tokens away by then. */
@@ -66,30 +71,30 @@ export interface TokenCost {
   readonly energySun: bigint | undefined;
   /** TRX that the sender lacks for bandwidth. */
   readonly missingSun: bigint;
-  readonly after: Purse;
+  readonly after: AddressFunds;
 }
 
 /** Returns the cost of a token transfer. `isRented`: the missing energy will be there when the transfer is sent. */
 export function payTokenTransfer(
-  purse: Purse,
+  funds: AddressFunds,
   { bandwidth, need, isRented }: { readonly bandwidth: bigint; readonly need: EnergyNeed; readonly isRented: boolean },
   prices: TransferPrices,
 ): TokenCost {
-  const { bandwidthSun, after } = payBandwidth(purse, bandwidth, false, prices);
-  const isMissing = need.energy > purse.energy;
-  const rentEnergy = isMissing ? energyAfterNextStep(need, prices) - purse.energy : 0n;
-  const [left, mostSun] = [purse.trxSun - bandwidthSun, rentEnergy * prices.energyFeeSun];
+  const { bandwidthSun, after } = payBandwidth(funds, bandwidth, false, prices);
+  const isMissing = need.energy > funds.energy;
+  const rentEnergy = isMissing ? energyAfterNextStep(need, prices) - funds.energy : 0n;
+  const [left, mostSun] = [funds.trxSun - bandwidthSun, rentEnergy * prices.energyFeeSun];
   const canBurn = left >= mostSun;
   const burntSun = canBurn && !isRented ? mostSun : 0n;
   return {
     bandwidthSun,
     rentEnergy,
-    energySun: canBurn ? (isMissing ? (need.energy - purse.energy) * prices.energyFeeSun : 0n) : undefined,
+    energySun: canBurn ? (isMissing ? (need.energy - funds.energy) * prices.energyFeeSun : 0n) : undefined,
     missingSun: left < 0n ? -left : 0n,
     after: {
       ...after,
       trxSun: left < burntSun ? 0n : left - burntSun,
-      energy: isMissing ? 0n : purse.energy - need.energy,
+      energy: isMissing ? 0n : funds.energy - need.energy,
     },
   };
 }
@@ -100,15 +105,15 @@ export interface TrxCost {
   readonly bandwidthSun: bigint;
   /** Burnt additionally to create the receiver's account. */
   readonly creationSun: bigint;
-  readonly after: Purse;
+  readonly after: AddressFunds;
 }
 
 /** Returns the cost of a TRX transfer and the means after it. The amount is not deducted yet. */
 export function payTrxTransfer(
-  purse: Purse,
+  funds: AddressFunds,
   { bandwidth, createsAccount }: { readonly bandwidth: bigint; readonly createsAccount: boolean },
   prices: TransferPrices,
 ): TrxCost {
-  const { bandwidthSun, creationSun, after } = payBandwidth(purse, bandwidth, createsAccount, prices);
-  return { bandwidthSun, creationSun, after: { ...after, trxSun: purse.trxSun - bandwidthSun - creationSun } };
+  const { bandwidthSun, creationSun, after } = payBandwidth(funds, bandwidth, createsAccount, prices);
+  return { bandwidthSun, creationSun, after: { ...after, trxSun: funds.trxSun - bandwidthSun - creationSun } };
 }

@@ -9,7 +9,7 @@ import { accountOf, resourcesOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { addressWord, firstWord, TRANSFER, TRANSFER_EVENT, uintWord, type EventLog } from '../domain/sizing.js';
 import type { EnergyNeed } from '../chain/dynamic-energy.js';
-import { newPurse, type Purse } from './transfer-costs.js';
+import { newAddressFunds, type AddressFunds } from './transfer-costs.js';
 
 export const FAILURES = {
   paused: 'The token is paused, so its transfers fail.',
@@ -53,15 +53,15 @@ export class TransferTrials {
   }
 
   /** Throws ChainUnavailableError. */
-  async prices(): Promise<TransferPrices> {
+  async readPrices(): Promise<TransferPrices> {
     return readTransferPrices(this.client, this.config.market.parameterBounds);
   }
 
   /** Returns the means of an address at the head. Throws ChainUnavailableError. */
-  async purseOf(address: string, prices: TransferPrices): Promise<Purse> {
+  async readFunds(address: string, prices: TransferPrices): Promise<AddressFunds> {
     return this.client.pool.ask('what a deposit address can pay with', async (node) => {
       const account = await accountOf(node, address);
-      if (account === undefined) return newPurse(prices);
+      if (account === undefined) return newAddressFunds(prices);
       const resources = await resourcesOf(node, address);
       const left = (limit: bigint, used: bigint): bigint => (limit > used ? limit - used : 0n);
       return {
@@ -75,7 +75,7 @@ export class TransferTrials {
   }
 
   /** Throws ChainUnavailableError. */
-  async receiver(address: string): Promise<Receiver> {
+  async readReceiver(address: string): Promise<Receiver> {
     const [account, balance] = await Promise.all([
       this.client.account(address),
       asUnavailable(async () => this.reads.balanceOf(address)),
@@ -85,7 +85,7 @@ export class TransferTrials {
   }
 
   /** Simulates exactly this transfer. Throws ChainUnavailableError. */
-  async tokenTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
+  async tryTokenTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
     const outcome = await this.client.simulate({
       ownerAddress: from,
       contractAddress: this.reads.token,

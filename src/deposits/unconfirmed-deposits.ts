@@ -8,17 +8,17 @@ import { BlockCursor } from '../blocks/block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Database } from '../store/database.js';
 import { paymentsIn } from './block-payments.js';
-import { NOTHING } from './deposit-judge.js';
+import { UNDECIDED } from './deposit-judge.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
-import { unlocked } from './unlocked-payments.js';
+import { splitByLocks } from './unlocked-payments.js';
 
 /**
  * TRON: a block is solid after 19 others. With a wider gap than this the chain has stalled, and the head is not read.
  */
 const BLOCKS_MAX = 60;
-const NOT_SOLID: Outcome = { ...NOTHING, status: 'pending', reason: 'not_solid' };
+const NOT_SOLID: Outcome = { ...UNDECIDED, status: 'pending', reason: 'not_solid' };
 
 @Injectable()
 export class UnconfirmedDeposits {
@@ -27,7 +27,7 @@ export class UnconfirmedDeposits {
 
   constructor(
     private readonly database: Database,
-    private readonly cursor: BlockCursor,
+    private readonly blockCursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
     private readonly tokens: DepositTokens,
@@ -39,7 +39,7 @@ export class UnconfirmedDeposits {
    */
   async recordNewBlocks(fence: bigint, solid: number, wanted: (address: string) => boolean): Promise<void> {
     for (const number of this.readBlocks.keys()) if (number <= solid) this.readBlocks.delete(number);
-    const height = await this.blocks.height('full');
+    const height = await this.blocks.readHeight('full');
     if (height - solid > BLOCKS_MAX) return;
     for (let number = solid + 1; number <= height; number += 1) {
       if (this.readBlocks.has(number)) continue;
@@ -58,14 +58,14 @@ export class UnconfirmedDeposits {
   /** Returns false when the lease was lost. A payment below the minimum is recorded only once it is solid. */
   private async recordBlock(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const readTo = await this.cursor.hold(tx, fence);
+      const readTo = await this.blockCursor.lockUnderLease(tx, fence);
       if (readTo === undefined) return false;
       // The block was taken in as a solid one meanwhile.
       if (readTo >= BigInt(block.number)) return true;
       const { counting } = await paymentsIn(tx, block, (await this.tokens.history(tx)).at(block.number));
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
       // A payment with a locked project or row appears once its block is solid.
-      const { ready } = await unlocked(tx, large);
+      const { ready } = await splitByLocks(tx, large);
       await insertDeposits(
         tx,
         block,

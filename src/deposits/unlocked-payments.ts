@@ -9,7 +9,7 @@ const keyOf = ({ payment }: ProjectPayment): string => entryKeyOf(payment.txid, 
 const rowKeyOf = ({ txid, kind, place }: sql.KnownRow): string => entryKeyOf(txid, kind, place);
 
 /** Splits the payments that were not taken in from a solid block before into recordable and locked ones. */
-export async function unlocked<P extends ProjectPayment>(
+export async function splitByLocks<P extends ProjectPayment>(
   tx: Transaction,
   payments: readonly P[],
 ): Promise<{ readonly ready: readonly P[]; readonly locked: readonly P[] }> {

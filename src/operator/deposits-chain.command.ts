@@ -62,7 +62,7 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
         await context.confirm(
           `This deducts the credits of deposit ${id.toString()} from its project. ${arrivalText(planned)}`,
         );
-        const { transfer, credits, isAgain } = await returns.give(id, to, act);
+        const { transfer, credits, isAgain } = await returns.returnDeposit(id, to, act);
         const booked =
           credits === undefined ? 'The deposit was never credited' : `${creditsText(credits)} are deducted`;
         const human = `${booked}${isAgain ? ' (by an earlier call)' : ''}. ${returnText(transfer)}`;
@@ -77,7 +77,7 @@ function addSweepAddresses(deposits: Command, context: CliContext): void {
     .description('list the targets of planned sweeps, with the later payments from them that were not credited')
     .action(async () => {
       await context.operate(async (parts) => {
-        const rows = await parts.get(Sweeps).addresses();
+        const rows = await parts.get(Sweeps).listAddresses();
         const human = table(
           ['address', 'since', 'payments not credited'],
           rows.map(({ address, created_at: since, uncredited }) => [address, since, uncredited]),

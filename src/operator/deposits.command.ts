@@ -64,7 +64,7 @@ export function addDepositsCommands(program: Command, context: CliContext): void
         `This ${options.credit === true ? 'credits' : 'ignores'} deposit ${id.toString()} permanently.`,
       );
       await context.operate(async (parts) => {
-        const credits = await parts.get(DepositBook).resolve(id, options.credit === true, act);
+        const credits = await parts.get(DepositBook).resolveHeld(id, options.credit === true, act);
         const human = credits === undefined ? 'Ignored.' : `Credited ${creditsText(credits)}.`;
         context.print(human, { deposit: id, credits: credits ?? null });
       });
@@ -100,7 +100,7 @@ function addAddresses(deposits: Command, context: CliContext): void {
     .action(async (options: { check?: true }) => {
       await context.operate(async (parts) => {
         const addresses = parts.get(DepositAddresses);
-        const wrong = options.check === true ? await addresses.wrong() : [];
+        const wrong = options.check === true ? await addresses.mismatch() : [];
         if (wrong.length > 0) {
           const list = wrong.map(({ address }) => address).join(', ');
           throw new OperatorError(

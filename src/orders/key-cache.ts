@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { Batched } from '../base/batch-loader.js';
+import { BatchLoader } from '../base/batch-loader.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
 
@@ -15,18 +15,18 @@ const READ_LIMIT_MS = 25;
 /** After a slow answer, requests skip Redis for this long. */
 const REST_MS = 1000;
 /** Batches the reads of one event loop turn: a Redis command costs more than the reads themselves. */
-const READS = { atOnce: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
+const READS = { concurrent: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
 
 @Injectable()
 export class KeyCache {
   private restUntilMs = 0;
-  private readonly reads: Batched<string>;
+  private readonly reads: BatchLoader<string>;
 
   constructor(
     private readonly redis: Redis,
     private readonly config: Config,
   ) {
-    this.reads = new Batched(READS, async (names) => {
+    this.reads = new BatchLoader(READS, async (names) => {
       const ids = await withDeadline(redis.mget(...names.flat()), READ_LIMIT_MS, 'a cached key');
       return ids.map((id) => id ?? undefined);
     });
@@ -36,7 +36,7 @@ export class KeyCache {
   async seen(projectId: string, key: string): Promise<boolean> {
     if (!this.isAsked) return false;
     try {
-      return (await this.reads.find(this.nameOf(projectId, key))) !== undefined;
+      return (await this.reads.load(this.nameOf(projectId, key))) !== undefined;
     } catch {
       this.restUntilMs = monotonicMs() + REST_MS;
       return false;

@@ -3,7 +3,7 @@
  * once.
  */
 import { Injectable } from '@nestjs/common';
-import type { Batched } from '../base/batch-loader.js';
+import type { BatchLoader } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
 import { compensationsOf, extensionsOf, legsOf, type Kept } from '../store/order-details-sql.js';
 import { rowsByKey } from '../store/rows-by-key.js';
@@ -125,8 +125,8 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
 /** Finds orders by their keys, in batches, for polls and replays. */
 @Injectable()
 export class OrdersByKey {
-  private readonly open: Batched<KeyedOrderRow>;
-  private readonly archived: Batched<KeyedOrderRow>;
+  private readonly open: BatchLoader<KeyedOrderRow>;
+  private readonly archived: BatchLoader<KeyedOrderRow>;
 
   constructor(database: Database) {
     this.open = rowsByKey(database, FIND_BY_KEYS);
@@ -137,7 +137,7 @@ export class OrdersByKey {
   async find(projectId: string, key: string): Promise<KeyedOrderRow | undefined> {
     // Skip text that cannot be a key: Postgres rejects some of it (U+0000) as invalid text.
     if (!KEY.test(key)) return undefined;
-    return (await this.open.find(projectId, key)) ?? this.archived.find(projectId, key);
+    return (await this.open.load(projectId, key)) ?? this.archived.load(projectId, key);
   }
 }
 

@@ -4,7 +4,7 @@
  * callers little. Accepts no order and caches no balance: each refusal was true after its request arrived.
  */
 import { Injectable } from '@nestjs/common';
-import { Batched } from '../base/batch-loader.js';
+import { BatchLoader } from '../base/batch-loader.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Database } from '../store/database.js';
 import { LOCK_WAIT_MS } from '../store/refusals.js';
@@ -17,7 +17,7 @@ const KEYS_MAX = 10_000;
  * Orders that wait longer take a normal turn. Our choice: batching for 20 ms saves the others much and costs these
  * callers little.
  */
-const LIMITS = { atOnce: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
+const LIMITS = { concurrent: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
 /** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 const STATEMENT_LIMIT_MS = 5000;
 
@@ -30,10 +30,10 @@ const REFUSALS = {
 export class RefusalThrottle {
   /** API key id → monotonic ms of its last refusal, oldest first. */
   private readonly refusedAtMs = new Map<string, number>();
-  private readonly judgements: Batched<string>;
+  private readonly judgements: BatchLoader<string>;
 
   constructor(database: Database) {
-    this.judgements = new Batched(LIMITS, async (orders) => {
+    this.judgements = new BatchLoader(LIMITS, async (orders) => {
       const column = (at: number): (string | undefined)[] => orders.map((order) => order[at]);
       const statement = database.query<{ refusal: string | null }>(REFUSALS, [
         ...[0, 1, 2, 3].map(column),
@@ -67,7 +67,7 @@ export class RefusalThrottle {
 
   private async judge(...order: readonly string[]): Promise<string | undefined> {
     try {
-      return await this.judgements.find(...order);
+      return await this.judgements.load(...order);
     } catch {
       // After an error the order takes its turn, which shows the problem.
       return undefined;

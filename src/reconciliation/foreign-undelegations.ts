@@ -9,7 +9,7 @@ import { Log } from '../observability/logger.js';
 import { closeLegs, holdPair, type EndedOrder } from '../pool/leg-closing.js';
 import { Database, type Queryable } from '../store/database.js';
 import { shortfallOf, type JudgedShortfall } from '../pool/shortfall.js';
-import { oneAct } from './one-act.js';
+import { runForAct } from './run-for-act.js';
 import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
 
 const ACTS_MAX = 200;
@@ -59,7 +59,7 @@ export class ForeignUndelegations {
   /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
   async close(): Promise<void> {
     const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
-    for (const act of acts) await oneAct(this.log, act.txid, () => this.closeBy(act));
+    for (const act of acts) await runForAct(this.log, act.txid, () => this.closeBy(act));
   }
 
   private async closeBy(act: ActRow): Promise<void> {

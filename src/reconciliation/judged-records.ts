@@ -70,8 +70,8 @@ export class JudgedRecords {
   ) {}
 
   /**
-   * Stores the records that `report` judged as right or explained. `fence` is that of the turn; a process that lost the
-   * turn stores nothing.
+   * Stores the records that `report` judged as right or explained. `fence` is that of the lease; a process that lost the
+   * lease stores nothing.
    */
   async keep(fence: number, report: Report): Promise<void> {
     const { judged } = report;

@@ -13,7 +13,7 @@ import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
 import { Database } from '../store/database.js';
 import { excessOf } from '../verify/delegation-check.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
-import { oneAct } from './one-act.js';
+import { runForAct } from './run-for-act.js';
 
 const ADOPTIONS_MAX = 200;
 
@@ -68,7 +68,7 @@ export class OrphanReclaims {
   async reclaim(): Promise<void> {
     const due = await this.database.query<DueRow>(DUE, [DELEGATE_TYPE, this.config.pool.orphanGraceSec, ADOPTIONS_MAX]);
     // Sequentially: a delegation that one order adopts is no longer in excess for the next of the same receiver.
-    for (const row of due) await oneAct(this.log, row.txid.toString('hex'), () => this.adopt(row));
+    for (const row of due) await runForAct(this.log, row.txid.toString('hex'), () => this.adopt(row));
   }
 
   private async adopt(row: DueRow): Promise<void> {

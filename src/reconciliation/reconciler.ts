@@ -141,9 +141,9 @@ export class Reconciler {
    * if the chain could not be searched.
    */
   private async search(): Promise<number | undefined> {
-    const left = await this.onChain('search for orphans', () => this.orphans.toHead());
+    const left = await this.onChain('search for orphans', () => this.orphans.searchToHead());
     if (left !== undefined) this.figures.searched(left);
-    await this.onChain('search skipped blocks', () => this.orphans.searchAgain());
+    await this.onChain('search skipped blocks', () => this.orphans.retryUnsearched());
     await this.onChain('match foreign undelegations with orders', () => this.foreignEnds.close());
     return left;
   }

@@ -89,7 +89,7 @@ interface Stretch {
 export class UnrecordedSearch implements BlockSearch {
   /** Serializes the steps in this process. */
   private last: Promise<unknown> = Promise.resolve();
-  private hasTurn = false;
+  private hasLease = false;
   /** Position at the last read, and when another worker last moved it. */
   private seen: { readonly to: number | undefined } | undefined;
   private movedElsewhereAtMs = Number.NEGATIVE_INFINITY;
@@ -104,12 +104,12 @@ export class UnrecordedSearch implements BlockSearch {
 
   /**
    * Searches the next solid blocks, a few in parallel. Returns how many are left, or undefined if another worker
-   * searches. Without the turn to read blocks it searches only while no other worker does. Throws
+   * searches. Without the lease to read blocks it searches only while no other worker does. Throws
    * ChainUnavailableError; blocks that were searched before the error stay searched.
    */
-  async pass(hasTurn: boolean): Promise<number | undefined> {
-    this.hasTurn = hasTurn;
-    const step = this.last.then(async () => this.step());
+  async searchNext(hasTurn: boolean): Promise<number | undefined> {
+    this.hasLease = hasTurn;
+    const step = this.last.then(async () => this.runStep());
     this.last = step.catch(() => undefined);
     return step;
   }
@@ -118,10 +118,10 @@ export class UnrecordedSearch implements BlockSearch {
    * Advances the search to the present head, or waits until the searching worker has. Returns how many blocks are left;
    * 0 at the head. Throws ChainUnavailableError.
    */
-  async toHead(): Promise<number> {
+  async searchToHead(): Promise<number> {
     const [begun] = await this.database.query<{ now: string }>(NOW);
     for (let searched = 0; ; searched += BLOCKS_AT_ONCE) {
-      const left = await this.pass(this.hasTurn);
+      const left = await this.searchNext(this.hasLease);
       if (left === undefined) return this.waitForOther(begun?.now);
       if (left === 0 || searched >= TO_HEAD_BLOCKS_MAX) return left;
     }
@@ -130,25 +130,25 @@ export class UnrecordedSearch implements BlockSearch {
   /**
    * Retries blocks that any worker passed unsearched, since a node may have recovered. Throws ChainUnavailableError.
    */
-  async searchAgain(): Promise<void> {
+  async retryUnsearched(): Promise<void> {
     const rows = await this.database.query<{ number: bigint; tries: number }>(UNSEARCHED);
     if (rows.length === 0) return;
-    const actsIn = await this.judge();
+    const actsIn = await this.newActFinder();
     for (const { number, tries } of rows) {
       const block = await this.blocks.read(Number(number), await this.blocks.height());
       if (block === undefined) {
         await this.database.query(tries + 1 >= UNSEARCHED_TRIES ? SEARCHED : TRIED, [number]);
         continue;
       }
-      await this.record(block, await actsIn(block), async (tx) => {
+      await this.recordActs(block, await actsIn(block), async (tx) => {
         await tx.query(SEARCHED, [number]);
       });
     }
   }
 
-  private async step(): Promise<number | undefined> {
-    const { to: from, mark } = await this.scannedTo();
-    if (!this.hasTurn && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
+  private async runStep(): Promise<number | undefined> {
+    const { to: from, mark } = await this.readPosition();
+    if (!this.hasLease && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
     const height = await this.blocks.height();
     const next = Math.max(0, from ?? height.number - FIRST_SEARCH_BLOCKS) + 1;
     const count = Math.max(0, Math.min(height.number - next + 1, BLOCKS_AT_ONCE));
@@ -157,7 +157,7 @@ export class UnrecordedSearch implements BlockSearch {
       const numbers = Array.from({ length: count }, (_, index) => next + index);
       const rest = await this.searchBlocks({ mark, from }, numbers, height);
       const { to } = rest;
-      await this.database.transaction(async (tx) => move(tx, { ...rest, isAtHead: left === 0 }));
+      await this.database.transaction(async (tx) => movePosition(tx, { ...rest, isAtHead: left === 0 }));
       this.seen = { to };
       return left;
     } catch (error) {
@@ -177,7 +177,7 @@ export class UnrecordedSearch implements BlockSearch {
   ): Promise<Omit<Stretch, 'isAtHead'>> {
     let passed: Omit<Stretch, 'isAtHead'> = { mark, from, to: from, at: undefined, unsearched: [] };
     if (numbers.length === 0) return passed;
-    const actsIn = await this.judge();
+    const actsIn = await this.newActFinder();
     const blocks = await Promise.all(numbers.map((number) => this.blocks.read(number, height)));
     // The blocks were read in parallel but are searched in order: a reclaim matches only after its delivery.
     for (const [index, number] of numbers.entries()) {
@@ -190,7 +190,7 @@ export class UnrecordedSearch implements BlockSearch {
       const acts = await actsIn(block);
       if (acts.length === 0) continue;
       const stretch = { ...passed, isAtHead: false };
-      await this.record(block, acts, async (tx) => move(tx, stretch));
+      await this.recordActs(block, acts, async (tx) => movePosition(tx, stretch));
       this.seen = { to: number };
       passed = { mark, from: number, to: number, at: undefined, unsearched: [] };
     }
@@ -198,7 +198,7 @@ export class UnrecordedSearch implements BlockSearch {
   }
 
   /** Returns the position and the mark of the server that holds it. Notices a move by another process. */
-  private async scannedTo(): Promise<{ readonly to: number | undefined; readonly mark: string }> {
+  private async readPosition(): Promise<{ readonly to: number | undefined; readonly mark: string }> {
     const [row] = await this.database.query<{ scanned_to: bigint | null; mark: string }>(SCANNED_TO);
     if (row === undefined) throw new Error('the row of reconcile_state is missing');
     const to = row.scanned_to === null ? undefined : Number(row.scanned_to);
@@ -214,11 +214,11 @@ export class UnrecordedSearch implements BlockSearch {
       await sleep(ELSEWHERE_LOOK_MS);
     }
     const { number } = await this.blocks.height();
-    return Math.max(0, number - ((await this.scannedTo()).to ?? 0));
+    return Math.max(0, number - ((await this.readPosition()).to ?? 0));
   }
 
   /** Returns a function that finds the acts to record in a block. */
-  private async judge(): Promise<(block: Block) => Promise<readonly UnrecordedAct[]>> {
+  private async newActFinder(): Promise<(block: Block) => Promise<readonly UnrecordedAct[]>> {
     const wallets = await this.database.query<OwnWallet>(OWN_WALLETS);
     const signatories = new Signatories(this.database, this.client);
     return async (block) => {
@@ -229,7 +229,7 @@ export class UnrecordedSearch implements BlockSearch {
   }
 
   /** Records the acts and runs `end` in one transaction. */
-  private async record(
+  private async recordActs(
     block: Block,
     acts: readonly UnrecordedAct[],
     end: (tx: Transaction) => Promise<void>,
@@ -242,7 +242,7 @@ export class UnrecordedSearch implements BlockSearch {
       for (const { act, recallable } of found) {
         const order = recallable && (await this.recovery.recall(tx, recallable, block));
         if (order !== undefined) recalled.push(order);
-        else if (await keep(tx, act, block)) kept.push(act);
+        else if (await insertAct(tx, act, block)) kept.push(act);
       }
       await end(tx);
       return { recalled, kept };
@@ -261,14 +261,14 @@ export class UnrecordedSearch implements BlockSearch {
 class MovedElsewhereError extends Error {}
 
 /** Throws MovedElsewhereError. */
-async function move(tx: Transaction, { mark, from, to, at, unsearched, isAtHead }: Stretch): Promise<void> {
+async function movePosition(tx: Transaction, { mark, from, to, at, unsearched, isAtHead }: Stretch): Promise<void> {
   for (const number of unsearched) await tx.query(PASS_UNSEARCHED, [number]);
   const moved = await tx.query(MOVE, [from ?? null, to ?? null, at ?? null, isAtHead, mark]);
   if (moved.length === 0) throw new MovedElsewhereError();
 }
 
 /** Returns false if the act was recorded before. */
-async function keep(
+async function insertAct(
   tx: Transaction,
   { txid, rawData, signature, walletId, byOwnKey, act }: UnrecordedAct,
   block: Block,

@@ -1,8 +1,8 @@
 /** Reads single rows by their keys, with one statement for many keys. */
-import { Batched } from '../base/batch-loader.js';
+import { BatchLoader } from '../base/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
-const LIMITS = { atOnce: 4, keys: 100, waitMs: 2000 };
+const LIMITS = { concurrent: 4, keys: 100, waitMs: 2000 };
 /** Limit of the wait for an answer on a silent connection, ms. Finding a row takes about a thousandth of it. */
 const ANSWER_LIMIT_MS = 5000;
 
@@ -15,9 +15,9 @@ interface Placed {
  * Returns a batched look-up of rows by key. `statement` takes a text array for each part of the key, all of the same
  * length. It returns at most one row for each index. A look-up throws the errors of `query`.
  */
-export function rowsByKey<R extends object>(database: Database, statement: Statement): Batched<R> {
+export function rowsByKey<R extends object>(database: Database, statement: Statement): BatchLoader<R> {
   const limited = { ...statement, query_timeout: ANSWER_LIMIT_MS };
-  return new Batched<R>(LIMITS, async (keys) => {
+  return new BatchLoader<R>(LIMITS, async (keys) => {
     const parts = keys[0]?.map((_, part) => keys.map((key) => key[part])) ?? [];
     const rows = await database.query<R & Placed>(limited, parts);
     const byPlace = new Map(rows.map((row) => [row.place, row]));

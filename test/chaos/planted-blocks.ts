@@ -15,14 +15,14 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
     name: 'the search waits for blocks that deposits wait for',
     changes: one(
       'blocks/block-follower.ts',
-      'const left = await this.search.pass(this.turn !== undefined);',
-      'await this.pass();\n    const left = await this.search.pass(this.turn !== undefined);',
+      'const left = await this.search.searchNext(this.lease !== undefined);',
+      'await this.runPass();\n    const left = await this.search.searchNext(this.lease !== undefined);',
     ),
     test: reading('with one of two nodes away the search continues while deposits wait, and reads no block twice'),
   },
   {
     name: 'every worker searches',
-    changes: one(SEARCH, 'if (!this.hasTurn && monotonicMs()', 'if (this.seen === undefined && monotonicMs()'),
+    changes: one(SEARCH, 'if (!this.hasLease && monotonicMs()', 'if (this.seen === undefined && monotonicMs()'),
     test: reading(
       'a worker that does not read blocks leaves the search to the reader, and takes it over from a dead one',
     ),
@@ -40,8 +40,8 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
     name: 'the search moves past a block apart from what it found there',
     changes: one(
       SEARCH,
-      'await this.record(block, acts, async (tx) => move(tx, stretch));',
-      'await this.record(block, acts, async () => Promise.resolve());\n      await move(this.database as never, stretch);',
+      'await this.recordActs(block, acts, async (tx) => movePosition(tx, stretch));',
+      'await this.recordActs(block, acts, async () => Promise.resolve());\n      await movePosition(this.database as never, stretch);',
     ),
     test: {
       file: 'long/unrecorded-search.test.ts',

@@ -31,8 +31,8 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
     name: 'deposits are read on from where one node had led the cursor',
     changes: one(
       'deposits/deposit-addresses.ts',
-      'if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);',
-      'if (added !== undefined && accounts?.count === 0) await this.cursor.startAnew(tx, head);',
+      'if (added !== undefined && accounts?.count === 1) await this.blockCursor.restartAt(tx, head);',
+      'if (added !== undefined && accounts?.count === 0) await this.blockCursor.restartAt(tx, head);',
     ),
     test: costs('the first account of deposits starts the cursor over, wherever one node had led it; costs go on'),
   },
@@ -40,8 +40,8 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
     name: 'blocks are passed unread while deposits are in use',
     changes: one(
       'blocks/block-follower.ts',
-      'if (this.needsWitnesses) return this.readOn(turn, height);',
-      'if (this.needsWitnesses && height < 0) return this.readOn(turn, height);',
+      'if (this.needsWitnesses) return this.readBlocks(lease, height);',
+      'if (this.needsWitnesses && height < 0) return this.readBlocks(lease, height);',
     ),
     test: costs('the first account of deposits starts the cursor over, wherever one node had led it; costs go on'),
   },

@@ -8,14 +8,14 @@ const restored = (title: string): NamedTest => ({ file: 'integration/deposits-re
 export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'all small deposits of a sum are credited in the block of the payment that it passes with',
-    changes: one('deposits/small-sums.ts', 'const SETTLED_AT_ONCE = 500;', 'const SETTLED_AT_ONCE = 1_000_000;'),
+    changes: one('deposits/small-sums.ts', 'const SETTLED_BATCH = 500;', 'const SETTLED_BATCH = 1_000_000;'),
     test: bounded(
       'is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows',
     ),
   },
   {
     name: 'small deposits that got a rate join no sum',
-    changes: one('deposits/small-deposits.ts', '    await this.join(tx, batch);\n', ''),
+    changes: one('deposits/small-deposits.ts', '    await this.joinSums(tx, batch);\n', ''),
     test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
   },
   {
@@ -38,7 +38,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'what is parked is forgotten',
-    changes: one('deposits/deposit-book.ts', '    await this.takeInParked(fence);\n', ''),
+    changes: one('deposits/deposit-book.ts', '    await this.recordParked(fence);\n', ''),
     test: bounded('delays its own deposits alone, and they are credited once it ends'),
   },
   {

@@ -25,7 +25,11 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'deposits are read at the head instead of from solid blocks',
     changes: [
-      { file: BLOCKS, find: "async height(port: PortName = 'solid')", put: "async height(port: PortName = 'full')" },
+      {
+        file: BLOCKS,
+        find: "async readHeight(port: PortName = 'solid')",
+        put: "async readHeight(port: PortName = 'full')",
+      },
       {
         file: BLOCKS,
         find: "watched: Watched, port: PortName = 'solid')",
@@ -198,7 +202,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'a planned transfer of TRX ignores what the token transfer before it burns',
-    changes: one(DRAFT, 'const burntSun = before.trxSun - leftSun;', 'const burntSun = purse.trxSun - leftSun;'),
+    changes: one(DRAFT, 'const burntSun = before.trxSun - leftSun;', 'const burntSun = funds.trxSun - leftSun;'),
     test: sweeps('without rented energy leaves TRX for the burn of the token transaction'),
   },
   {
@@ -219,7 +223,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'an address without an account is planned as if it had one',
     changes: one(
       'deposits/deposit-transfers.ts',
-      `needsActivation: !purse.isOnChain,
+      `needsActivation: !funds.isOnChain,
       createsReceiver: false,`,
       `needsActivation: false,
       createsReceiver: false,`,

@@ -37,7 +37,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'an act that cannot be held against the records ends the look',
     changes: one(
-      'reconciliation/one-act.ts',
+      'reconciliation/run-for-act.ts',
       'if (error instanceof ChainUnavailableError || isDatabaseAway(error)) throw error;',
       'if (error instanceof ChainUnavailableError || isDatabaseAway(error) || true) throw error;',
     ),

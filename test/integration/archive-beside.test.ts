@@ -118,7 +118,7 @@ describe('an order stays where it is', () => {
     const { id } = await orderOf(key);
     await byForce((client) => client.query('UPDATE open_chain_tx SET fee_sun = NULL WHERE order_id = $1', [id]));
     expect(await archive()).toBe(0);
-    await hand.part(CostRecorder).rest(0n, 1_000_000);
+    await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
     expect(await archive()).toBe(1);
   });
 

@@ -112,7 +112,7 @@ describe('an order stays where it is', () => {
   it('while it runs', async () => {
     const key = await settledOrder(hand);
     // Everything else about the order is finished.
-    await hand.part(CostRecorder).rest(0n, 1_000_000);
+    await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
     await numberAll();
     await judge(key);
     await archive();

@@ -1,7 +1,7 @@
 // Batched reads: every caller gets its own row, read after its request, over few connections.
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { Batched } from '../../src/base/batch-loader.js';
+import { BatchLoader } from '../../src/base/batch-loader.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { rowsByKey } from '../../src/store/rows-by-key.js';
@@ -26,7 +26,7 @@ const FIND = {
 let database: TestDatabase;
 let source: DataSource;
 let pool: Database;
-let things: Batched<Thing>;
+let things: BatchLoader<Thing>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -55,7 +55,7 @@ test('every caller gets its own row, and none for a missing key', async () => {
     owner: `o${((index * 7) % 35).toString()}`,
     name: `n${((index * 3) % 13).toString()}`,
   }));
-  const found = await Promise.all(keys.map(({ owner, name }) => things.find(owner, name)));
+  const found = await Promise.all(keys.map(({ owner, name }) => things.load(owner, name)));
   const exists = (owner: string, name: string) => /^o([1-9]|[12]\d|30)$/.test(owner) && /^n([1-9]|10)$/.test(name);
   const expected = keys.map(({ owner, name }) => (exists(owner, name) ? `${owner} ${name}` : undefined));
   expect(found.map((row) => row && `${row.owner} ${row.name}`)).toEqual(expected);
@@ -67,7 +67,7 @@ test('requests during running statements wait for a turn and then travel togethe
   await pool.transaction(async (tx) => {
     await tx.query('LOCK TABLE thing IN ACCESS EXCLUSIVE MODE');
     for (let index = 0; index < 100; index += 1) {
-      asked.push(things.find(`o${(1 + (index % 30)).toString()}`, `n${(1 + (index % 10)).toString()}`));
+      asked.push(things.load(`o${(1 + (index % 30)).toString()}`, `n${(1 + (index % 10)).toString()}`));
       await turn();
       await turn();
     }
@@ -82,12 +82,12 @@ test('requests during running statements wait for a turn and then travel togethe
 test('reads a row after its request, whatever other requests there are', async () => {
   let isOver = false;
   const others = Array.from({ length: 8 }, async () => {
-    while (!isOver) await things.find('o1', 'n1');
+    while (!isOver) await things.load('o1', 'n1');
   });
   try {
     for (let version = 1; version <= 200; version += 1) {
       await pool.query(`UPDATE thing SET version = $1 WHERE owner = 'o1' AND name = 'n1'`, [version]);
-      expect((await things.find('o1', 'n1'))?.version).toBe(version);
+      expect((await things.load('o1', 'n1'))?.version).toBe(version);
     }
   } finally {
     isOver = true;
@@ -97,24 +97,24 @@ test('reads a row after its request, whatever other requests there are', async (
 
 test('a failing statement fails for its callers, and releases its turn', async () => {
   for (let round = 0; round < 6; round += 1) {
-    const together = await Promise.allSettled([things.find('o1', 'broken'), things.find('o2', 'n2')]);
+    const together = await Promise.allSettled([things.load('o1', 'broken'), things.load('o2', 'n2')]);
     expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   }
-  expect((await things.find('o2', 'n2'))?.owner).toBe('o2');
+  expect((await things.load('o2', 'n2'))?.owner).toBe('o2');
 });
 
 test('rejects a request that waited too long for a turn, and not the next one', async () => {
-  const slow = new Batched<string>({ atOnce: 1, keys: 10, waitMs: 50 }, async (keys) => {
+  const slow = new BatchLoader<string>({ concurrent: 1, keys: 10, waitMs: 50 }, async (keys) => {
     await delay(300);
     return keys.map(([name]) => name);
   });
-  const first = slow.find('first');
+  const first = slow.load('first');
   await turn();
   await turn();
-  const late = slow.find('late').catch((error: unknown) => error);
+  const late = slow.load('late').catch((error: unknown) => error);
   expect(await first).toBe('first');
   expect(await late).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-  expect(await slow.find('next')).toBe('next');
+  expect(await slow.load('next')).toBe('next');
 });
 
 /** Returns how many batched statements Postgres is executing. */

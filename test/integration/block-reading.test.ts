@@ -56,7 +56,7 @@ function watch(isAway: (node: number) => boolean = () => false): void {
 }
 
 async function search(app: INestApplicationContext = worker): Promise<void> {
-  while (await app.get(BlockFollower).searchOn());
+  while (await app.get(BlockFollower).runSearch());
 }
 
 async function cursors(): Promise<{ readonly taken: bigint; readonly searched: bigint }> {
@@ -119,8 +119,8 @@ it('a worker that does not read blocks leaves the search to the reader, and take
   const reading = second.get(BlockFollower);
   await freeTurn();
   await follow();
-  expect(await reading.pass()).toBe(false);
-  await reading.searchOn();
+  expect(await reading.runPass()).toBe(false);
+  await reading.runSearch();
   // The second worker will see that another worker moved the search.
   await mine(3);
   await search();
@@ -147,7 +147,7 @@ it('a search that was set back meanwhile skips nothing, and restarts from there'
     }
     return undefined;
   };
-  expect(await worker.get(BlockFollower).searchOn()).toBe(false);
+  expect(await worker.get(BlockFollower).runSearch()).toBe(false);
   expect(isSetBack).toBe(true);
   expect((await cursors()).searched).toBe(before.searched - 2n);
   await search();

@@ -53,9 +53,9 @@ describe('a payment', () => {
       `SELECT id FROM deposit WHERE project_id = $1 ORDER BY id`,
       [full.id],
     );
-    await expect(operator.get(DepositBook).resolve(id, true, AUTHOR)).rejects.toThrow('would exceed 2^53');
+    await expect(operator.get(DepositBook).resolveHeld(id, true, AUTHOR)).rejects.toThrow('would exceed 2^53');
     await ledger.adjust(full.id, credits(-6_000_000n), 'room for it', AUTHOR);
-    expect(await operator.get(DepositBook).resolve(id, true, AUTHOR)).toBe(30_000_000n);
+    expect(await operator.get(DepositBook).resolveHeld(id, true, AUTHOR)).toBe(30_000_000n);
   });
 });
 
@@ -93,7 +93,7 @@ describe('a return', () => {
     await follow();
     const id = await idOf(to);
     for (const own of [other.address, to.address]) {
-      await expect(returns().give(id, own, AUTHOR)).rejects.toThrow('is an address of this service');
+      await expect(returns().returnDeposit(id, own, AUTHOR)).rejects.toThrow('is an address of this service');
     }
     expect(await creditedTo(to)).toBe(120_000_000n);
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);

@@ -44,7 +44,7 @@ async function readAnew(): Promise<void> {
   const next = await openWorker();
   await freeTurn();
   await follow(next);
-  await next.get(BlockFollower).rest();
+  await next.get(BlockFollower).workBetweenBlocks();
   await freeTurn();
 }
 
@@ -129,7 +129,7 @@ it('a worker stores the owner’s settings, and the addresses that may send noth
   await settle();
   const look = async () => {
     await database.query(`UPDATE token_state SET due_at = clock_timestamp() - interval '1 second'`);
-    await (await openWorker()).get(TokenWatch).look();
+    await (await openWorker()).get(TokenWatch).checkNextAddresses();
     return database.query(
       `SELECT deprecated, successor, paused, fee_basis_points::text, maximum_fee::text FROM token_state`,
     );
@@ -210,7 +210,7 @@ describe('a deprecated token', () => {
     await settle();
     await follow();
     expect(await depositsOf(to)).toMatchObject([{ amount: '12000000', status: 'credited' }]);
-    await (await openWorker()).get(TokenWatch).look();
+    await (await openWorker()).get(TokenWatch).checkNextAddresses();
     const [ignored] = (await commandLine('deposits', 'ignored', '--merchant', to.id)).json() as object[];
     expect(ignored).toMatchObject({ contract: localUsdtSuccessor, transfers: 1, amount: '50000000' });
 

@@ -221,7 +221,7 @@ describe('small payments that only one node has', () => {
     ]);
     expect(await eventsOf(to)).toEqual(['deposit.credited 1000000', 'deposit.held 8000000']);
     const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
-    expect(await operator.get(DepositBook).resolve(held.id, true, AUTHOR)).toBe(30_000_000n);
+    expect(await operator.get(DepositBook).resolveHeld(held.id, true, AUTHOR)).toBe(30_000_000n);
     expect(await creditedTo(to)).toBe(60_000_000n);
     expect((await statesOf(to)).filter((state) => !state.endsWith('credited'))).toEqual(['500000 pending one_node']);
     expect(await eventsOf(to)).toEqual([
@@ -236,7 +236,7 @@ describe('small payments that only one node has', () => {
     const to = await shop();
     await payByContract(to, 6_000_000, 6_000_000, 3_000_000);
     const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
-    await operator.get(DepositBook).resolve(held.id, false, AUTHOR);
+    await operator.get(DepositBook).resolveHeld(held.id, false, AUTHOR);
     expect(await statesOf(to)).toEqual([
       `6000000 ignored ${AUTHOR.reason}`,
       `6000000 ignored ${AUTHOR.reason}`,
@@ -257,7 +257,7 @@ describe('small payments that only one node has', () => {
     await follow(quiet);
     expect(await eventsOf(to)).toEqual(['deposit.held 6000000']);
     const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
-    expect(await operator.get(DepositBook).resolve(held.id, true, AUTHOR)).toBe(37_200_000n);
+    expect(await operator.get(DepositBook).resolveHeld(held.id, true, AUTHOR)).toBe(37_200_000n);
   });
 });
 
@@ -276,7 +276,7 @@ it('holds a sum beyond one node’s daily limit once, and credits it whole', asy
   }
   expect(await eventsOf(to)).toEqual(['deposit.held 9000000']);
   const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
-  expect(await operator.get(DepositBook).resolve(held.id, true, AUTHOR)).toBe(54_000_000n);
+  expect(await operator.get(DepositBook).resolveHeld(held.id, true, AUTHOR)).toBe(54_000_000n);
   expect(await creditedTo(to)).toBe(54_000_000n);
   expect((await statesOf(to)).slice(2)).toEqual(['1 pending below_minimum', '2 pending below_minimum']);
   await freeTurn();

@@ -259,11 +259,11 @@ describe('the rate', () => {
     expect(held).toMatchObject({ reason: 'rate_jump' });
     expect(await creditedTo(to)).toBe(0n);
     const book = operator.get(DepositBook);
-    await book.resolve(held!.id, true, AUTHOR);
+    await book.resolveHeld(held!.id, true, AUTHOR);
     expect(await creditedTo(to)).toBe(rate);
-    await expect(book.resolve(held!.id, true, AUTHOR)).rejects.toThrow('is credited, not held');
+    await expect(book.resolveHeld(held!.id, true, AUTHOR)).rejects.toThrow('is credited, not held');
     const [second] = await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1`, [other.id]);
-    await book.resolve(second!.id, false, AUTHOR);
+    await book.resolveHeld(second!.id, false, AUTHOR);
     expect(await depositsOf(other)).toMatchObject([{ status: 'ignored', reason: AUTHOR.reason }]);
     expect(await creditedTo(other)).toBe(0n);
   });
@@ -332,7 +332,7 @@ describe('addresses', () => {
     expect(rows.map(({ place, address }) => [place, address])).toEqual(
       rows.map((_, index) => [BigInt(index), key.addressAt(index)]),
     );
-    expect(await addresses.wrong()).toEqual([]);
+    expect(await addresses.mismatch()).toEqual([]);
     const to = await shop();
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
     await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
@@ -341,7 +341,7 @@ describe('addresses', () => {
     ]);
     await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER deposit_address_kept`);
     await expect(addresses.addressOf(to.id)).rejects.toThrow('differs from the assigned one');
-    expect(await addresses.wrong()).toHaveLength(1);
+    expect(await addresses.mismatch()).toHaveLength(1);
   });
 
   it('never change and are never deleted', async () => {

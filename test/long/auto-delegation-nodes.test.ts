@@ -329,10 +329,10 @@ it('a use that a fork undoes causes no second purchase, and the use on the other
 
 it('a use that no worker saw at the head is seen in the solid block', async () => {
   const id = await supplied();
-  await hand.part(BlockFollower).pass();
+  await hand.part(BlockFollower).runPass();
   await useEnergy(caller, 10);
   await mine(SOLID_LAG + 2);
-  for (let more = true; more;) more = await hand.part(BlockFollower).pass();
+  for (let more = true; more;) more = await hand.part(BlockFollower).runPass();
   expect((await autoRow(id)).used_block).not.toBeNull();
   await refill(hand);
   expect(await ordersOf(id)).toHaveLength(2);

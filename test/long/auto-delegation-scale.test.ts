@@ -192,7 +192,7 @@ describe('with a hundred thousand that need nothing', () => {
       callers,
     } as unknown as WitnessedBlock;
     const { result, read } = await readBy(async (tx) => {
-      await observer.takeIn(tx, block);
+      await observer.consumeBlock(tx, block);
       return tx.query('SELECT FROM auto_delegation WHERE used_block = 7');
     });
     expect(result).toHaveLength(FOUND);

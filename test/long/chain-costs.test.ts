@@ -36,7 +36,7 @@ afterAll(() => world.close());
 
 /** Reads every solid block so far. Requests no single receipt. */
 async function readAll(): Promise<void> {
-  while (await world.worker.get(BlockFollower).pass());
+  while (await world.worker.get(BlockFollower).runPass());
 }
 
 const rows = () =>
@@ -113,9 +113,9 @@ it('a row that another session holds while its block is read is looked up later,
     await client.end();
   }
   expect((await rows()).find(({ txid }) => txid === held.txid)!.fee_sun).toBeNull();
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   await expectReceipts(await rows());
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   expect(await burnt()).toBe(sumOf(await rows()));
   expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 0']);
 });
@@ -138,7 +138,7 @@ it('a cursor that one node led to another chain starts over, and the skipped blo
   const [anew] = await world.database.query<{ block_id: Buffer }>(`SELECT block_id FROM deposit_cursor`);
   expect(anew!.block_id).not.toEqual(Buffer.alloc(32, 7));
   await readPast(found);
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   await expectReceipts(await rows());
 });
 
@@ -151,7 +151,7 @@ it('the worker that starts the cursor over leaves the turn to the first that ask
     `SELECT block_number AS number, encode(block_id, 'hex') AS id, block_at AS at FROM deposit_cursor`,
   );
   const head = { number: Number(place!.number), id: place!.id, timestampMs: place!.at.getTime() };
-  await database.transaction((tx) => cursor.startAnew(tx, head));
+  await database.transaction((tx) => cursor.restartAt(tx, head));
   expect(await cursor.claim(-1n)).toMatchObject({ block_number: place!.number, block_id: place!.id });
   await database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
 });
@@ -164,13 +164,13 @@ it('a cursor that is hours behind starts over at the head, and the skipped costs
   await readAll();
   expect((await readTo()) - before).toBeGreaterThanOrEqual(5000n);
   await readPast(found);
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   await expectReceipts(await rows());
 });
 
 it('verify reports a cost that is missing for long, and one that differs from the receipt', async () => {
   await readPast(await rows());
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   expect(namesOf(await world.verify())).toEqual([]);
   const [first, second] = await rows();
   await world.byHand(
@@ -186,7 +186,7 @@ it('verify reports a cost that is missing for long, and one that differs from th
     `UPDATE chain_tx SET block_at = block_at + interval '2 hours',
       created_at = created_at + interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
   );
-  await world.worker.get(CostRecorder).rest(0n, Number(await readTo()));
+  await world.worker.get(CostRecorder).workBetweenBlocks(0n, Number(await readTo()));
   await expectReceipts(await rows());
 });
 
@@ -199,13 +199,13 @@ it('a worker that has lost the turn reports no missing costs: the one that reads
     );
   // The receipt belongs to another block than the row, so no look-up finds it.
   await changed('NULL', row!.block_number - 1n);
-  await world.worker.get(BlockFollower).rest();
+  await world.worker.get(BlockFollower).workBetweenBlocks();
   expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 1']);
   const other = await world.openWorker();
   try {
     await world.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
-    while (await other.get(BlockFollower).pass());
-    expect(await world.worker.get(BlockFollower).pass()).toBe(false);
+    while (await other.get(BlockFollower).runPass());
+    expect(await world.worker.get(BlockFollower).runPass()).toBe(false);
     expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 0']);
   } finally {
     await other.close();

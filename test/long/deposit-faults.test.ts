@@ -133,7 +133,7 @@ describe('nodes that lie or are away', () => {
       `SELECT id FROM deposit WHERE project_id = $1 AND status = 'held'`,
       [to.id],
     );
-    await operator.get(DepositBook).resolve(held!.id, true, AUTHOR);
+    await operator.get(DepositBook).resolveHeld(held!.id, true, AUTHOR);
     await payTrx(to, 11_000_000);
     await settle();
     await follow(alone);
@@ -184,7 +184,7 @@ describe('workers', () => {
       await follow(second);
       return undefined;
     };
-    await worker.get(BlockFollower).pass();
+    await worker.get(BlockFollower).runPass();
     expect(isTaken).toBe(true);
     expect(await creditedTo(to)).toBe(30_000_000n);
     await freeTurn();

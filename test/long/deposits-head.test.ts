@@ -33,7 +33,7 @@ afterAll(closeStage, START_LIMIT_MS);
 /** Reads the solid blocks, then those above. */
 async function look(): Promise<void> {
   await follow();
-  await worker.get(BlockFollower).rest();
+  await worker.get(BlockFollower).workBetweenBlocks();
 }
 
 async function eventsOf({ id }: Shop): Promise<string[]> {

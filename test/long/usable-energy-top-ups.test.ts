@@ -63,7 +63,7 @@ it('explain shows a top-up and its cause, also of an archived order', async () =
   await mine(SOLID_LAG + 1);
   await hand.look();
   await numberAll();
-  await hand.part(CostRecorder).rest(0n, 1_000_000);
+  await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
   for (const key of [running, ended]) await judge(key);
   await archive();
   const [kept] = await api.database.query<{ cause: string }>(

@@ -186,14 +186,14 @@ describe('the end of a rental with only one node', () => {
     [
       'receipts of blocks, and still counts as a witness',
       RECEIPTS,
-      (hand: Hand) => hand.part(BlockFollower).pass(),
+      (hand: Hand) => hand.part(BlockFollower).runPass(),
       false,
     ],
     ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
   ])('also comes where the node refuses %s', async (_, refused, ask, isAway) => {
     const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
     // The reader of blocks starts at the current solid head.
-    await hand.part(BlockFollower).pass();
+    await hand.part(BlockFollower).runPass();
     const key = await settled(hand);
     await mine(RENTAL_BLOCKS + 1);
     const refusals: number[] = [];

@@ -4,7 +4,7 @@ import {
   feeLimitOf,
   payTokenTransfer,
   payTrxTransfer,
-  type Purse,
+  type AddressFunds,
 } from '../../src/deposits/transfer-costs.js';
 import { energyAfterNextStep } from '../../src/chain/dynamic-energy.js';
 import type { TransferPrices } from '../../src/chain/transfer-prices.js';
@@ -18,7 +18,7 @@ const PRICES: TransferPrices = {
   dynamicStep: 2000n,
   dynamicMax: 34_000n,
 };
-const purse = (more: Partial<Purse> = {}): Purse => ({
+const purse = (more: Partial<AddressFunds> = {}): AddressFunds => ({
   isOnChain: true,
   trxSun: 60_000_000n,
   energy: 0n,
@@ -35,7 +35,7 @@ it.each([
 });
 
 describe('a transfer of TRX', () => {
-  const pay = (from: Purse, bandwidth: bigint, createsAccount = false) =>
+  const pay = (from: AddressFunds, bandwidth: bigint, createsAccount = false) =>
     payTrxTransfer(from, { bandwidth, createsAccount }, PRICES);
 
   it('takes all of its bandwidth from stake, from the free points or from TRX', () => {
@@ -65,7 +65,8 @@ describe('a transfer of TRX', () => {
 
 describe('a transfer of the token', () => {
   const need = { energy: 64_285n, penalty: 49_635n };
-  const pay = (from: Purse, isRented = false) => payTokenTransfer(from, { bandwidth: 345n, need, isRented }, PRICES);
+  const pay = (from: AddressFunds, isRented = false) =>
+    payTokenTransfer(from, { bandwidth: 345n, need, isRented }, PRICES);
 
   it('burns TRX for the energy missing after the next step, if the sender can', () => {
     const cost = pay(purse());

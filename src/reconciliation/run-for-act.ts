@@ -6,7 +6,7 @@ import { isDatabaseAway } from '../store/database.js';
  * Runs `work` for one act of the chain. An error of this act alone is logged and the act retried later, so it delays no
  * other. Rethrows if no node or no database answers.
  */
-export async function oneAct(log: Log, txid: string, work: () => Promise<void>): Promise<void> {
+export async function runForAct(log: Log, txid: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
