@@ -49,7 +49,7 @@ async function start(): Promise<void> {
       database: () => checkUsable(database, held),
       working: stopping.check,
       look: async () => {
-        if (loop.lookAgeSec > LOOK_AGE_MAX_SEC) throw new Error('what is due is not read');
+        if (loop.readAgeSec > LOOK_AGE_MAX_SEC) throw new Error('what is due is not read');
         return Promise.resolve();
       },
     },

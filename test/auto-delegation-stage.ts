@@ -84,7 +84,7 @@ export async function refill(hand: Hand): Promise<void> {
   await keepSelling(api.database);
   await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
   await hand.chain().pool.nodes[0]!.readHead();
-  for (let rest = 20; rest > 0 && (await hand.part(Refills).pass()); rest -= 1);
+  for (let rest = 20; rest > 0 && (await hand.part(Refills).checkDue()); rest -= 1);
 }
 
 /** Makes blocks and runs all work that follows from them. */

@@ -13,7 +13,7 @@ import { Acceptance } from '../orders/acceptance.js';
 import type { Prepared } from '../orders/purchase.js';
 import { OrdersService, type OrderAnswer } from '../orders/orders.service.js';
 import type { OrderContext } from '../orders/purchase.js';
-import { ReceiverCheck, chainAway, playedRefusal } from '../orders/receiver.js';
+import { ReceiverCheck, chainUnavailable, playedRefusal } from '../orders/receiver.js';
 import { requestHash } from '../orders/request-hash.js';
 import { Market } from '../quotes/market.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
@@ -31,7 +31,7 @@ export class ActivationService {
 
   /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and the errors of an order, except those of quotes. */
   async create(address: string, context: OrderContext): Promise<OrderAnswer> {
-    const accepted = await this.acceptance.take({
+    const accepted = await this.acceptance.takeOrder({
       projectId: context.project.id,
       isTest: context.project.isTest,
       apiKeyId: context.apiKeyId,
@@ -69,7 +69,7 @@ export class ActivationService {
       };
     } catch (error) {
       if (error instanceof ApiError) return { terms: undefined, refusal: error };
-      if (error instanceof ChainUnavailableError) return { terms: undefined, refusal: chainAway(error) };
+      if (error instanceof ChainUnavailableError) return { terms: undefined, refusal: chainUnavailable(error) };
       throw error;
     }
   }

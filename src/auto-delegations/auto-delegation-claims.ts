@@ -53,7 +53,7 @@ export interface LegToAddress {
 
 /** The result of a check. */
 export interface Checked {
-  readonly asleep: boolean;
+  readonly isAsleep: boolean;
   /** Undefined: not paused. */
   readonly pauseReason: string | undefined;
   readonly failures: number;
@@ -222,7 +222,7 @@ export class AutoDelegationClaims {
   async record({ id, fence }: ClaimedAutoDelegation, checked: Checked): Promise<boolean> {
     const date = (ms: number | undefined) => (ms === undefined ? null : new Date(ms));
     const rows = await this.database.query(RECORD, [
-      ...[id, fence, checked.asleep, checked.pauseReason ?? null, checked.failures, checked.usableEnergy ?? null],
+      ...[id, fence, checked.isAsleep, checked.pauseReason ?? null, checked.failures, checked.usableEnergy ?? null],
       ...[date(checked.usedAtMs), date(checked.changeAtMs), checked.dueInMs ?? null, checked.checkInMs ?? null],
     ]);
     return rows.length > 0;

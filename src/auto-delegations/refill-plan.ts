@@ -60,7 +60,7 @@ export interface RefillPlan {
   /** Energy that it can spend, including pending energy. */
   readonly usable: Energy;
   readonly refill: Refill | undefined;
-  readonly asleep: boolean;
+  readonly isAsleep: boolean;
   /** The chain time at which the plan may change without a use of the address. */
   readonly changeAtMs: number | undefined;
 }
@@ -77,7 +77,7 @@ export function planRefill(need: Need): RefillPlan {
   const usable = (readable + coming) as Energy;
   const idleAtMs = usedAtMs + terms.idleAfterSec * 1000;
   const restsAtMs = Math.min(idleAtMs, terms.untilMs ?? idleAtMs);
-  if (clockMs >= restsAtMs) return { usable, refill: undefined, asleep: clockMs >= idleAtMs, changeAtMs: undefined };
+  if (clockMs >= restsAtMs) return { usable, refill: undefined, isAsleep: clockMs >= idleAtMs, changeAtMs: undefined };
 
   const leadMs = Math.min(REFILL_LEAD_SEC, terms.durationSec / 2) * 1000;
   // A rental that outlasts the need may end without a replacement.
@@ -94,7 +94,7 @@ export function planRefill(need: Need): RefillPlan {
   });
   const changeAtMs = Math.min(restsAtMs, ...changes);
   const refill = effective < terms.refillBelow ? refillOf(need, { usable, effective, leaving }) : undefined;
-  return { usable, refill, asleep: false, changeAtMs };
+  return { usable, refill, isAsleep: false, changeAtMs };
 }
 
 interface Shortage {

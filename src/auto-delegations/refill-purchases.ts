@@ -69,13 +69,13 @@ export class RefillPurchases {
       case 'wait':
         return SOON;
       case 'order':
-        return this.order(row, refill.energy, clockMs);
+        return this.buyOrder(row, refill.energy, clockMs);
       case 'extension':
-        return this.extension(row, refill, clockMs);
+        return this.buyExtension(row, refill, clockMs);
     }
   }
 
-  private async order(row: ClaimedAutoDelegation, wanted: Energy, clockMs: number): Promise<Outcome> {
+  private async buyOrder(row: ClaimedAutoDelegation, wanted: Energy, clockMs: number): Promise<Outcome> {
     const { energyMin, energyMax, durationMinSec } = this.config.sales;
     if (wanted < energyMin) return NOTHING;
     const amount = energy(wanted > energyMax ? energyMax : wanted);
@@ -98,7 +98,7 @@ export class RefillPurchases {
     return outcome.orderId === undefined ? AT_ONCE : { kind: 'ordered' };
   }
 
-  private async extension(
+  private async buyExtension(
     row: ClaimedAutoDelegation,
     { rental, endsAtMs, replacement }: Extract<Refill, { kind: 'extension' }>,
     clockMs: number,
@@ -112,7 +112,7 @@ export class RefillPurchases {
       );
       return AT_ONCE;
     }
-    if (REPLACED.has(outcome.refused)) return this.order(row, replacement, clockMs);
+    if (REPLACED.has(outcome.refused)) return this.buyOrder(row, replacement, clockMs);
     return this.refused('extension', outcome.refused);
   }
 

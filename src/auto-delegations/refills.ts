@@ -31,7 +31,7 @@ const REST_MS = 250;
 const RETRY_MS = 1000;
 const CHANGES_MAX = 100;
 /** Claimed rows are checked immediately: rows wait in the table, where they are ordered, and not in this process. */
-const AT_ONCE = 12;
+const CHECKS_MAX = 12;
 /** Retry interval for a node that answers late or lacks the block. */
 const READ_AGAIN_MS = 1000;
 /** TRON: a block comes every three seconds. */
@@ -51,7 +51,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   private readonly checks: Counter<'kind'>;
   private roundAtMs = monotonicMs();
   /** Checks left in the current second of the slow round. */
-  private turnsLeft = 0;
+  private roundChecksLeft = 0;
   /** Longer while nodes are away, so that due rows do not poll them continuously. */
   private restMs = REST_MS;
   /** The chain time up to which changing rentals were made due. */
@@ -76,7 +76,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     this.repeater = new Repeater({
       run: async () => {
         this.restMs = REST_MS;
-        return (await this.pass()) && this.restMs === REST_MS ? 0 : this.restMs;
+        return (await this.checkDue()) && this.restMs === REST_MS ? 0 : this.restMs;
       },
       retryMs: RETRY_MS,
       onFailure: (err) => {
@@ -99,33 +99,33 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   }
 
   /** Checks due rows. Returns true when more may be due. */
-  async pass(): Promise<boolean> {
+  async checkDue(): Promise<boolean> {
     const { clockMs } = this;
     if (clockMs === 0) return false;
     // Once per block; repeated immediately when a batch was full.
     if (clockMs > this.changedToMs && !(await this.claims.makeChangesDue(clockMs, CHANGES_MAX)))
       this.changedToMs = clockMs;
     if (this.repeater.isEnding) return false;
-    const due = await this.claims.claimDue(AT_ONCE);
+    const due = await this.claims.claimDue(CHECKS_MAX);
     this.checks.inc({ kind: 'due' }, due.length);
-    await this.check(due);
+    await this.checkAll(due);
     if (this.repeater.isEnding) return false;
-    return (await this.goOnRound()) || due.length === AT_ONCE;
+    return (await this.checkNextOfRound()) || due.length === CHECKS_MAX;
   }
 
   /** Checks the next rows of the slow round. Returns true when more may follow in this second. */
-  private async goOnRound(): Promise<boolean> {
+  private async checkNextOfRound(): Promise<boolean> {
     if (monotonicMs() - this.roundAtMs >= 1000) {
       this.roundAtMs = monotonicMs();
-      this.turnsLeft = this.config.worker.autoDelegationChecksPerSec;
+      this.roundChecksLeft = this.config.worker.autoDelegationChecksPerSec;
     }
-    if (this.turnsLeft === 0) return false;
-    const limit = Math.min(this.turnsLeft, AT_ONCE);
+    if (this.roundChecksLeft === 0) return false;
+    const limit = Math.min(this.roundChecksLeft, CHECKS_MAX);
     const inRound = await this.claims.claimInRound(limit);
-    this.turnsLeft = inRound.length < limit ? 0 : this.turnsLeft - limit;
+    this.roundChecksLeft = inRound.length < limit ? 0 : this.roundChecksLeft - limit;
     this.checks.inc({ kind: 'round' }, inRound.length);
-    await this.check(inRound);
-    return this.turnsLeft > 0;
+    await this.checkAll(inRound);
+    return this.roundChecksLeft > 0;
   }
 
   /** The chain time that no node contradicts; 0 while it is unknown. */
@@ -135,47 +135,50 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     return Math.min(agreement.clockMs, head.timestampMs);
   }
 
-  private async check(claimed: readonly ClaimedAutoDelegation[]): Promise<void> {
+  private async checkAll(claimed: readonly ClaimedAutoDelegation[]): Promise<void> {
     if (claimed.length === 0) return;
     const legs = grouped(await this.claims.legsOf(claimed), (leg) => leg.auto_id);
-    await forEachConcurrently(claimed, AT_ONCE, async (row) => {
+    await forEachConcurrently(claimed, CHECKS_MAX, async (row) => {
       try {
-        await this.claims.record(row, await this.checkOne(row, legs.get(row.id) ?? []));
+        await this.claims.record(row, await this.readAndRefill(row, legs.get(row.id) ?? []));
       } catch (error) {
         const fault = { autoDelegationId: row.id.toString(), fault: messageOf(error) };
         if (error instanceof ChainUnavailableError) {
           this.restMs = RETRY_MS;
           this.log.debug(fault, 'auto-delegation check postponed');
         } else this.log.error({ ...fault, err: error }, 'failed to check an auto-delegation');
-        await this.claims.record(row, { ...unchanged(row), dueInMs: READ_AGAIN_MS });
+        await this.claims.record(row, { ...unchangedState(row), dueInMs: READ_AGAIN_MS });
       }
     });
   }
 
   /** Throws ChainUnavailableError and database errors. */
-  private async checkOne(row: ClaimedAutoDelegation, legs: readonly LegToAddress[]): Promise<Checked> {
+  private async readAndRefill(row: ClaimedAutoDelegation, legs: readonly LegToAddress[]): Promise<Checked> {
     // The order announces its end itself.
-    if (row.open_order_id !== null) return { ...unchanged(row), checkInMs: ANNOUNCED_MS };
+    if (row.open_order_id !== null) return { ...unchangedState(row), checkInMs: ANNOUNCED_MS };
     const { clockMs } = this;
-    if (clockMs === 0) return { ...unchanged(row), dueInMs: READ_AGAIN_MS };
+    if (clockMs === 0) return { ...unchangedState(row), dueInMs: READ_AGAIN_MS };
     // It may have been set without asking a node. Then its account may not exist, and nothing can be read of it.
     const refusal = row.purchases === 0n ? await this.receivers.refusalOf(row.address) : undefined;
-    if (refusal !== undefined && refusal.code !== 'CHAIN_UNAVAILABLE') return this.refused(row, refusal.code);
+    if (refusal !== undefined && refusal.code !== 'CHAIN_UNAVAILABLE') return this.stateAfterRefusal(row, refusal.code);
     const reading = await this.readings.read(row.address, Number(row.used_block ?? 0));
     // Less than our own delegations provide: the reading is stale or wrong.
-    if (!isCredible(reading, legs)) return { ...unchanged(row), dueInMs: READ_AGAIN_MS };
+    if (!isCredible(reading, legs)) return { ...unchangedState(row), dueInMs: READ_AGAIN_MS };
     const usedAtMs = row.used_at?.getTime() ?? clockMs;
     const plan = planOf({ row, legs, reading, clockMs, usedAtMs });
     if (plan.refill !== undefined && isJustDelegated(legs, this.client.pool.head?.number ?? 0)) {
-      return { ...unchanged(row), dueInMs: NEXT_BLOCK_MS };
+      return { ...unchangedState(row), dueInMs: NEXT_BLOCK_MS };
     }
     const outcome = await this.purchases.buy(row, plan, clockMs);
-    return this.ended(row, { plan, outcome, usedAtMs, legs, reading });
+    return this.stateAfterPurchase(row, { plan, outcome, usedAtMs, legs, reading });
   }
 
-  private ended(row: ClaimedAutoDelegation, { plan, outcome, usedAtMs, legs, reading }: Result): Checked {
-    const { asleep, usable, changeAtMs } = plan;
-    const end = { asleep, usableEnergy: usable, usedAtMs, changeAtMs, failures: 0, pauseReason: undefined };
+  private stateAfterPurchase(
+    row: ClaimedAutoDelegation,
+    { plan, outcome, usedAtMs, legs, reading }: PurchaseResult,
+  ): Checked {
+    const { isAsleep, usable, changeAtMs } = plan;
+    const end = { isAsleep, usableEnergy: usable, usedAtMs, changeAtMs, failures: 0, pauseReason: undefined };
     switch (outcome.kind) {
       case 'nothing':
         if (changeAtMs === undefined) return { ...end, dueInMs: undefined, checkInMs: undefined };
@@ -185,18 +188,18 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
       case 'again':
         return { ...end, ...pauseOf(row), dueInMs: outcome.inMs, checkInMs: undefined };
       case 'refused':
-        return { ...this.refused(row, outcome.reason), asleep, usableEnergy: usable, usedAtMs, changeAtMs };
+        return { ...this.stateAfterRefusal(row, outcome.reason), isAsleep, usableEnergy: usable, usedAtMs, changeAtMs };
     }
   }
 
-  private refused(row: ClaimedAutoDelegation, reason: string): Checked {
+  private stateAfterRefusal(row: ClaimedAutoDelegation, reason: string): Checked {
     if (row.pause_reason !== reason)
       this.log.info({ autoDelegationId: row.id.toString(), reason }, 'auto-delegation paused');
-    return { ...unchanged(row), ...nextTry(row.failures), failures: row.failures + 1, pauseReason: reason };
+    return { ...unchangedState(row), ...nextTry(row.failures), failures: row.failures + 1, pauseReason: reason };
   }
 }
 
-interface Result {
+interface PurchaseResult {
   readonly plan: RefillPlan;
   readonly outcome: Outcome;
   readonly usedAtMs: number;
@@ -204,7 +207,7 @@ interface Result {
   readonly reading: EnergyReading;
 }
 
-interface Known {
+interface CheckInput {
   readonly row: ClaimedAutoDelegation;
   readonly legs: readonly LegToAddress[];
   readonly reading: EnergyReading;
@@ -212,7 +215,7 @@ interface Known {
   readonly usedAtMs: number;
 }
 
-function planOf({ row, legs, reading, clockMs, usedAtMs }: Known): RefillPlan {
+function planOf({ row, legs, reading, clockMs, usedAtMs }: CheckInput): RefillPlan {
   return planRefill({
     terms: {
       keepEnergy: row.keep_energy,
@@ -247,10 +250,10 @@ function nextTry(failures: number): Pick<Checked, 'dueInMs' | 'checkInMs'> {
 }
 
 /** Keeps the previous state when the check found nothing out. */
-function unchanged(row: ClaimedAutoDelegation): Checked {
+function unchangedState(row: ClaimedAutoDelegation): Checked {
   return {
     ...pauseOf(row),
-    asleep: row.asleep,
+    isAsleep: row.asleep,
     usableEnergy: undefined,
     usedAtMs: undefined,
     changeAtMs: undefined,

@@ -52,14 +52,14 @@ interface Uses {
 export class UseObserver implements BlockConsumer {
   readonly needsWitnesses = false;
   private readonly unmarked = new Map<string, Uses>();
-  private readonly uses: Counter;
+  private readonly usesCounter: Counter;
 
   constructor(
     private readonly database: Database,
     metrics: Metrics,
     private readonly log: Log,
   ) {
-    this.uses = new Counter({
+    this.usesCounter = new Counter({
       name: 'auto_delegation_uses_total',
       help: 'Contract calls of auto-delegated addresses, one for each address and block, recorded first by this worker.',
       registers: [metrics.registry],
@@ -125,7 +125,7 @@ export class UseObserver implements BlockConsumer {
     const id = Buffer.from(head.id, 'hex');
     const params = [addresses, head.number, id, new Date(head.timestampMs)];
     const [row] = await queryable.query<Marked>(MARK, params);
-    this.uses.inc(row?.marked ?? 0);
+    this.usesCounter.inc(row?.marked ?? 0);
     return (row?.used ?? 0) === (row?.marked ?? 0);
   }
 }

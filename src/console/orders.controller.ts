@@ -5,7 +5,7 @@ import { ConsoleConfig } from '../config/console-config.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 import { ApiError } from '../domain/errors.js';
 import { OrderHistory } from '../orders/order-history.js';
-import { standing } from '../orders/order-standing.js';
+import { describeStanding } from '../orders/order-standing.js';
 import { Projects } from '../projects/projects.js';
 import { Replica } from '../store/replica.js';
 import { notFound } from './answers.js';
@@ -110,6 +110,6 @@ export class OrdersController {
   private async forOperator(project: string, { id }: OrderRecord): Promise<OperatorOrder> {
     const details = await this.history.load(await this.history.find(id.toString(), undefined));
     const { name } = await this.projects.get(project);
-    return operatorOrder(details, { id: project, name }, standing(details));
+    return operatorOrder(details, { id: project, name }, describeStanding(details));
   }
 }

@@ -141,7 +141,7 @@ export class TopUp {
     );
     const balance = money(account?.balance_credits ?? 0n);
     if (after === undefined)
-      return { position: Number(await this.events.lastPosition(projectId)), events: [], balance };
+      return { position: Number(await this.events.readLastPosition(projectId)), events: [], balance };
     const page = await this.events.read(projectId, after, undefined, EVENTS_SHOWN);
     // Pruned events are skipped.
     if (!('items' in page)) return { position: Number(page.oldestPosition) - 1, events: [], balance };

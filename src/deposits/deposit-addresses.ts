@@ -150,7 +150,7 @@ export class DepositAddresses {
   }
 
   /** Returns the addresses of the key's account that differ from the derived ones. Throws OperatorError. */
-  async mismatch(): Promise<DepositAddress[]> {
+  async listMismatched(): Promise<DepositAddress[]> {
     const key = this.needKey();
     const rows = await this.addresses.find({ where: { account: BigInt(key.account) }, take: ADDRESSES_MAX });
     return rows.filter(({ place, address }) => key.addressAt(Number(place)) !== address);

@@ -64,7 +64,7 @@ export class EnergyController {
       waitSec: 0,
     });
     const leftSec = this.config.http.rentHoldSec - (monotonicMs() - arrivedMs) / 1000;
-    return answerEnergyOrder(response, await this.orders.hold(taken, project.id, leftSec));
+    return answerEnergyOrder(response, await this.orders.waitForOutcome(taken, project.id, leftSec));
   }
 
   @Post('order')

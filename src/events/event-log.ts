@@ -85,7 +85,7 @@ export class EventLog {
   }
 
   /** Returns the position of the newest event; 0 before the first. */
-  async lastPosition(projectId: string): Promise<bigint> {
+  async readLastPosition(projectId: string): Promise<bigint> {
     const [row] = await this.database.query<{ position: bigint }>(LAST_POSITION, [projectId]);
     return row?.position ?? 0n;
   }

@@ -24,46 +24,46 @@ export interface Wanted {
 @Injectable()
 export class EventReading {
   constructor(
-    private readonly log: EventLog,
+    private readonly eventLog: EventLog,
     private readonly lists: ListQueue,
-    private readonly waits: EventWaits,
-    private readonly held: HeldReads,
+    private readonly eventWaits: EventWaits,
+    private readonly heldReads: HeldReads,
   ) {}
 
   /** Returns a page, in the project's turn in the list queue. Throws 410 EVENTS_EXPIRED, 503. */
-  async page(projectId: string, { after, types, limit }: Wanted): Promise<EventPage> {
+  async readPage(projectId: string, { after, types, limit }: Wanted): Promise<EventPage> {
     return this.lists.run(projectId, async () => {
       if (after === 'latest')
-        return { items: [], lastPosition: await this.log.lastPosition(projectId), hasMore: false };
-      const page = await this.log.read(projectId, after, types, limit);
+        return { items: [], lastPosition: await this.eventLog.readLastPosition(projectId), hasMore: false };
+      const page = await this.eventLog.read(projectId, after, types, limit);
       if (!('items' in page)) throw expired(page.oldestPosition);
       return page;
     });
   }
 
   /**
-   * Like `page`, but waits up to `waitSec` if there is no event yet. Returns the events at hand when the process stops.
+   * Like `readPage`, but waits up to `waitSec` if there is no event yet. Returns the events at hand when the process stops.
    * If the caller loses access meanwhile, throws the refusal that the request would now receive.
    */
   async poll(caller: Caller, response: ServerResponse, wanted: Wanted, waitSec: number): Promise<EventPage> {
     const { id } = caller.project;
-    if (waitSec === 0) return this.page(id, wanted);
+    if (waitSec === 0) return this.readPage(id, wanted);
     const deadlineMs = monotonicMs() + waitSec * 1000;
-    return this.held.hold('poll', caller, response, async (held) => {
-      let page = await this.page(id, wanted);
+    return this.heldReads.runHeld('poll', caller, response, async (held) => {
+      let page = await this.readPage(id, wanted);
       for (;;) {
-        throwIfOver(held);
+        throwIfEnded(held);
         const leftMs = deadlineMs - monotonicMs();
         if (page.items.length > 0 || leftMs <= 0 || held.signal.aborted) return page;
-        if (!page.hasMore) await this.waits.until(id, page.lastPosition, leftMs, held.signal);
-        throwIfOver(held);
-        page = await this.page(id, { ...wanted, after: page.lastPosition });
+        if (!page.hasMore) await this.eventWaits.waitForEvents(id, page.lastPosition, leftMs, held.signal);
+        throwIfEnded(held);
+        page = await this.readPage(id, { ...wanted, after: page.lastPosition });
       }
     });
   }
 }
 
-function throwIfOver({ endedBy, refusal }: HeldRead): void {
+function throwIfEnded({ endedBy, refusal }: HeldRead): void {
   if (refusal !== undefined) throw refusal;
   if (endedBy === 'caller') throw new ClientGoneError();
 }

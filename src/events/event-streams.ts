@@ -52,8 +52,8 @@ export class EventStreams {
 
   constructor(
     private readonly reading: EventReading,
-    private readonly waits: EventWaits,
-    private readonly held: HeldReads,
+    private readonly eventWaits: EventWaits,
+    private readonly heldReads: HeldReads,
     private readonly log: Log,
     config: Config,
     metrics: Metrics,
@@ -70,9 +70,9 @@ export class EventStreams {
 
   /** Streams events until a cause ends the stream. Throws a refusal before the stream begins: 410, 429, 503. */
   async serve(caller: Caller, response: ServerResponse, { after, types }: Omit<Wanted, 'limit'>): Promise<void> {
-    await this.held.hold('stream', caller, response, async (held) => {
+    await this.heldReads.runHeld('stream', caller, response, async (held) => {
       const stream: Stream = { caller, response, held, types };
-      const first = await this.reading.page(caller.project.id, { after, types, limit: PAGE_LIMIT });
+      const first = await this.reading.readPage(caller.project.id, { after, types, limit: PAGE_LIMIT });
       if (held.refusal !== undefined) throw held.refusal;
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
       const by = await this.run(stream, first);
@@ -91,7 +91,7 @@ export class EventStreams {
       let progress = await this.send(stream, first);
       while (monotonicMs() < endsMs) {
         const untilMs = Math.min(monotonicMs() + COMMENT_MS, endsMs);
-        if (!progress.hasMore) await this.arrival(stream, progress.after, untilMs);
+        if (!progress.hasMore) await this.waitForArrival(stream, progress.after, untilMs);
         progress = await this.send(stream, await this.read(stream, progress.after, untilMs));
       }
       return 'age';
@@ -104,8 +104,8 @@ export class EventStreams {
   }
 
   /** Waits for an event after `after`. Throws StreamEnd. */
-  private async arrival({ caller, held }: Stream, after: bigint, untilMs: number): Promise<void> {
-    await this.waits.until(caller.project.id, after, untilMs - monotonicMs(), held.signal);
+  private async waitForArrival({ caller, held }: Stream, after: bigint, untilMs: number): Promise<void> {
+    await this.eventWaits.waitForEvents(caller.project.id, after, untilMs - monotonicMs(), held.signal);
     throwIfEnded(held);
   }
 
@@ -116,7 +116,7 @@ export class EventStreams {
   private async read({ caller, held, types }: Stream, after: bigint, untilMs: number): Promise<EventPage> {
     for (;;) {
       try {
-        const page = await this.reading.page(caller.project.id, { after, types, limit: PAGE_LIMIT });
+        const page = await this.reading.readPage(caller.project.id, { after, types, limit: PAGE_LIMIT });
         throwIfEnded(held);
         return page;
       } catch (thrown) {

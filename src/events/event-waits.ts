@@ -8,7 +8,7 @@ import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 
 /** The interval at which events are numbered. Without waiters the process does not read. */
-const LOOK_EVERY_MS = 100;
+const READ_EVERY_MS = 100;
 
 const MOVED = {
   name: 'events_moved',
@@ -34,7 +34,7 @@ export class EventWaits implements OnModuleDestroy {
   ) {}
 
   /** Resolves when the project's log has passed `position`, after `ms`, or when `signal` aborts. Never rejects. */
-  async until(projectId: string, position: bigint, ms: number, signal: AbortSignal): Promise<void> {
+  async waitForEvents(projectId: string, position: bigint, ms: number, signal: AbortSignal): Promise<void> {
     if (ms <= 0 || signal.aborted || this.isStopping) return;
     await new Promise<void>((resolve) => {
       const release = (): void => {
@@ -67,21 +67,21 @@ export class EventWaits implements OnModuleDestroy {
   private schedule(): void {
     if (this.timer !== undefined || this.waiters.size === 0 || this.isStopping) return;
     this.timer = setTimeout(() => {
-      void this.look().finally(() => {
+      void this.releaseServed().finally(() => {
         this.timer = undefined;
         this.schedule();
       });
-    }, LOOK_EVERY_MS);
+    }, READ_EVERY_MS);
   }
 
-  private async look(): Promise<void> {
-    for (const { project_id, position } of await this.moved()) {
+  private async releaseServed(): Promise<void> {
+    for (const { project_id, position } of await this.findMovedLogs()) {
       for (const waiter of [...(this.waiters.get(project_id) ?? [])]) if (waiter.position < position) waiter.release();
     }
   }
 
   /** Returns the awaited logs with new events; none while the database is unavailable. */
-  private async moved(): Promise<{ project_id: string; position: bigint }[]> {
+  private async findMovedLogs(): Promise<{ project_id: string; position: bigint }[]> {
     const projects = [...this.waiters.keys()];
     const positions = projects.map((id) => lowestOf(this.waiters.get(id) ?? []));
     try {

@@ -70,7 +70,7 @@ export class HeldReads implements OnModuleDestroy {
    * Runs `read`, which must end soon after its signal aborts. Throws 429 RATE_LIMITED at the project's limit. Throws
    * 503 SERVICE_UNAVAILABLE at the process's limit, and for a stream once the process stops.
    */
-  async hold<T>(
+  async runHeld<T>(
     kind: ReadKind,
     caller: Caller,
     response: ServerResponse,
@@ -93,7 +93,7 @@ export class HeldReads implements OnModuleDestroy {
       response.off('close', onClose);
       unwatch();
       this.held[kind].delete(held);
-      this.leave(kind, projectId);
+      this.uncount(kind, projectId);
     }
   }
 
@@ -116,7 +116,7 @@ export class HeldReads implements OnModuleDestroy {
     if (kind === 'stream' && this.isStopping) throw serviceBusy('This process stops');
   }
 
-  private leave(kind: ReadKind, projectId: string): void {
+  private uncount(kind: ReadKind, projectId: string): void {
     const left = (this.counts[kind].get(projectId) ?? 1) - 1;
     if (left === 0) this.counts[kind].delete(projectId);
     else this.counts[kind].set(projectId, left);

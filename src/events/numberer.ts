@@ -99,7 +99,7 @@ interface TakenEvent extends WrittenEvent {
   readonly last_position: bigint;
 }
 
-interface GivenBatch {
+interface NumberedBatch {
   readonly ids: bigint[];
   readonly positions: bigint[];
   readonly payloads: string[];
@@ -108,7 +108,7 @@ interface GivenBatch {
 
 @Injectable()
 export class Numberer {
-  private readonly numbered: Counter;
+  private readonly numberedCounter: Counter;
   private readonly repeater: Repeater;
   private oldestSec = 0;
   private readAtMs = monotonicMs();
@@ -127,14 +127,14 @@ export class Numberer {
         this.set(ageSec());
       },
     });
-    this.numbered = new Counter({
+    this.numberedCounter = new Counter({
       name: 'events_numbered_total',
       help: 'Events that this worker numbered.',
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({
       run: async () => {
-        if (!(await this.isWaitedFor()) || this.repeater.isEnding) return EVERY_MS;
+        if (!(await this.hasWork()) || this.repeater.isEnding) return EVERY_MS;
         return (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS;
       },
       retryMs: RETRY_MS,
@@ -161,23 +161,23 @@ export class Numberer {
   async numberBatch(): Promise<number> {
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;
-      const taken = await take(tx);
+      const taken = await takeEvents(tx);
       const { known, mark } = taken.marks;
       const restarted = known === mark ? 0 : await this.restartAfterLoss(tx, taken.marks);
       // After a restart all positions have changed.
-      const { events } = known === mark ? taken : await take(tx);
+      const { events } = known === mark ? taken : await takeEvents(tx);
       if (events.length === 0) return restarted;
-      const given = this.giveBatch(events);
+      const given = this.assignPositions(events);
       const projects = [...given.last].sort(([a], [b]) => (a < b ? -1 : 1));
       const positions = [projects.map(([id]) => id), projects.map(([, position]) => position)];
       await tx.query(NUMBER, [given.ids, given.positions, given.payloads, ...positions]);
       return restarted + events.length;
     });
-    this.numbered.inc(numbered);
+    this.numberedCounter.inc(numbered);
     return numbered;
   }
 
-  private async isWaitedFor(): Promise<boolean> {
+  private async hasWork(): Promise<boolean> {
     const [row] = await this.database.query<{ restarts: boolean; oldest_sec: number | null }>(WAITING);
     if (row === undefined) return false;
     this.oldestSec = row.oldest_sec ?? 0;
@@ -214,8 +214,8 @@ export class Numberer {
   }
 
   /** Computes positions and payloads for a batch in id order, and the last position of each project. */
-  private giveBatch(taken: readonly TakenEvent[]): GivenBatch {
-    const given: GivenBatch = { ids: [], positions: [], payloads: [], last: new Map() };
+  private assignPositions(taken: readonly TakenEvent[]): NumberedBatch {
+    const given: NumberedBatch = { ids: [], positions: [], payloads: [], last: new Map() };
     for (const event of taken) {
       const position = (given.last.get(event.project_id) ?? event.last_position) + 1n;
       given.last.set(event.project_id, position);
@@ -237,7 +237,9 @@ export class Numberer {
   }
 }
 
-async function take(tx: Queryable): Promise<{ readonly marks: ServerMarks; readonly events: readonly TakenEvent[] }> {
+async function takeEvents(
+  tx: Queryable,
+): Promise<{ readonly marks: ServerMarks; readonly events: readonly TakenEvent[] }> {
   const rows = await tx.query<ServerMarks & (TakenEvent | { readonly id: null })>(TAKE, [BATCH]);
   const [marks] = rows;
   if (marks === undefined) throw new Error('the row of event_numbering is missing');

@@ -78,7 +78,8 @@ export class NotificationChoices {
     author: Author,
   ): Promise<void> {
     // Read before the choice is written, so that events in between are notified.
-    const position = projectId === undefined ? 0n : await forProject(projectId, () => this.log.lastPosition(projectId));
+    const position =
+      projectId === undefined ? 0n : await forProject(projectId, () => this.log.readLastPosition(projectId));
     await this.database.transaction(async (tx) => {
       const [membership] = await tx.query<{ id: bigint }>(MEMBERSHIP, [personId, projectId ?? null]);
       if (membership === undefined) throw new ApiError('NOT_FOUND', 'You are not in this project.');

@@ -100,7 +100,7 @@ function addAddresses(deposits: Command, context: CliContext): void {
     .action(async (options: { check?: true }) => {
       await context.operate(async (parts) => {
         const addresses = parts.get(DepositAddresses);
-        const wrong = options.check === true ? await addresses.mismatch() : [];
+        const wrong = options.check === true ? await addresses.listMismatched() : [];
         if (wrong.length > 0) {
           const list = wrong.map(({ address }) => address).join(', ');
           throw new OperatorError(

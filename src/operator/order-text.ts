@@ -8,7 +8,7 @@ import { durationText, trxText, timeText } from '../domain/text.js';
 import { ForeignJson } from './cli-context.js';
 import { creditsText, fields, grouped, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
-import { standing } from '../orders/order-standing.js';
+import { describeStanding } from '../orders/order-standing.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import { useJson, useText } from './order-use.js';
 
@@ -46,7 +46,7 @@ function notes(order: Order): string {
 export function detailsText(history: OrderDetails, outlook: Outlook | undefined): string {
   const { order } = history;
   return [
-    standing(history),
+    describeStanding(history),
     '',
     fields([
       ['Order', `${order.id.toString()} (${order.kind}), key ${order.key}`],
@@ -217,7 +217,7 @@ function nameOf(transaction: ChainTx): string {
 export function detailsJson(history: OrderDetails, outlook: Outlook | undefined): Record<string, unknown> {
   const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
   return {
-    standing: standing(history),
+    standing: describeStanding(history),
     ...(outlook !== undefined && { use: useJson(order, outlook) }),
     order: Object.assign({}, order, { metadata: new ForeignJson(order.metadata) }),
     legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),

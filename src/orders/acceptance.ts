@@ -1,5 +1,5 @@
 /**
- * Takes an order exactly once. Each step of `take` is nested in the one before. It waits for the first request of the
+ * Takes an order exactly once. Each step of `takeOrder` is nested in the one before. It waits for the first request of the
  * key, replays or prices, then creates or replays in the project's turn. The last step repeats the statement until the
  * outcome is known. Keys and quotes are unique in Postgres. A lost answer is requested again, never reported as a
  * failure.
@@ -27,13 +27,13 @@ export class Acceptance {
 
   constructor(
     private readonly database: Database,
-    private readonly orders: OrdersByKey,
-    private readonly keys: KeyCache,
+    private readonly ordersByKey: OrdersByKey,
+    private readonly keyCache: KeyCache,
     private readonly refusalThrottle: RefusalThrottle,
     private readonly wakeUps: WakeUps,
-    private readonly lookups: LookupQueue,
+    private readonly lookupQueue: LookupQueue,
     private readonly purchaseQueue: PurchaseQueue,
-    private readonly replays: ReplayCounts,
+    private readonly replayCounts: ReplayCounts,
     private readonly log: Log,
   ) {}
 
@@ -41,13 +41,13 @@ export class Acceptance {
    * Creates the order, or replays the existing order of its key. A refusal leaves nothing behind. After a 503 the
    * outcome may be unknown: a retry with the same key finds it, and every error contains the key.
    */
-  async take(purchase: Purchase): Promise<Accepted> {
+  async takeOrder(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
     const { kind, isTest } = purchase;
     const accepted = await this.purchaseQueue.countOutcome({ kind, isTest }, key, () =>
       this.waitForFirstOfKey(purchase, key),
     );
-    if (accepted.isReplay) this.replays.note(accepted.row.id);
+    if (accepted.isReplay) this.replayCounts.countReplay(accepted.row.id);
     return accepted;
   }
 
@@ -60,7 +60,7 @@ export class Acceptance {
     const name = `${purchase.projectId}\n${key}`;
     const first = this.inFlight.get(name);
     if (first?.hash.equals(purchase.hash) === true) {
-      const accepted = await withDeadline(first.outcome.catch(unlessRefused), WAIT_MS, 'the first request of this key');
+      const accepted = await withDeadline(first.outcome.catch(ignoreRefusal), WAIT_MS, 'the first request of this key');
       return accepted === undefined ? this.replayOrPrice(purchase, key) : { row: accepted.row, isReplay: true };
     }
     const outcome = this.replayOrPrice(purchase, key);
@@ -77,12 +77,12 @@ export class Acceptance {
 
   /** Finds the order of a recently seen key before any judgement. Any other request is priced and waits for its turn. */
   private async replayOrPrice(purchase: Purchase, key: string): Promise<Accepted> {
-    const isSeen = purchase.key.isGiven && this.keys.seen(purchase.projectId, key);
+    const isSeen = purchase.key.isGiven && this.keyCache.hasSeen(purchase.projectId, key);
     // Run both concurrently. Pricing never rejects for a reason that should keep a replay waiting.
-    const preparing = this.lookups.run(purchase.projectId, purchase.prepare).catch(asRefusal);
+    const preparing = this.lookupQueue.run(purchase.projectId, purchase.prepare).catch(asRefusal);
     preparing.catch(() => undefined);
     if (await isSeen) {
-      const replay = await this.replayOf(purchase, key);
+      const replay = await this.findReplay(purchase, key);
       if (replay !== undefined) return replay;
     }
     const prepared = await preparing;
@@ -96,8 +96,8 @@ export class Acceptance {
   }
 
   /** Returns the order of this key, if any. Throws 422 if a different request created it. */
-  private async replayOf(purchase: Purchase, key: string): Promise<Accepted | undefined> {
-    const row = await this.orders.find(purchase.projectId, key);
+  private async findReplay(purchase: Purchase, key: string): Promise<Accepted | undefined> {
+    const row = await this.ordersByKey.find(purchase.projectId, key);
     if (row === undefined) return undefined;
     if (!row.request_hash.equals(purchase.hash)) throw keyReused();
     return { row, isReplay: true };
@@ -113,12 +113,12 @@ export class Acceptance {
     if (result.created) {
       this.announce(purchase, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
-      return { row: newRow(purchase, result, prepared.terms), isReplay: false };
+      return { row: rowOfNewOrder(purchase, result, prepared.terms), isReplay: false };
     }
     if (!result.same_request) throw keyReused();
-    const row = await this.orders.find(purchase.projectId, key);
+    const row = await this.ordersByKey.find(purchase.projectId, key);
     invariant(row !== undefined, 'an order is not deleted while it is taken');
-    this.keys.remember(purchase.projectId, key, row.id);
+    this.keyCache.remember(purchase.projectId, key, row.id);
     if (isRecovered) this.wakeUps.wake(row.id);
     return { row, isReplay: !(isRecovered && row.request_id === purchase.requestId) };
   }
@@ -138,7 +138,7 @@ export class Acceptance {
     // Fulfilment does not handle test orders.
     if (!isTest) this.wakeUps.wake(orderId);
     this.log.info({ orderId: orderId.toString(), projectId, requestId, kind }, 'order accepted');
-    if (isGiven) this.keys.remember(projectId, key, orderId);
+    if (isGiven) this.keyCache.remember(projectId, key, orderId);
   }
 
   private async acceptUntilKnown(
@@ -157,7 +157,7 @@ export class Acceptance {
 }
 
 /** Returns a new order as its row was written, without reading it again. */
-function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, terms: OrderTerms): OrderRow {
+function rowOfNewOrder({ kind, key, isTest, labels }: Purchase, result: AcceptRow, terms: OrderTerms): OrderRow {
   return {
     id: result.order_id,
     key: key.value,
@@ -196,7 +196,7 @@ function asRefusal(error: unknown): Prepared {
 }
 
 /** Returns undefined for a refusal, which leaves nothing behind. Rethrows any other error: its outcome is unknown. */
-function unlessRefused(error: unknown): undefined {
+function ignoreRefusal(error: unknown): undefined {
   if (error instanceof ApiError && error.code !== 'SERVICE_UNAVAILABLE' && error.code !== 'INTERNAL_ERROR')
     return undefined;
   throw error;

@@ -13,7 +13,7 @@ import { Market } from '../quotes/market.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import type { OrderTerms, Prepared } from './purchase.js';
-import { chainAway, ReceiverCheck } from './receiver.js';
+import { chainUnavailable, ReceiverCheck } from './receiver.js';
 
 export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun'>;
 
@@ -101,6 +101,6 @@ export class DirectTerms {
 /** Returns a refusal as a result, since a replay takes precedence over it. Rethrows any other error. */
 function asChainRefusal(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof ChainUnavailableError) return chainAway(error);
+  if (error instanceof ChainUnavailableError) return chainUnavailable(error);
   throw error;
 }

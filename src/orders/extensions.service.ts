@@ -17,7 +17,7 @@ import type { OrderAnswer } from './orders.service.js';
 import { PurchaseQueue, type KnownOutcome } from './purchase-queue.js';
 import type { PurchaseContext } from './purchase.js';
 import { keyReused, refusalNamed } from './refusals.js';
-import { chainAway } from './receiver.js';
+import { chainUnavailable } from './receiver.js';
 import { requestHash } from './request-hash.js';
 
 /**
@@ -36,7 +36,7 @@ export interface AddedTime {
 @Injectable()
 export class ExtensionsService {
   /** The chain's time in ms. */
-  private readonly heads = new TtlCache<number>(HEAD_LIMITS);
+  private readonly chainHeads = new TtlCache<number>(HEAD_LIMITS);
 
   constructor(
     private readonly orders: OrdersByKey,
@@ -100,11 +100,11 @@ export class ExtensionsService {
       const terms = this.quotes.priceTime(energy(order.energy), durationSec, expectedUses);
       // For a test rental the database judges the end.
       if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
-      const headAtMs = await this.heads.get('', async () => (await this.chain.head()).timestampMs);
+      const headAtMs = await this.chainHeads.get('', async () => (await this.chain.head()).timestampMs);
       return { terms: { ...terms, headAtMs } };
     } catch (error) {
       if (error instanceof ApiError) return { refusal: error };
-      if (error instanceof ChainUnavailableError) return { refusal: chainAway(error) };
+      if (error instanceof ChainUnavailableError) return { refusal: chainUnavailable(error) };
       throw error;
     }
   }

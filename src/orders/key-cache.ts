@@ -33,7 +33,7 @@ export class KeyCache {
   }
 
   /** Returns true if Redis has an order of this key; false within 25 ms if it cannot say. */
-  async seen(projectId: string, key: string): Promise<boolean> {
+  async hasSeen(projectId: string, key: string): Promise<boolean> {
     if (!this.isAsked) return false;
     try {
       return (await this.reads.load(this.nameOf(projectId, key))) !== undefined;

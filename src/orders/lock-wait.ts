@@ -12,12 +12,12 @@ const SHORT_FOR_MS = 5000;
 export class LockWait {
   private shortUntilMs = Number.NEGATIVE_INFINITY;
 
-  get ms(): number {
+  get limitMs(): number {
     return monotonicMs() < this.shortUntilMs ? SHORT_WAIT_MS : LOCK_WAIT_MS;
   }
 
   /** Records that a lock was not granted in time. */
-  failed(): void {
+  shorten(): void {
     this.shortUntilMs = monotonicMs() + SHORT_FOR_MS;
   }
 }

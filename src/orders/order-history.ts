@@ -101,7 +101,7 @@ export class OrderHistory {
     // With a project given, the key takes precedence: a key may also be a number.
     const found =
       projectId === undefined
-        ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
+        ? ((await byNumber()) ?? (await this.findByKeyAlone(idOrKey)))
         : ((await this.orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
     if (found === null)
       throw new OperatorError(`There is no order ${idOrKey}. \`orders list\` shows the orders.`, 1, 'NOT_FOUND');
@@ -121,7 +121,7 @@ export class OrderHistory {
     const extensions = await this.extensions.find({ where: { orderId }, order: { number: 'ASC' } });
     const credits = await this.ledger.entriesOf(orderId, extensions.length);
     const wallets = await this.wallets.find({ select: { id: true, address: true } });
-    const usage = await this.usageBeside(order, legs);
+    const usage = await this.findUsageBeside(order, legs);
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
     return {
       order,
@@ -138,7 +138,7 @@ export class OrderHistory {
   }
 
   /** Returns the order's own reclaims and, if it was topped up for others, those of its receiver. */
-  private async usageBeside(order: Order, legs: readonly Leg[]): Promise<ReclaimUsage[]> {
+  private async findUsageBeside(order: Order, legs: readonly Leg[]): Promise<ReclaimUsage[]> {
     const isToppedUp = legs.some(({ topUpCause }) => topUpCause === 'usage');
     return this.usage.find({
       where: isToppedUp
@@ -178,7 +178,7 @@ export class OrderHistory {
     });
   }
 
-  private async byKeyAlone(key: string): Promise<Order | null> {
+  private async findByKeyAlone(key: string): Promise<Order | null> {
     const found = await this.orders.find({ where: { key }, take: 2 });
     if (found.length > 1)
       throw new OperatorError('Several projects have an order with this key. Choose one with --project.');

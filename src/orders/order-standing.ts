@@ -2,7 +2,7 @@ import { timeText } from '../domain/text.js';
 import type { OrderDetails } from './order-history.js';
 
 /** Returns the order's current state and its next step, as a sentence for the operator. Pure. */
-export function standing(details: OrderDetails): string {
+export function describeStanding(details: OrderDetails): string {
   const { order, transactions } = details;
   if (order.isTest)
     return 'An order of a test project: its receiver determines the simulated outcome. Nothing is on chain.';

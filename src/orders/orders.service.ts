@@ -27,10 +27,10 @@ export class OrdersService {
   constructor(
     private readonly acceptance: Acceptance,
     private readonly quotes: QuotesService,
-    private readonly direct: DirectTerms,
+    private readonly directTerms: DirectTerms,
     private readonly receivers: ReceiverCheck,
-    private readonly waits: OrderWaits,
-    private readonly orders: OrdersByKey,
+    private readonly orderWaits: OrderWaits,
+    private readonly ordersByKey: OrdersByKey,
     private readonly config: Config,
   ) {}
 
@@ -41,7 +41,7 @@ export class OrdersService {
   async create({ terms: asked, named }: RequestedOrder, context: OrderContext): Promise<OrderAnswer> {
     const terms = withoutDefaultToken(asked, this.config.chain.tokenContract);
     const askedMs = monotonicMs();
-    const accepted = await this.acceptance.take({
+    const accepted = await this.acceptance.takeOrder({
       projectId: context.project.id,
       isTest: context.project.isTest,
       apiKeyId: context.apiKeyId,
@@ -61,14 +61,14 @@ export class OrdersService {
   /** Holds the answer while the caller wants to wait and the order is not final, then returns the current order. */
   async answer(accepted: Accepted, context: PurchaseContext): Promise<OrderAnswer> {
     const { row, isReplay } = accepted;
-    return this.hold({ body: orderBody(row), isReplay }, context.project.id, context.waitSec);
+    return this.waitForOutcome({ body: orderBody(row), isReplay }, context.project.id, context.waitSec);
   }
 
   /** Returns the answer, or after at most `waitSec` the current order. Holds no database connection meanwhile. */
-  async hold(answer: OrderAnswer, projectId: string, waitSec: number): Promise<OrderAnswer> {
+  async waitForOutcome(answer: OrderAnswer, projectId: string, waitSec: number): Promise<OrderAnswer> {
     const { body, isReplay } = answer;
     if (waitSec <= 0 || !isPending(body.status)) return answer;
-    await this.waits.until(projectId, BigInt(body.id), waitSec);
+    await this.orderWaits.waitForOutcome(projectId, BigInt(body.id), waitSec);
     // The order is taken. If it cannot be read again, answer with its known state.
     const latest = await this.find(projectId, body.key).catch(() => undefined);
     return { body: latest ?? body, isReplay };
@@ -76,7 +76,7 @@ export class OrdersService {
 
   /** Returns the project's order of this key; undefined if none exists or another project has it. */
   async find(projectId: string, key: string): Promise<OrderBody | undefined> {
-    const row = await this.orders.find(projectId, key);
+    const row = await this.ordersByKey.find(projectId, key);
     return row === undefined ? undefined : orderBody(row);
   }
 
@@ -97,7 +97,7 @@ export class OrdersService {
       );
       return { terms: undefined, refusal };
     }
-    const sized = this.direct.capacityOf(quote);
+    const sized = this.directTerms.capacityOf(quote);
     const refusal =
       mismatchOf(named, quote) ??
       (await this.receivers.refusalOf(quote.receiveAddress, project.isTest)) ??
@@ -119,7 +119,7 @@ export class OrdersService {
       const refusal = new ApiError('QUOTE_REQUIRED', 'This project requires a quote. Send a quote_ref.');
       return { terms: undefined, refusal };
     }
-    return this.direct.prepare({ ...request, isTest: project.isTest });
+    return this.directTerms.prepare({ ...request, isTest: project.isTest });
   }
 }
 

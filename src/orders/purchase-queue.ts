@@ -101,10 +101,10 @@ export class PurchaseQueue {
     let isRecovered = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return { row: await run(this.lockWait.ms), isRecovered };
+        return { row: await run(this.lockWait.limitMs), isRecovered };
       } catch (error) {
         if (isRefusal(error)) throw error;
-        if (isLockTimeout(error)) this.lockWait.failed();
+        if (isLockTimeout(error)) this.lockWait.shorten();
         const isLost = isConnectionFault(error);
         isRecovered ||= isLost;
         const mayRetry = isLost ? monotonicMs() < deadlineMs : isRetryable(error) && attempt < RETRIES_MAX;

@@ -58,7 +58,7 @@ export class ReceiverCheck {
       state = await this.stateOf(address);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
-      return chainAway(error);
+      return chainUnavailable(error);
     }
     switch (state) {
       case 'activated':
@@ -79,12 +79,12 @@ export class ReceiverCheck {
     if (this.isRemembered(address)) return 'activated';
     const asked = this.asking.get(address);
     if (asked !== undefined) return asked;
-    const asking = this.ask(address).finally(() => this.asking.delete(address));
+    const asking = this.askNodes(address).finally(() => this.asking.delete(address));
     this.asking.set(address, asking);
     return asking;
   }
 
-  private async ask(address: string): Promise<ReceiverState> {
+  private async askNodes(address: string): Promise<ReceiverState> {
     const account = await this.chain.account(address);
     if (account === undefined) return 'not-activated';
     if (account.isContract) return 'contract';
@@ -143,7 +143,7 @@ function notActivated(): ApiError {
 }
 
 /** Returns the 503 for a chain that cannot be read. */
-export function chainAway(cause: unknown): ApiError {
+export function chainUnavailable(cause: unknown): ApiError {
   return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read at present. Repeat the request shortly.', {
     cause,
     retryAfterSec: 3,

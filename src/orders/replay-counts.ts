@@ -25,14 +25,14 @@ const WRITE = `INSERT INTO order_replay AS r (order_id, replays, last_at)
   ON CONFLICT (order_id) DO UPDATE
     SET replays = r.replays + excluded.replays, last_at = greatest(r.last_at, excluded.last_at)`;
 
-interface Seen {
+interface ReplayCount {
   replays: number;
   lastMs: number;
 }
 
 @Injectable()
 export class ReplayCounts implements BeforeApplicationShutdown {
-  private seen = new Map<bigint, Seen>();
+  private replaysOf = new Map<bigint, ReplayCount>();
   private timer: NodeJS.Timeout | undefined;
   private readonly uncounted: Counter;
 
@@ -49,12 +49,12 @@ export class ReplayCounts implements BeforeApplicationShutdown {
   }
 
   /** Counts a replay of the order. */
-  note(orderId: bigint): void {
-    const seen = this.seen.get(orderId);
+  countReplay(orderId: bigint): void {
+    const seen = this.replaysOf.get(orderId);
     if (seen !== undefined) {
       seen.replays += 1;
       seen.lastMs = monotonicMs();
-    } else if (this.seen.size < ORDERS_MAX) this.seen.set(orderId, { replays: 1, lastMs: monotonicMs() });
+    } else if (this.replaysOf.size < ORDERS_MAX) this.replaysOf.set(orderId, { replays: 1, lastMs: monotonicMs() });
     else this.uncounted.inc();
     this.timer ??= setTimeout(() => void this.write(), WRITE_MS).unref();
   }
@@ -67,8 +67,8 @@ export class ReplayCounts implements BeforeApplicationShutdown {
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const seen = [...this.seen];
-    this.seen = new Map();
+    const seen = [...this.replaysOf];
+    this.replaysOf = new Map();
     if (seen.length === 0) return;
     const now = monotonicMs();
     const columns = [

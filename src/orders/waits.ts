@@ -16,7 +16,7 @@ interface Waiter {
 }
 
 /** A block takes 3 s, so callers do not notice a tenth of a second. Without waiters the process does not read. */
-const LOOK_EVERY_MS = 100;
+const READ_EVERY_MS = 100;
 /** Above these limits a wait is not granted, and the answer is immediate. One project cannot use all places. */
 const WAITERS_MAX = 2000;
 const WAITERS_PER_PROJECT = 500;
@@ -34,7 +34,7 @@ export class OrderWaits implements OnModuleDestroy {
   ) {}
 
   /** Resolves when the order is delivered or refunded, after `seconds`, or when the process stops. Never rejects. */
-  async until(projectId: string, orderId: bigint, seconds: number): Promise<void> {
+  async waitForOutcome(projectId: string, orderId: bigint, seconds: number): Promise<void> {
     if (seconds <= 0 || this.isStopping || this.waiters.size >= WAITERS_MAX) return;
     const count = this.counts.get(projectId) ?? 0;
     if (count >= WAITERS_PER_PROJECT) return;
@@ -59,14 +59,14 @@ export class OrderWaits implements OnModuleDestroy {
   private schedule(): void {
     if (this.timer !== undefined || this.waiters.size === 0 || this.isStopping) return;
     this.timer = setTimeout(() => {
-      void this.look().finally(() => {
+      void this.releaseArrived().finally(() => {
         this.timer = undefined;
         this.schedule();
       });
-    }, LOOK_EVERY_MS);
+    }, READ_EVERY_MS);
   }
 
-  private async look(): Promise<void> {
+  private async releaseArrived(): Promise<void> {
     let arrived = new Set<bigint>();
     try {
       const ids = [...new Set([...this.waiters].map((waiter) => waiter.orderId))];

@@ -47,7 +47,7 @@ export interface Message {
 }
 
 /** Decisions of the caller during an attempt. */
-export interface Turns {
+export interface AttemptHooks {
   /** Resolves when a request may go to the address. Rejects to end the attempt. */
   readonly onAddress: (address: string) => Promise<void>;
   /** Resolves when the request may be written. */
@@ -89,15 +89,15 @@ export class Attempts {
     });
   }
 
-  /** Rejects only with an error that `turns` threw. */
-  async send(message: Message, turns: Turns): Promise<Answered> {
+  /** Rejects only with an error that `hooks` threw. */
+  async send(message: Message, hooks: AttemptHooks): Promise<Answered> {
     const startedMs = monotonicMs();
     const deadline = AbortSignal.timeout(this.options.timeoutMs);
     const tookMs = (): number => Math.round(monotonicMs() - startedMs);
     const sockets: Socket[] = [];
     const reader = new AnswerReader();
     try {
-      await limited(this.exchange(message, turns, { deadline, sockets, reader }), deadline);
+      await limited(this.exchange(message, hooks, { deadline, sockets, reader }), deadline);
       return { ...judge(reader.answer), durationMs: tookMs() };
     } catch (error) {
       if (!(error instanceof AttemptFault)) throw error;
@@ -108,16 +108,20 @@ export class Attempts {
     }
   }
 
-  private async exchange(message: Message, turns: Turns, { deadline, sockets, reader }: Exchange): Promise<void> {
+  private async exchange(
+    message: Message,
+    hooks: AttemptHooks,
+    { deadline, sockets, reader }: Exchange,
+  ): Promise<void> {
     const destination = this.options.rules.destinationOf(message.url);
     if (destination === undefined) throw new AttemptFault('ADDRESS_NOT_ALLOWED');
     const address = await this.addressOf(destination, deadline);
-    await turns.onAddress(address);
+    await hooks.onAddress(address);
     requireTime(deadline);
     const socket = await this.connect(destination, address, sockets);
-    await turns.beforeWriting();
+    await hooks.beforeWriting();
     requireTime(deadline);
-    socket.write(requestText(destination, message), turns.onWritten);
+    socket.write(requestText(destination, message), hooks.onWritten);
     await readAnswer(socket, reader);
   }
 

@@ -7,7 +7,7 @@ import { SenderConfig } from '../config/sender-config.js';
 import { invariant } from '../domain/errors.js';
 import { Metrics } from '../observability/metrics.js';
 import { AddressRules } from '../webhooks/address-rules.js';
-import { Attempts, type Answered, type Turns } from './attempt.js';
+import { Attempts, type Answered, type AttemptHooks } from './attempt.js';
 import { DeliveryClaims, type DueDelivery, type HeldEndpoint, type Outcome } from './delivery-claims.js';
 import type { EndpointSender } from './endpoint-sender.js';
 import { delayAfterMs } from './schedule.js';
@@ -24,10 +24,10 @@ export class DestinationBusy extends Error {
 @Injectable()
 export class DeliveryAttempts {
   private readonly attempts: Attempts;
-  private readonly rules: AddressRules;
-  private readonly counted: Counter<'outcome'>;
+  private readonly addressRules: AddressRules;
+  private readonly attemptsCounter: Counter<'outcome'>;
   private readonly lateness: Histogram;
-  private readonly postponed: Counter;
+  private readonly postponedCounter: Counter;
 
   constructor(
     private readonly claims: DeliveryClaims,
@@ -35,10 +35,10 @@ export class DeliveryAttempts {
     config: SenderConfig,
     metrics: Metrics,
   ) {
-    this.rules = new AddressRules(config.webhooks);
-    this.attempts = new Attempts({ rules: this.rules, timeoutMs: ATTEMPT_MS, ...config.resolving });
+    this.addressRules = new AddressRules(config.webhooks);
+    this.attempts = new Attempts({ rules: this.addressRules, timeoutMs: ATTEMPT_MS, ...config.resolving });
     const registers = [metrics.registry];
-    this.counted = new Counter({
+    this.attemptsCounter = new Counter({
       name: 'webhook_attempts_total',
       help: 'Attempts to deliver webhooks, by `outcome`: DELIVERED, or the failure (docs/interface.md §27).',
       labelNames: ['outcome'],
@@ -50,7 +50,7 @@ export class DeliveryAttempts {
       buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300],
       registers,
     });
-    this.postponed = new Counter({
+    this.postponedCounter = new Counter({
       name: 'webhook_postponed_total',
       help: 'Attempts postponed: their host or address gets 20 a second.',
       registers,
@@ -61,7 +61,7 @@ export class DeliveryAttempts {
   async attempt(sender: EndpointSender, endpoint: HeldEndpoint, delivery: DueDelivery): Promise<void> {
     // Only first attempts are ordered, replays behind new events. A requested delivery waits for no other.
     const isInOrder = delivery.attempts === 0 && delivery.cause !== 'test' && !delivery.isRequested;
-    const place = isInOrder ? sender.nextPlace() : undefined;
+    const place = isInOrder ? sender.takePlace() : undefined;
     try {
       const { payload } = delivery;
       if (payload === null) {
@@ -73,22 +73,22 @@ export class DeliveryAttempts {
         endpoint,
         { ...delivery, payload },
         {
-          onAddress: async (address) => this.takeTurn(`address ${address}`),
+          onAddress: async (address) => this.waitForSlot(`address ${address}`),
           beforeWriting: async () => {
-            if (place !== undefined && !(await place.turn())) throw new DestinationBusy();
+            if (place !== undefined && !(await place.waitForTurn())) throw new DestinationBusy();
           },
-          onWritten: () => place?.written(),
+          onWritten: () => place?.markWritten(),
         },
       );
-      this.counted.inc({ outcome: answered.fault ?? 'DELIVERED' });
+      this.attemptsCounter.inc({ outcome: answered.fault ?? 'DELIVERED' });
       // Disables before it records: after a crash in between, the receiver answers 410 again.
       const isGone = answered.fault === 'GONE' && (await this.claims.disableGone(endpoint));
       await this.claims.record(sender, delivery, outcomeOf(delivery, answered, isGone));
     } catch (error) {
-      if (error instanceof DestinationBusy) place?.postponed();
+      if (error instanceof DestinationBusy) place?.markPostponed();
       throw error;
     } finally {
-      place?.written();
+      place?.markWritten();
     }
   }
 
@@ -96,14 +96,14 @@ export class DeliveryAttempts {
   async send(
     endpoint: HeldEndpoint,
     delivery: DueDelivery & { readonly payload: string },
-    turns: Turns,
+    hooks: AttemptHooks,
   ): Promise<Answered> {
-    const host = this.rules.destinationOf(endpoint.url)?.host;
-    if (host !== undefined) await this.takeTurn(`host ${host}`);
+    const host = this.addressRules.destinationOf(endpoint.url)?.host;
+    if (host !== undefined) await this.waitForSlot(`host ${host}`);
     const secrets = this.secretsOf(endpoint);
     const { eventKey, payload: body } = delivery;
     const headers = () => signedHeaders(eventKey, Math.floor(nowMs() / 1000), body, secrets);
-    return this.attempts.send({ url: endpoint.url, body, headers }, turns);
+    return this.attempts.send({ url: endpoint.url, body, headers }, hooks);
   }
 
   private secretsOf({ id, secret, previous }: HeldEndpoint): string[] {
@@ -115,10 +115,10 @@ export class DeliveryAttempts {
     });
   }
 
-  private async takeTurn(name: string): Promise<void> {
-    const waitMs = await this.claims.takeTurn(name);
+  private async waitForSlot(name: string): Promise<void> {
+    const waitMs = await this.claims.reserveSlot(name);
     if (waitMs === undefined) {
-      this.postponed.inc();
+      this.postponedCounter.inc();
       throw new DestinationBusy();
     }
     if (waitMs > 0) await sleep(waitMs);

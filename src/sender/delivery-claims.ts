@@ -38,7 +38,7 @@ const PARTS = `(VALUES (false), (true)) part(is_replay)`;
  * Makes endpoints due that have deliveries written since the last pass. A slowed endpoint is due after its rest, or
  * immediately for the owner's request. Rows are locked in one order, so that senders cannot deadlock.
  */
-const TAKE_FRESH = {
+const MAKE_NEW_DUE = {
   name: 'take_fresh_deliveries',
   text: `WITH fresh AS (
       SELECT id FROM webhook_delivery WHERE is_fresh ORDER BY id LIMIT ${FRESH_BATCH.toString()} FOR UPDATE SKIP LOCKED),
@@ -227,19 +227,19 @@ const DISABLE_GONE = {
 };
 
 /** A turn beyond the usual distance was written by a later clock. */
-const IS_STALE_TURN = isFromLaterClock('d.free_at', 1);
+const IS_STALE_SLOT = isFromLaterClock('d.free_at', 1);
 
 /** Returns the ms until the next request may go there; no row if a second's worth of requests already waits. */
-const TAKE_TURN = {
+const RESERVE_SLOT = {
   name: 'take_turn',
   text: `INSERT INTO webhook_destination AS d (name, free_at) VALUES ($1, clock_timestamp() + ${SPACING})
     ON CONFLICT (name) DO UPDATE SET free_at =
-        CASE WHEN ${IS_STALE_TURN} THEN clock_timestamp() ELSE greatest(d.free_at, clock_timestamp()) END + ${SPACING}
-      WHERE d.free_at < clock_timestamp() + interval '1 second' OR ${IS_STALE_TURN}
+        CASE WHEN ${IS_STALE_SLOT} THEN clock_timestamp() ELSE greatest(d.free_at, clock_timestamp()) END + ${SPACING}
+      WHERE d.free_at < clock_timestamp() + interval '1 second' OR ${IS_STALE_SLOT}
     RETURNING greatest(0, extract(epoch FROM free_at - ${SPACING} - clock_timestamp()) * 1000)::float8 AS "waitMs"`,
 };
 
-export interface Claimed {
+export interface ClaimedEndpoint {
   readonly id: string;
   readonly fence: number;
 }
@@ -270,7 +270,7 @@ export interface DueDelivery {
 }
 
 /** Request for the due deliveries of an endpoint. */
-export interface Wanted extends Claimed {
+export interface DueRequest extends ClaimedEndpoint {
   readonly room: number;
   /** Slowed down: one at most, in addition to requested ones. */
   readonly isFailing: boolean;
@@ -300,26 +300,26 @@ export class DeliveryClaims {
   }
 
   /** Makes endpoints with new deliveries due. Returns their number. */
-  async takeFresh(): Promise<number> {
-    return (await this.database.query(TAKE_FRESH)).length;
+  async makeNewDeliveriesDue(): Promise<number> {
+    return (await this.database.query(MAKE_NEW_DUE)).length;
   }
 
-  async claim(most: number, areFailing: boolean): Promise<Claimed[]> {
+  async claim(most: number, areFailing: boolean): Promise<ClaimedEndpoint[]> {
     if (most <= 0) return [];
-    return this.database.query<Claimed>(CLAIM, [this.holder, this.leaseSec, most, areFailing]);
+    return this.database.query<ClaimedEndpoint>(CLAIM, [this.holder, this.leaseSec, most, areFailing]);
   }
 
   /** Returns the ids that this process still holds. */
-  async renew(held: readonly Claimed[]): Promise<ReadonlySet<string>> {
+  async renew(held: readonly ClaimedEndpoint[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ id: string }>(RENEW, [...columns(held), this.leaseSec]);
     return new Set(rows.map(({ id }) => id));
   }
 
-  async endpoints(held: readonly Claimed[]): Promise<HeldEndpoint[]> {
+  async readEndpoints(held: readonly ClaimedEndpoint[]): Promise<HeldEndpoint[]> {
     return this.database.query<HeldEndpoint>(ENDPOINTS, columns(held));
   }
 
-  async due(wanted: readonly Wanted[], underWay: readonly bigint[]): Promise<DueDelivery[]> {
+  async readDue(wanted: readonly DueRequest[], underWay: readonly bigint[]): Promise<DueDelivery[]> {
     return this.database.query<DueDelivery>(DUE, [
       ...columns(wanted),
       wanted.map(({ room }) => room),
@@ -330,7 +330,7 @@ export class DeliveryClaims {
   }
 
   /** Returns false if another sender holds the endpoint by now; that sender attempts the delivery again. */
-  async record(held: Claimed, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
+  async record(held: ClaimedEndpoint, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
     const { fault, status: answerStatus, answer, durationMs } = answered;
     const isOfEndpoint = delivery.cause !== 'test' && status !== 'dropped';
     const rows = await this.database.query(RECORD, [
@@ -340,12 +340,12 @@ export class DeliveryClaims {
     return rows.length > 0;
   }
 
-  async release(held: readonly (Claimed & { readonly restMs: number })[]): Promise<void> {
+  async release(held: readonly (ClaimedEndpoint & { readonly restMs: number })[]): Promise<void> {
     await this.database.query(RELEASE, [...columns(held), held.map(({ restMs }) => restMs)]);
   }
 
   /** Ends a batch of deliveries that wait for a deleted endpoint. Returns their number. */
-  async drop(endpointId: string): Promise<number> {
+  async dropBatch(endpointId: string): Promise<number> {
     return (await this.database.query(DROP, [endpointId])).length;
   }
 
@@ -355,12 +355,12 @@ export class DeliveryClaims {
   }
 
   /** Returns the ms until the next request may go to a host or address; undefined if it is busy for a second. */
-  async takeTurn(name: string): Promise<number | undefined> {
-    const [turn] = await this.database.query<{ waitMs: number }>(TAKE_TURN, [name]);
+  async reserveSlot(name: string): Promise<number | undefined> {
+    const [turn] = await this.database.query<{ waitMs: number }>(RESERVE_SLOT, [name]);
     return turn?.waitMs;
   }
 }
 
-function columns(held: readonly Claimed[]): [string[], number[]] {
+function columns(held: readonly ClaimedEndpoint[]): [string[], number[]] {
   return [held.map(({ id }) => id), held.map(({ fence }) => fence)];
 }

@@ -1,23 +1,23 @@
 /** An endpoint held by this process: its deliveries in progress, their write order, and its rest. */
 import { sleep } from '../base/clock.js';
 import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
-import type { Claimed, Wanted } from './delivery-claims.js';
+import type { ClaimedEndpoint, DueRequest } from './delivery-claims.js';
 
 /** Concurrent requests per endpoint. */
 const AT_ONCE_MAX = 10;
 /** Time that a first attempt waits until the previous one is written. After it, deliveries may be out of order. */
 const ORDER_WAIT_MS = 5000;
 
-export class EndpointSender implements Claimed {
-  readonly underWay = new Map<bigint, Promise<void>>();
+export class EndpointSender implements ClaimedEndpoint {
+  readonly attempts = new Map<bigint, Promise<void>>();
   /** True if due deliveries must be read from the database. */
-  isWanting = true;
+  needsRead = true;
   /** Nothing is sent before this monotonic time. */
   restUntilMs = 0;
   /** Result of the last place: true if the next may be written. */
-  private lastEnd: Promise<boolean> = Promise.resolve(true);
+  private lastPlaceEnd: Promise<boolean> = Promise.resolve(true);
   /** Ends of the places that are neither written nor postponed. */
-  private readonly open = new Set<Promise<boolean>>();
+  private readonly openPlaces = new Set<Promise<boolean>>();
   private isPostponed = false;
   private hasProbed = false;
 
@@ -28,7 +28,7 @@ export class EndpointSender implements Claimed {
   ) {}
 
   get room(): number {
-    return AT_ONCE_MAX - this.underWay.size;
+    return AT_ONCE_MAX - this.attempts.size;
   }
 
   /**
@@ -36,43 +36,43 @@ export class EndpointSender implements Claimed {
    * none before them, and those behind them are read together with them.
    */
   get mayBegin(): boolean {
-    return !this.isPostponed || this.open.size === 0;
+    return !this.isPostponed || this.openPlaces.size === 0;
   }
 
   /**
    * Returns the request for due deliveries. A slowed endpoint gets one probe per claim, besides requested deliveries,
    * and rests after its release.
    */
-  wanted(failures: number): Wanted {
+  newDueRequest(failures: number): DueRequest {
     const { id, fence, room } = this;
     if (failures < FAILURES_MAX) return { id, fence, room, isFailing: false };
-    const mayProbe = !this.hasProbed && this.underWay.size === 0;
+    const mayProbe = !this.hasProbed && this.attempts.size === 0;
     this.hasProbed ||= mayProbe;
     return { id, fence, room, isFailing: true, isResting: !mayProbe };
   }
 
   /** Returns a place for a first attempt; it is written after all places queued before it. */
-  nextPlace(): Place {
+  takePlace(): Place {
     // After a postponement the last place would answer false.
-    const before = this.isPostponed ? Promise.resolve(true) : this.lastEnd;
+    const before = this.isPostponed ? Promise.resolve(true) : this.lastPlaceEnd;
     this.isPostponed = false;
     let resolveEnd: (mayFollow: boolean) => void = () => undefined;
     const ended = new Promise<boolean>((resolve) => (resolveEnd = resolve));
-    this.lastEnd = ended;
-    this.open.add(ended);
+    this.lastPlaceEnd = ended;
+    this.openPlaces.add(ended);
     const end = (mayFollow: boolean): void => {
-      this.open.delete(ended);
+      this.openPlaces.delete(ended);
       resolveEnd(mayFollow);
     };
     return {
-      turn: async () => {
+      waitForTurn: async () => {
         const over = new AbortController();
         const mayFollow = await Promise.race([before, sleep(ORDER_WAIT_MS, over.signal).then(() => true)]);
         over.abort();
         return mayFollow;
       },
-      written: () => end(true),
-      postponed: () => {
+      markWritten: () => end(true),
+      markPostponed: () => {
         this.isPostponed = true;
         end(false);
       },
@@ -85,9 +85,9 @@ export interface Place {
   /**
    * Resolves when it is its turn: true, or false if the place before it was postponed, so that this one must be too.
    */
-  readonly turn: () => Promise<boolean>;
+  readonly waitForTurn: () => Promise<boolean>;
   /** It was written or never will be; the next may be. */
-  readonly written: () => void;
+  readonly markWritten: () => void;
   /** It is attempted again later. */
-  readonly postponed: () => void;
+  readonly markPostponed: () => void;
 }

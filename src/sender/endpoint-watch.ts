@@ -66,7 +66,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
     });
     this.repeater = new Repeater({
       run: async () => {
-        await this.look();
+        await this.runTasks();
         return EVERY_MS;
       },
       retryMs: EVERY_MS,
@@ -91,11 +91,11 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
   }
 
   /** Runs all tasks even if one fails. Throws the last error, or immediately if the database is unavailable. */
-  async look(): Promise<void> {
+  async runTasks(): Promise<void> {
     const parts = [
       ...[SAY_CHANGED, FORGET_FAILING, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
-      ...[SAY_FAILING, DISABLE].map((text) => () => this.atConfirmedTime((now) => this.database.query(text, [now]))),
-      () => this.atConfirmedTime((now) => this.prune(now)),
+      ...[SAY_FAILING, DISABLE].map((text) => () => this.runAtConfirmedTime((now) => this.database.query(text, [now]))),
+      () => this.runAtConfirmedTime((now) => this.prune(now)),
       () => this.countFailing(),
     ];
     let failure: { readonly error: unknown } | undefined;
@@ -111,7 +111,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
   }
 
   /** Judges ages only while the database's clock is confirmed: a clock jump must neither disable nor delete. */
-  private async atConfirmedTime(work: (now: Date) => Promise<unknown>): Promise<void> {
+  private async runAtConfirmedTime(work: (now: Date) => Promise<unknown>): Promise<void> {
     const now = await confirmedNow(this.database);
     if (now !== undefined) await work(now);
   }

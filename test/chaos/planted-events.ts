@@ -76,19 +76,19 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
       },
       {
         file: NUMBERER,
-        find: 'const given = this.giveBatch(events);',
-        put: 'const given = this.giveBatch(events); this.lately = given.ids;',
+        find: 'const given = this.assignPositions(events);',
+        put: 'const given = this.assignPositions(events); this.lately = given.ids;',
       },
       {
         file: NUMBERER,
-        find: '    this.numbered.inc(numbered);',
+        find: '    this.numberedCounter.inc(numbered);',
         put: `    await this.database.query(
       \`INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
        SELECT e.id, 'event', n.id, n.payload::json ->> 'id', n.type, n.position FROM event n
          JOIN webhook_endpoint e ON e.project_id = n.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL
         WHERE n.id = ANY ($1::bigint[]) AND (e.types IS NULL OR n.type = ANY (e.types))\`, [this.lately ?? []]);
     this.lately = [];
-    this.numbered.inc(numbered);`,
+    this.numberedCounter.inc(numbered);`,
       },
     ],
     test: {

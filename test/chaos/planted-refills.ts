@@ -24,7 +24,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   },
   {
     name: 'a rental that cannot be extended is not replaced',
-    changes: one(PURCHASES, 'if (REPLACED.has(outcome.refused)) return this.order(row, replacement, clockMs);', ''),
+    changes: one(PURCHASES, 'if (REPLACED.has(outcome.refused)) return this.buyOrder(row, replacement, clockMs);', ''),
     test: once('immediately replaces a rental that cannot be extended after all'),
   },
   {

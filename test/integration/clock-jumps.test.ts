@@ -57,7 +57,7 @@ async function clean(database: Database): Promise<void> {
   await pruning.pruneOnce();
   await pruneEvents(database, 30, 1000);
   await pruneNonces(database, 1000);
-  await new EndpointWatch(database, SENDER, new Metrics(), log).look();
+  await new EndpointWatch(database, SENDER, new Metrics(), log).runTasks();
   const closing = new StatementClosing(database, new Metrics(), log);
   for (let steps = 0; steps < 20; steps += 1) await closing.step();
   await new Guesses(database, Buffer.alloc(32, 7)).forgetPast();

@@ -151,8 +151,8 @@ describe('a due time further ahead than any rest', () => {
     await run(
       `INSERT INTO webhook_destination (name, free_at) VALUES ('host far.example', clock_timestamp() + interval '1 hour')`,
     );
-    expect(await claims.takeTurn('host far.example')).toBeLessThan(1000);
-    expect(await claims.takeTurn('host far.example')).toBeLessThan(1000);
+    expect(await claims.reserveSlot('host far.example')).toBeLessThan(1000);
+    expect(await claims.reserveSlot('host far.example')).toBeLessThan(1000);
   });
 
   it.each([

@@ -332,7 +332,7 @@ describe('addresses', () => {
     expect(rows.map(({ place, address }) => [place, address])).toEqual(
       rows.map((_, index) => [BigInt(index), key.addressAt(index)]),
     );
-    expect(await addresses.mismatch()).toEqual([]);
+    expect(await addresses.listMismatched()).toEqual([]);
     const to = await shop();
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
     await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
@@ -341,7 +341,7 @@ describe('addresses', () => {
     ]);
     await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER deposit_address_kept`);
     await expect(addresses.addressOf(to.id)).rejects.toThrow('differs from the assigned one');
-    expect(await addresses.mismatch()).toHaveLength(1);
+    expect(await addresses.listMismatched()).toHaveLength(1);
   });
 
   it('never change and are never deleted', async () => {

@@ -326,7 +326,7 @@ describe('waiting', () => {
     try {
       const waits = full.app.get(OrderWaits);
       const fill = (projectId: string): void => {
-        for (let waiting = 0; waiting < 1000; waiting += 1) void waits.until(projectId, 0n, 600);
+        for (let waiting = 0; waiting < 1000; waiting += 1) void waits.waitForOutcome(projectId, 0n, 600);
       };
       const { merchant } = renter.http;
       fill(merchant);

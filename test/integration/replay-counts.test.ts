@@ -82,8 +82,8 @@ it('remembers a bounded number of orders, and reports the replays it left out', 
   const metrics = new Metrics();
   const counts = new ReplayCounts(world.api.database, metrics, openLog('silent'));
   // Ids without an order: the write drops them.
-  for (let id = 1_000_000n; id < 1_020_003n; id += 1n) counts.note(id);
-  counts.note(1_000_000n);
+  for (let id = 1_000_000n; id < 1_020_003n; id += 1n) counts.countReplay(id);
+  counts.countReplay(1_000_000n);
   await counts.beforeApplicationShutdown();
   expect(await metrics.registry.metrics()).toContain('order_replays_uncounted_total 3');
 });

@@ -5,7 +5,7 @@ import { createServer as createHttp, type IncomingMessage, type Server, type Ser
 import { createServer as createHttps, type ServerOptions } from 'node:https';
 import { createServer as createTcp, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Attempts, type Answered, type Turns } from '../../src/sender/attempt.js';
+import { Attempts, type Answered, type AttemptHooks } from '../../src/sender/attempt.js';
 import { AddressRules } from '../../src/webhooks/address-rules.js';
 import { newAuthority } from '../certificates.js';
 import { startDnsServer, type DnsServer } from '../dns-server.js';
@@ -16,7 +16,7 @@ const MANY = 150;
 const ALL_CERTIFICATES_BYTES = 400_000;
 const authority = newAuthority();
 const own = authority.issue([HOST]);
-const turns: Turns = {
+const turns: AttemptHooks = {
   onAddress: async () => Promise.resolve(),
   beforeWriting: async () => Promise.resolve(),
   onWritten: () => undefined,
@@ -96,7 +96,7 @@ interface Going {
   readonly timeoutMs?: number;
   readonly allow?: readonly string[];
   readonly ca?: string | undefined;
-  readonly turns?: Turns;
+  readonly turns?: AttemptHooks;
 }
 
 function attemptsAt(port: number, going: Going = {}): Attempts {

@@ -152,7 +152,7 @@ it('changes in quick succession are a few events, and the last one shows the fin
   expect(await eventsOf(customer)).toEqual(['webhook.created', ...Array<string>(5).fill('webhook.changed')]);
   const sender = await openSender(world.env);
   const watch = sender.app.get(EndpointWatch);
-  await watch.look();
+  await watch.runTasks();
   expect(await eventsOf(customer)).toHaveLength(6);
   await api.database.query(
     `UPDATE webhook_endpoint SET change_reported_at = change_reported_at - interval '20 seconds', changed_at = changed_at - interval '19 seconds'
@@ -160,8 +160,8 @@ it('changes in quick succession are a few events, and the last one shows the fin
     [id],
   );
   const before = (await eventsOf(customer)).length;
-  await watch.look();
-  await watch.look();
+  await watch.runTasks();
+  await watch.runTasks();
   expect(await eventsOf(customer)).toHaveLength(before + 1);
   const [said] = await api.database.query<{ snapshot: { webhook: { description: string } } }>(
     `SELECT snapshot FROM event WHERE project_id = $1 ORDER BY id DESC LIMIT 1`,
@@ -183,7 +183,7 @@ it('the first change of a webhook is one event, though other webhooks of its pro
     [late.id],
   );
   const sender = await openSender(world.env);
-  await sender.app.get(EndpointWatch).look();
+  await sender.app.get(EndpointWatch).runTasks();
   await sender.app.close();
   const events = await api.database.query<{ type: string }>(
     `SELECT type FROM event WHERE project_id = $1 AND snapshot #>> '{webhook,id}' = $2 ORDER BY id`,

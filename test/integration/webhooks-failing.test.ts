@@ -59,7 +59,7 @@ it('heeds Retry-After, and disables an endpoint that answers 410', async () => {
   expect((await customer.get(`/v1/webhooks/${id}`)).body.disabled_reason).toBe('gone');
   const before = scene.at('/later').length;
   await scene.world.happen(customer);
-  for (let step = 0; step < 5; step += 1) await sender.loop.step();
+  for (let step = 0; step < 5; step += 1) await sender.loop.runPass();
   expect(scene.at('/later').length - before).toBeLessThanOrEqual(1);
 });
 
@@ -215,9 +215,9 @@ it('an endpoint that always refuses one type while it accepts another does not f
     await scene.hurry(id);
     const tried = scene.at('/one-type').length;
     await sender.run(async () => (await scene.heldBy(id)) === null && scene.at('/one-type').length > tried);
-    await watch.look();
+    await watch.runTasks();
     await age(id, '4 hours');
-    await watch.look();
+    await watch.runTasks();
     // The first day shows only refusals. From the next success on, the endpoint is known to accept other types.
     if (day > 0) expect((await stateOf(id)).is_failing).toBe(false);
   }
@@ -243,12 +243,12 @@ it.each([
   await age(id, '2 hours');
   await happenings();
   expect(await stateOf(id)).toEqual({ failures: 0, is_failing: true });
-  await watch.look();
+  await watch.runTasks();
   await age(id, '117 hours');
-  await watch.look();
+  await watch.runTasks();
   expect((await customer.get(`/v1/webhooks/${id}`)).body.enabled).toBe(true);
   await age(id, '2 hours');
-  await watch.look();
+  await watch.runTasks();
   expect((await customer.get(`/v1/webhooks/${id}`)).body).toMatchObject({
     enabled: false,
     disabled_reason: 'failing',
@@ -301,7 +301,7 @@ it('spares a receiver that is down: one at a time, and then a rest of up to a mi
   await scene.world.happen(customer);
   await sender.run(async () => (await scene.heldBy(id)) === null && scene.at('/spared').length > 0);
   await scene.world.happen(customer);
-  for (let step = 0; step < 5; step += 1) await sender.loop.step();
+  for (let step = 0; step < 5; step += 1) await sender.loop.runPass();
   expect(scene.at('/spared')).toHaveLength(1);
   const [state] = await scene.database.query<{ rest: number }>(
     `SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS rest FROM webhook_state WHERE endpoint_id = $1`,
@@ -333,8 +333,8 @@ it('reports after an hour that an endpoint fails, once, and disables it after fi
       id,
       time,
     ]);
-    await watch.look();
-    await watch.look();
+    await watch.runTasks();
+    await watch.runTasks();
     const rows = await scene.database.query<{ type: string }>(
       `SELECT type FROM event WHERE project_id = $1 AND type IN ('webhook.failing', 'webhook.disabled') ORDER BY id`,
       [customer.merchant],

@@ -21,7 +21,7 @@ it('sends each event once it has a position, in the form of Standard Webhooks', 
   const { customer, id, secret } = await scene.setUp('/sent');
   const sender = await scene.openSender();
   await scene.world.freeze(customer);
-  await sender.loop.step();
+  await sender.loop.runPass();
   expect(scene.at('/sent')).toEqual([]);
   await scene.world.happen(customer);
   await sender.run(() => scene.areAll(id, 'delivered'));
@@ -68,9 +68,9 @@ function giveTurns(
   give: (place: number, take: () => Promise<number | undefined>) => Promise<number | undefined>,
 ): { readonly asked: number } {
   const claims = app.get(DeliveryClaims);
-  const takeTurn = claims.takeTurn.bind(claims);
+  const takeTurn = claims.reserveSlot.bind(claims);
   const turns = { asked: 0 };
-  claims.takeTurn = async (name) => {
+  claims.reserveSlot = async (name) => {
     turns.asked += 1;
     return give(turns.asked, () => takeTurn(name));
   };
@@ -121,23 +121,23 @@ it('an endpoint with unreadable deliveries delays no other, and rests', async ()
   for (const { customer } of [slow!, ...others]) await scene.world.happen(customer);
   const sender = await scene.openSender();
   const claims = sender.app.get(DeliveryClaims);
-  const due = claims.due.bind(claims);
+  const due = claims.readDue.bind(claims);
   let asked = 0;
-  claims.due = async (wanted, underWay) => {
+  claims.readDue = async (wanted, underWay) => {
     if (wanted.some(({ id }) => id === slow!.id)) {
       asked += 1;
       throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
     }
     return due(wanted, underWay);
   };
-  const step = async (): Promise<unknown> => sender.loop.step().catch(() => undefined);
+  const step = async (): Promise<unknown> => sender.loop.runPass().catch(() => undefined);
   const areDelivered = async (): Promise<boolean> =>
     (await Promise.all(others.map(({ id }) => scene.areAll(id, 'delivered')))).every(Boolean);
   await until(async () => (await step(), (await areDelivered()) ? true : undefined), 20_000, 'the others', 20);
   expect(scene.at('/unread-0')).toEqual([]);
   // Read once with the others and once alone: a new event does not end the rest.
   await scene.world.happen(slow!.customer);
-  for (let look = 0; look < 3; look += 1) await sender.loop.step();
+  for (let look = 0; look < 3; look += 1) await sender.loop.runPass();
   expect(asked).toBe(2);
   // A sender that can read it may claim it.
   const next = await scene.openSender();
@@ -150,11 +150,11 @@ it('claims nothing more while nothing can be read', async () => {
   await scene.world.happen(one.customer);
   const sender = await scene.openSender();
   const claims = sender.app.get(DeliveryClaims);
-  claims.due = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
-  await expect(sender.loop.step()).rejects.toThrow();
+  claims.readDue = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+  await expect(sender.loop.runPass()).rejects.toThrow();
   expect(await scene.heldBy(one.id)).not.toBeNull();
   await scene.world.happen(other.customer);
-  for (let step = 0; step < 3; step += 1) await expect(sender.loop.step()).rejects.toThrow();
+  for (let step = 0; step < 3; step += 1) await expect(sender.loop.runPass()).rejects.toThrow();
   expect(await scene.heldBy(other.id)).toBeNull();
 });
 
@@ -239,15 +239,15 @@ it('continues what a dead sender held, and late results of that one change nothi
   await scene.world.happen(customer);
   const [one, other] = [await scene.openSender(), await scene.openSender()];
   const claims = one.app.get(DeliveryClaims);
-  await claims.takeFresh();
+  await claims.makeNewDeliveriesDue();
   const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
-  const [delivery] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
+  const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   // The first sender holds the endpoint, so the other one sends nothing.
-  await other.loop.step();
+  await other.loop.runPass();
   // Also when a new event arrives meanwhile.
   await scene.world.happen(customer);
-  await other.loop.step();
-  await other.loop.step();
+  await other.loop.runPass();
+  await other.loop.runPass();
   expect(scene.at('/fence')).toEqual([]);
   await scene.database.query(
     `UPDATE webhook_state SET lease_until = now() - interval '1 second', due_at = now() WHERE endpoint_id = $1`,
@@ -268,9 +268,9 @@ it('a resend during an attempt is due immediately, whatever the attempt’s resu
   const { customer, id } = await scene.setUp('/resent');
   await scene.world.happen(customer);
   const claims = (await scene.openSender()).app.get(DeliveryClaims);
-  await claims.takeFresh();
+  await claims.makeNewDeliveriesDue();
   const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
-  const [delivery] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
+  const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   const resent = await customer.request('POST', `/v1/webhooks/${id}/deliveries/${delivery!.id.toString()}/resend`);
   expect(resent.status).toBe(202);
   const answered = { fault: 'REFUSED', status: 500, answer: undefined, durationMs: 1 };
@@ -281,8 +281,8 @@ it('a resend during an attempt is due immediately, whatever the attempt’s resu
       delivery!.id,
     ]);
   expect(await due()).toHaveLength(1);
-  await claims.takeFresh();
-  const [again] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
+  await claims.makeNewDeliveriesDue();
+  const [again] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   expect(again!.id).toBe(delivery!.id);
   expect(await claims.record(held, again!, outcome)).toBe(true);
   expect(await due()).toEqual([]);

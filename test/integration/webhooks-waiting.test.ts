@@ -4,7 +4,7 @@ import { Sealers } from '../../src/base/sealers.js';
 import { Config } from '../../src/config/config.js';
 import { SenderConfig } from '../../src/config/sender-config.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { DeliveryClaims, type Claimed } from '../../src/sender/delivery-claims.js';
+import { DeliveryClaims, type ClaimedEndpoint } from '../../src/sender/delivery-claims.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import { Database } from '../../src/store/database.js';
 import { WebhookEndpoint } from '../../src/store/entities/webhook-endpoint.entity.js';
@@ -75,7 +75,7 @@ const HOURS_SEC = 36_000;
 /** Returns an endpoint with very many refused deliveries, each of which is retried hours later. */
 async function refusing(
   path: string,
-): Promise<{ sender: TestSender; claims: DeliveryClaims; held: Claimed; id: string }> {
+): Promise<{ sender: TestSender; claims: DeliveryClaims; held: ClaimedEndpoint; id: string }> {
   const { id } = await scene.setUp(path);
   await keep(id, { count: MANY, dueSec: HOURS_SEC });
   await scene.database.query(`UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`, [id]);
@@ -94,7 +94,7 @@ it('a check of an endpoint reads its due deliveries, not all that are due in hou
   await keep(id, { attempts: 0, position: MANY * 2 });
   const found: bigint[] = [];
   const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
-    const due = await claimsOn(sender, on).due([{ ...held, room: 10, isFailing: false }], []);
+    const due = await claimsOn(sender, on).readDue([{ ...held, room: 10, isFailing: false }], []);
     found.push(...due.map(({ attempts }) => BigInt(attempts)));
   });
   expect(found).toEqual([4n, 0n]);
@@ -107,7 +107,7 @@ it('a check of an endpoint takes due deliveries in order of position, replays la
   await keep(id, { position: 5, dueSec: -1, cause: 'replay' });
   await keep(id, { count: 2, attempts: 0, position: MANY * 2 });
   await keep(id, { count: 2, attempts: 0, position: 3, cause: 'replay' });
-  const due = await claims.due([{ ...held, room: 5, isFailing: false }], []);
+  const due = await claims.readDue([{ ...held, room: 5, isFailing: false }], []);
   const at = (position: number): number => MANY * 2 + position;
   const rows = await scene.database.query<{ id: bigint; position: bigint }>(
     `SELECT id, position FROM webhook_delivery WHERE endpoint_id = $1`,
@@ -144,10 +144,10 @@ it('probes a slowed-down endpoint with an untried event, otherwise with the long
   await keep(id, { position: MANY * 3, dueSec: -5 });
   await keep(id, { position: MANY * 4, dueSec: -60 });
   const wanted = [{ ...held, room: 10, isFailing: true }];
-  const never = await claims.due(wanted, []);
+  const never = await claims.readDue(wanted, []);
   expect(await positionsOf(never)).toEqual([MANY * 2]);
   const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
-    expect(await positionsOf(await claimsOn(sender, on).due(wanted, [never[0]!.id]))).toEqual([MANY * 4]);
+    expect(await positionsOf(await claimsOn(sender, on).readDue(wanted, [never[0]!.id]))).toEqual([MANY * 4]);
   });
   expect(read).toBeLessThan(FEW);
 });
@@ -160,10 +160,10 @@ it('requested deliveries come first, and alone while their endpoint is slowed do
     [id, MANY],
   );
   const wanted = { ...held, room: 10 };
-  expect(await positionsOf(await claims.due([{ ...wanted, isFailing: false }], []))).toEqual([MANY, MANY * 2]);
+  expect(await positionsOf(await claims.readDue([{ ...wanted, isFailing: false }], []))).toEqual([MANY, MANY * 2]);
   await slowDown(id);
   const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
-    expect(await positionsOf(await claimsOn(sender, on).due([{ ...wanted, isFailing: true }], []))).toEqual([MANY]);
+    expect(await positionsOf(await claimsOn(sender, on).readDue([{ ...wanted, isFailing: true }], []))).toEqual([MANY]);
   });
   expect(read).toBeLessThan(FEW);
 });
@@ -249,7 +249,7 @@ it('forgets a recovered endpoint without reading every endpoint', async () => {
   await scene.database.query('VACUUM ANALYZE webhook_endpoint');
   await scene.database.query('VACUUM ANALYZE webhook_state');
   const sender = await scene.openSender();
-  const read = await readBy(sender.app.get(Database), 'webhook_endpoint', (on) => watchOn(sender, on).look());
+  const read = await readBy(sender.app.get(Database), 'webhook_endpoint', (on) => watchOn(sender, on).runTasks());
   expect(read).toBeLessThan(FEW);
 });
 
@@ -259,7 +259,7 @@ it('deletes old deliveries in one step, however many there are', async () => {
   await keep(id, { count: 3500, status: 'delivered', ageDays: 365 });
   await keep(id, { count: 2, status: 'delivered' });
   const sender = await scene.openSender();
-  await sender.app.get(EndpointWatch).look();
+  await sender.app.get(EndpointWatch).runTasks();
   expect(await scene.rowsOf(id)).toHaveLength(2);
 });
 
@@ -279,7 +279,7 @@ it('an endpoint that cannot be written blocks nothing else of a step', async () 
        EXECUTE FUNCTION refuse_change()`,
   );
   const sender = await scene.openSender();
-  await expect(sender.app.get(EndpointWatch).look()).rejects.toThrow();
+  await expect(sender.app.get(EndpointWatch).runTasks()).rejects.toThrow();
   await scene.database.query('DROP TRIGGER refused_by_the_test ON webhook_endpoint');
   const reported = await scene.database.query(
     `SELECT failing_told_at IS NOT NULL AS reported FROM webhook_endpoint WHERE id = $1`,

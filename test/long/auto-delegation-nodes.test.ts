@@ -179,7 +179,7 @@ describe('during a check', () => {
     await keepSelling(api.database);
     await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
     await by.chain().pool.nodes[0]!.readHead();
-    await by.part(Refills).pass();
+    await by.part(Refills).checkDue();
   }
 
   it('the shortfall is bought though the address is used again, and the address is checked again', async () => {

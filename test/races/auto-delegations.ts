@@ -71,7 +71,7 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
       Array.from({ length: observers }, async (_, index) => {
         const keeper = at(keepers, index);
         await keeper.uses.observeBlocks([block]);
-        await keeper.refills.pass();
+        await keeper.refills.checkDue();
       }),
     );
     await checkedAll(arena, keepers);
@@ -192,7 +192,7 @@ async function cutPurchases(
       await makeDue(arena);
       const before = await purchasesOf(arena, id);
       proxy.arm(moment);
-      await victim.refills.pass();
+      await victim.refills.checkDue();
       known += (await purchasesOf(arena, id)) - before;
       await checkedAll(arena, [victim, ...keepers]);
       bought += (await purchasesOf(arena, id)) - before;
@@ -237,7 +237,7 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       async (index) => {
         // Includes rows that another worker is checking now.
         if (index % 4 === 0) await makeDue(arena);
-        await at(keepers, index).refills.pass();
+        await at(keepers, index).refills.checkDue();
       },
     ],
     [
@@ -360,7 +360,7 @@ async function checkedAll(arena: Arena, keepers: readonly Keeper[]): Promise<voi
     for (const keeper of keepers) {
       await keeper.look();
       await makeDue(arena);
-      await keeper.refills.pass();
+      await keeper.refills.checkDue();
     }
   }
 }
