@@ -101,7 +101,7 @@ class Side {
     await this.stage.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
     // A pass runs at the head, where a service that has always run already is.
     for (let blocks = 0; blocks < SEARCHES_MAX && (await this.worker.get(BlockFollower).runSearch()); blocks += 1);
-    return timed(() => this.worker.get(Reconciler).look());
+    return timed(() => this.worker.get(Reconciler).reconcile());
   }
 
   /** Returns the duration of reading every wallet, ms. */

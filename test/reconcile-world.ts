@@ -87,7 +87,7 @@ export class ReconcileWorld {
   async pass(worker = this.worker): Promise<void> {
     await this.search(worker);
     await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
-    await worker.get(Reconciler).look();
+    await worker.get(Reconciler).reconcile();
   }
 
   /** Searches as the worker that reads blocks does, as far as nodes answer. */
@@ -109,7 +109,7 @@ export class ReconcileWorld {
   /** Searches to the solid head and runs the reconciler, which makes a pass only if one is due. */
   async look(): Promise<void> {
     await this.search();
-    await this.worker.get(Reconciler).look();
+    await this.worker.get(Reconciler).reconcile();
   }
 
   async syncAll(): Promise<void> {

@@ -96,7 +96,7 @@ async function book({ world, project, running }: History): Promise<void> {
   const [asker, approver] = admins.map(({ id, email }) => ({ personId: id, email })) as [Admin, Admin];
   const requests = new CreditRequests(database, ledger, undefined as never);
   const id = randomUUID();
-  await requests.ask(
+  await requests.requestCredits(
     id,
     { projectId: project, kind: 'topup', credits: credits(700), reference: 'asked-1' },
     asker,
@@ -114,7 +114,7 @@ async function book({ world, project, running }: History): Promise<void> {
   );
 }
 
-type Admin = Parameters<CreditRequests['ask']>[2];
+type Admin = Parameters<CreditRequests['requestCredits']>[2];
 
 const TXID = `sha256(convert_to('deposit ' || $1::text, 'UTF8'))`;
 /** The account, address and rate that the deposits need. */

@@ -80,7 +80,7 @@ export class RequestLog implements BeforeApplicationShutdown {
   private pending: Noted[] = [];
   private readonly budgets = new Map<string, ProjectBudget>();
   /** Budget of requests that name no existing project. */
-  private readonly nobody = new ProjectBudget();
+  private readonly unknownProjectBudget = new ProjectBudget();
   private readonly trustedProxies: AddressList;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
@@ -115,7 +115,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     const { caller, requestId } = requestContext;
     const projectId = caller?.project.id ?? this.claimedProject(request);
     // Unknown projects have a budget too: the duration of a refusal must not reveal if a project exists.
-    const budget = projectId === undefined ? this.nobody : this.budgetOf(projectId);
+    const budget = projectId === undefined ? this.unknownProjectBudget : this.budgetOf(projectId);
     if (!budget.take(caller === undefined ? 'unproven' : 'proven')) {
       this.dropped.inc({ cause: projectId === undefined ? 'nobody' : 'sampled' });
       return;

@@ -87,7 +87,7 @@ export class CreditRequests {
    * Records a request for another admin's approval. Sending the same request again is an idempotent replay. Throws
    * CONFLICT for a different request with this id, and for a payment that is already requested or booked.
    */
-  async ask(id: string, entry: Booked, asker: Admin, reason: string): Promise<void> {
+  async requestCredits(id: string, entry: Booked, asker: Admin, reason: string): Promise<void> {
     const { projectId, kind, credits, reference } = entry;
     const entryKey = entryKeyOf(entry);
     await this.database.transaction(async (tx) => {

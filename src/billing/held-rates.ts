@@ -106,7 +106,7 @@ export class HeldRates {
   constructor(private readonly database: Database) {}
 
   /** Returns the held rate; undefined without one. */
-  async look(): Promise<HeldRate | undefined> {
+  async readHeld(): Promise<HeldRate | undefined> {
     const [row] = await this.database.query<HeldRow>(LOOK, [HELD_NAME]);
     return heldFrom(row);
   }

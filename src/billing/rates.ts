@@ -72,7 +72,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       name: RATE_NAME,
       refreshMs: config.rates.refreshSec * 1000,
       readLimitMs: READ_LIMIT_MS,
-      read: () => this.ask(),
+      read: () => this.readRate(),
       encode: encodeRate,
       decode: decodeRate,
     });
@@ -119,7 +119,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
 
   private async refresh(): Promise<number> {
     try {
-      this.held = await this.heldRates.look();
+      this.held = await this.heldRates.readHeld();
     } catch (error) {
       if (!isDatabaseAway(error)) throw error;
     }
@@ -127,12 +127,12 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Returns the rate that the exchanges agree on. Throws HeldRateError while it is held back. */
-  private async ask(): Promise<StoredRate> {
+  private async readRate(): Promise<StoredRate> {
     const rate = await this.askExchanges();
     const last = this.reading.latest()?.value;
     const { fallback } = this.config.rates;
     const doubt = doubtOf(rate, last, fallback);
-    if (doubt !== undefined && !(await this.hasStood(rate, doubt))) {
+    if (doubt !== undefined && !(await this.isConfirmedByTime(rate, doubt))) {
       throw new HeldRateError(`the rate ${rateText(rate)} is held: ${doubt}`);
     }
     if (this.held !== undefined) await this.heldRates.drop();
@@ -141,7 +141,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Holds a doubtful rate back. Returns true once it has persisted for an hour. */
-  private async hasStood(rate: RateE8, doubt: string): Promise<boolean> {
+  private async isConfirmedByTime(rate: RateE8, doubt: string): Promise<boolean> {
     const before = this.held;
     this.held = { rate, heldSec: 0, seenSec: 0 };
     try {

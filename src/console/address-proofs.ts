@@ -32,7 +32,7 @@ export class AddressProofs {
     if (await this.refusals.isRefused(email)) {
       throw new ConsoleError('CONFLICT', 'The owner of this address has unsubscribed from our e-mails.');
     }
-    await this.guesses.atAddressMail(email, personId);
+    await this.guesses.countAddressMail(email, personId);
     const outcome = await this.mails.prove(email, this.tokens.proof(personId, email, now.getTime()));
     if (outcome.kind === 'failed' && !outcome.isHeard) {
       throw new ConsoleError('CONFLICT', `The e-mail was not sent: ${outcome.fault}. Try again later.`);

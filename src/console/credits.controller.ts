@@ -90,7 +90,7 @@ export class CreditsController {
     };
     const reason = reasonOf(request);
     if (amount > this.config.approvalCredits) {
-      await this.requests.ask(id, entry, adminOf(caller), reason);
+      await this.requests.requestCredits(id, entry, adminOf(caller), reason);
       return { request: await this.line(await this.requests.find(id)) };
     }
     const author = authorOf(caller, reason);

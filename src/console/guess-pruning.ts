@@ -15,7 +15,7 @@ export class GuessPruning implements OnApplicationBootstrap, BeforeApplicationSh
 
   constructor(guesses: Guesses, log: Log) {
     this.pruning = new Repeater({
-      run: async () => ((await guesses.forgetPast()) ? BUSY_MS : EVERY_MS),
+      run: async () => ((await guesses.deleteExpired()) ? BUSY_MS : EVERY_MS),
       retryMs: RETRY_MS,
       onFailure: (err) => log.warn({ err }, 'failed to delete old guesses'),
     });

@@ -51,9 +51,9 @@ export class InvitationsController {
   }
 
   private async find(token: string, { address }: Visitor): Promise<OpenInvitation> {
-    const counted = await this.guesses.atInvitation(address);
+    const counted = await this.guesses.countInvitationGuess(address);
     const invitation = await this.invitations.read(token, this.config.audience);
-    await this.guesses.giveBack(counted);
+    await this.guesses.returnGuess(counted);
     return invitation;
   }
 }

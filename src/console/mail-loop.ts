@@ -62,7 +62,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     });
     for (const outcome of OUTCOMES) this.mails.inc({ outcome }, 0);
     this.repeater = new Repeater({
-      run: () => this.look(),
+      run: () => this.sendDueMails(),
       retryMs: RETRY_MS,
       onFailure: (error) => log.warn({ fault: messageOf(error) }, 'failed to notify people'),
     });
@@ -82,7 +82,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   /** Mails due notifications, a few in parallel. Returns the ms to rest. */
-  private async look(): Promise<number> {
+  private async sendDueMails(): Promise<number> {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
     const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];

@@ -157,7 +157,7 @@ class OrderReading {
     const place = await this.placeOf(before, projectId, end);
     const params: unknown[] = [place.at, place.id];
     const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
-    const range = ['(o.created_at, o.id) < ($1::timestamptz, $2::bigint)', ...oddOnes(filter)];
+    const range = ['(o.created_at, o.id) < ($1::timestamptz, $2::bigint)', ...attentionConditions(filter)];
     if (from !== undefined) range.push(`o.created_at >= ${numbered(momentOf(from))}::timestamptz`);
     const [first, ...others] = LISTED_BY.filter(({ of }) => filter[of] !== undefined);
     if (first !== undefined) range.push(`o.${first.column} = ${numbered(filter[first.of])}`);
@@ -177,7 +177,7 @@ class OrderReading {
   /** Due orders form one short list for the whole service; other conditions filter it. */
   private due(filter: OrderFilter, before: bigint): Reading {
     const { from, to, kind, projectId } = filter;
-    const range = ['o.next_run_at <= (SELECT clock_timestamp())', ...oddOnes(filter)].join(' AND ');
+    const range = ['o.next_run_at <= (SELECT clock_timestamp())', ...attentionConditions(filter)].join(' AND ');
     const longest = ['SELECT', COLUMNS, 'FROM orders o WHERE', range, 'ORDER BY o.next_run_at LIMIT $2'].join(' ');
     const within: Sought[] = LISTED_BY.filter(({ of }) => filter[of] !== undefined).map(({ column, of }) => [
       `o.${column} =`,
@@ -196,7 +196,7 @@ class OrderReading {
     const { from, to, kind, status } = filter;
     const params: unknown[] = [before];
     const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
-    const range = ['o.id < $1', ...oddOnes(filter)];
+    const range = ['o.id < $1', ...attentionConditions(filter)];
     const within: Sought[] = [];
     if (from !== undefined) {
       range.push(`o.id >= ${numbered(await this.numberAt(from, -SKEW_MS))}`);
@@ -239,7 +239,7 @@ const LISTED_BY = [
 ] as const;
 
 /** Returns the condition for a small set of orders that only operators request. */
-function oddOnes({ needsAttention }: OrderFilter): string[] {
+function attentionConditions({ needsAttention }: OrderFilter): string[] {
   return needsAttention === true ? ['o.needs_attention AND NOT o.test'] : [];
 }
 

@@ -17,8 +17,8 @@ import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './l
 import { operatorOrder } from './operator-order.js';
 import { ORDER_CSV, orderCells, orderLine, ordersBefore, type OrderListRow } from './order-list.js';
 import { OrderRecordReader, type OrderRecord } from './order-records.js';
-import { storyOf } from './order-story.js';
-import { refundOf } from './order-words.js';
+import { orderPageOf } from './order-page.js';
+import { refundOf } from './order-texts.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const KINDS: readonly OrderKind[] = ['rental', 'activation'];
@@ -85,7 +85,7 @@ export class OrdersController {
     const order = await this.find(project, key);
     const records = await this.records.load(order);
     const operator = caller.audience === 'operator' ? await this.forOperator(project, order) : undefined;
-    return storyOf(records, this.config, operator);
+    return orderPageOf(records, this.config, operator);
   }
 
   @Get('orders/:key/refund')

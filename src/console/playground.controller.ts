@@ -22,7 +22,7 @@ import type {
   TryQuote,
 } from './integration-shapes.js';
 import { OrderRecordReader } from './order-records.js';
-import { isRunning } from './order-story.js';
+import { isRunning } from './order-page.js';
 import { SaleRecords } from './sale-records.js';
 import { curlOfRequest, nodeOfRequest } from './signed-snippets.js';
 

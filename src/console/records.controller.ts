@@ -22,7 +22,7 @@ import { Authority } from './authority.js';
 import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
 import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
 import { AnyText, csvHeaders, limitOf, pageFrom, TimedQuery } from './lists.js';
-import { ledgerLine } from './order-story.js';
+import { ledgerLine } from './order-page.js';
 import { actsBefore, eventsBefore } from './project-records.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;

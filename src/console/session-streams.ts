@@ -37,14 +37,14 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     metrics: Metrics,
   ) {
     const heard = {
-      onEnded: (sessionId: string) => this.endOf((held) => held.sessionId === sessionId),
+      onEnded: (sessionId: string) => this.endMatching((held) => held.sessionId === sessionId),
       onListening: () => this.looking.nudge(),
     };
     this.feed = new SessionFeed(database.direct, heard, log);
     this.looking = new Repeater({
       run: async () => {
-        await this.look();
-        await this.sessions.forgetPast();
+        await this.checkSessions();
+        await this.sessions.deleteExpired();
         return LOOK_EVERY_MS;
       },
       retryMs: LOOK_EVERY_MS,
@@ -73,7 +73,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
 
   /** Ends every stream, because the process is stopping. */
   endAll(): void {
-    this.endOf(() => true);
+    this.endMatching(() => true);
   }
 
   /**
@@ -116,22 +116,22 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
       say('open');
       // The session may have ended since the guard's check.
-      this.look().catch(() => undefined);
+      this.checkSessions().catch(() => undefined);
     });
   }
 
-  private endOf(isMeant: (held: Held) => boolean): void {
-    for (const held of [...this.held].filter(isMeant)) {
+  private endMatching(matches: (held: Held) => boolean): void {
+    for (const held of [...this.held].filter(matches)) {
       this.held.delete(held);
       held.end();
     }
   }
 
   /** Ends streams of sessions that have ended. Ends none while the database is unavailable. */
-  private async look(): Promise<void> {
+  private async checkSessions(): Promise<void> {
     const ids = [...new Set([...this.held].map(({ sessionId }) => sessionId))];
     if (ids.length === 0) return;
     const alive = await this.sessions.aliveOf(ids);
-    this.endOf(({ sessionId }) => ids.includes(sessionId) && !alive.has(sessionId));
+    this.endMatching(({ sessionId }) => ids.includes(sessionId) && !alive.has(sessionId));
   }
 }

@@ -45,7 +45,7 @@ export class SignInController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionAnswer> {
-    const signedIn = await this.signIn.withPassword(email, password, visitor);
+    const signedIn = await this.signIn.signInWithPassword(email, password, visitor);
     await this.forget(request);
     return this.answers.give(response, signedIn);
   }
@@ -62,7 +62,7 @@ export class SignInController {
     if ((body.code === undefined) === (body.recovery_code === undefined)) {
       throw invalidField('code', 'send either a code or a recovery_code, not both');
     }
-    return this.answers.give(response, await this.signIn.withCode(session, body, visitor));
+    return this.answers.give(response, await this.signIn.signInWithCode(session, body, visitor));
   }
 
   @Post('sign-out')
@@ -87,7 +87,7 @@ export class SignInController {
     @From() visitor: Visitor,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionAnswer> {
-    return this.answers.give(response, await this.signIn.again(session, body, visitor));
+    return this.answers.give(response, await this.signIn.confirmAgain(session, body, visitor));
   }
 
   private async forget(request: Request): Promise<void> {

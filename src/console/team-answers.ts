@@ -13,7 +13,7 @@ import type { Done, InvitationItem, InvitedAnswer, LooksAnswer, TeamAnswer } fro
 import type { ConsoleCaller } from './authority.js';
 import { authorOf } from './caller.js';
 
-const LOOKS = { name: 'console_looks', text: `SELECT at, actor, what FROM console_looks($1, $2)` };
+const ACCESSES = { name: 'console_looks', text: `SELECT at, actor, what FROM console_looks($1, $2)` };
 
 @Injectable()
 export class TeamAnswers {
@@ -41,8 +41,8 @@ export class TeamAnswers {
     };
   }
 
-  async looks({ projectId }: Place, { sessionId }: ConsoleCaller): Promise<LooksAnswer> {
-    const rows = await this.database.query<{ at: Date; actor: string; what: string | null }>(LOOKS, [
+  async listAccesses({ projectId }: Place, { sessionId }: ConsoleCaller): Promise<LooksAnswer> {
+    const rows = await this.database.query<{ at: Date; actor: string; what: string | null }>(ACCESSES, [
       sessionId,
       projectId,
     ]);
@@ -81,7 +81,7 @@ export class TeamAnswers {
         'The owner of this address has unsubscribed from our e-mails. Ask the operator for an invitation link.',
       );
     }
-    await this.guesses.atAddressMail(who.email, subjectOf(place));
+    await this.guesses.countAddressMail(who.email, subjectOf(place));
     const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), 'mail');
     const outcome = await this.mails.invite(who.email, who.role, linkOf(consoleUrl, token));
     if (outcome.kind === 'failed' && !outcome.isHeard) {

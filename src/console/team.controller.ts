@@ -30,7 +30,7 @@ export class TeamController {
   @Get('looks')
   @Authority({ merchant: ['owner'], operator: ['admin'], scope: 'project' })
   async looks(@Person() caller: ConsoleCaller): Promise<LooksAnswer> {
-    return this.team.looks(placeOf(caller), caller);
+    return this.team.listAccesses(placeOf(caller), caller);
   }
 
   @Post('team/invitations')

@@ -132,7 +132,7 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
 
 /** Reports a rate that waits for the operator; no findings otherwise. */
 export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
-  const held = await rates.look();
+  const held = await rates.readHeld();
   if (held === undefined) return [];
   const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, but this rate is held. Charges continue at the last rate.`;
   return [

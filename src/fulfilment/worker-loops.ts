@@ -41,7 +41,7 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
     log: Log,
   ) {
     this.reconcileRepeater = new Repeater({
-      run: () => reconciler.look(),
+      run: () => reconciler.reconcile(),
       retryMs: 5000,
       onFailure: (err) => {
         log.error({ err }, 'failed to reconcile records');

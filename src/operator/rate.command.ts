@@ -15,7 +15,7 @@ export function addRateCommands(price: Command, context: CliContext): void {
     .action(() =>
       context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
-        const [stored, held] = [await rates.stored(), await rates.look()];
+        const [stored, held] = [await rates.stored(), await rates.readHeld()];
         const human = [
           stored === undefined
             ? 'No rate has been read yet: charges use FALLBACK_TRX_USD.'
@@ -42,7 +42,7 @@ export function addRateCommands(price: Command, context: CliContext): void {
       const act = context.actor('rate confirmed');
       await context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
-        const [stored, held] = [await rates.stored(), await rates.look()];
+        const [stored, held] = [await rates.stored(), await rates.readHeld()];
         if (held === undefined) throw new OperatorError('No rate is held.', 1, 'NOT_FOUND');
         const before = stored === undefined ? 'none before' : `before: ${rateText(stored.rate)}`;
         await context.confirm(`This charges at ${rateText(held.rate)} USD per TRX (${before}).`);

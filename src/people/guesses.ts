@@ -91,37 +91,37 @@ export class Guesses {
   }
 
   /** Counts a guess at a password. Throws 429 if a budget is spent; the guess counts anyway. */
-  async atPassword(who: Guesser): Promise<Counted> {
-    return this.take(this.budgetsOfPassword(who));
+  async countPasswordGuess(guesser: Guesser): Promise<Counted> {
+    return this.spendBudgets(this.budgetsOfPassword(guesser));
   }
 
   /** Returns the budgets of a password guess, to return the guess once the code is right too. */
-  passwordKeys(who: Guesser): Counted {
-    return { keys: this.budgetsOfPassword(who).map(({ key }) => key) };
+  passwordKeys(guesser: Guesser): Counted {
+    return { keys: this.budgetsOfPassword(guesser).map(({ key }) => key) };
   }
 
   /** Counts a guess at a code, in the same way. */
-  async atCode(who: Guesser): Promise<Counted> {
-    return this.take([
-      who.knownDevice === undefined
-        ? this.of('codes', who.audience, who.email)
-        : this.of('deviceCodes', who.audience, who.email, who.knownDevice),
+  async countCodeGuess(guesser: Guesser): Promise<Counted> {
+    return this.spendBudgets([
+      guesser.knownDevice === undefined
+        ? this.budgetOf('codes', guesser.audience, guesser.email)
+        : this.budgetOf('deviceCodes', guesser.audience, guesser.email, guesser.knownDevice),
     ]);
   }
 
-  async atInvitation(address: string): Promise<Counted> {
-    return this.take(this.ofNetworks('invitation', address));
+  async countInvitationGuess(address: string): Promise<Counted> {
+    return this.spendBudgets(this.budgetsOfNetworks('invitation', address));
   }
 
   /**
    * Counts a mail to an address without proof of its owner. Throws 429 if the address or the place reached its daily
    * limit.
    */
-  async atAddressMail(email: string, place: string): Promise<Counted> {
-    return this.take([this.of('placeMail', place), this.of('addressMail', email)]);
+  async countAddressMail(email: string, place: string): Promise<Counted> {
+    return this.spendBudgets([this.budgetOf('placeMail', place), this.budgetOf('addressMail', email)]);
   }
 
-  async giveBack({ keys }: Counted): Promise<void> {
+  async returnGuess({ keys }: Counted): Promise<void> {
     await this.database.query(GIVE_BACK, [keys]);
   }
 
@@ -148,32 +148,39 @@ export class Guesses {
   }
 
   /** Deletes some expired windows, unless the clock is unconfirmed. Returns true if there may be more. */
-  async forgetPast(): Promise<boolean> {
+  async deleteExpired(): Promise<boolean> {
     if ((await confirmedNow(this.database)) === undefined) return false;
     const [gone] = await this.database.query<{ count: number }>(FORGET);
     return gone?.count === FORGET_BATCH;
   }
 
   /** Check the address first: once its budget is spent, invented accounts leave no rows. */
-  private budgetsOfPassword(who: Guesser) {
-    return who.knownDevice === undefined
-      ? [...this.ofNetworks('address', who.address), this.of('account', who.audience, who.email)]
-      : [this.of('device', who.audience, who.email, who.knownDevice)];
+  private budgetsOfPassword(guesser: Guesser) {
+    return guesser.knownDevice === undefined
+      ? [
+          ...this.budgetsOfNetworks('address', guesser.address),
+          this.budgetOf('account', guesser.audience, guesser.email),
+        ]
+      : [this.budgetOf('device', guesser.audience, guesser.email, guesser.knownDevice)];
   }
 
   private signed(device: string, personId: string, credentials: number): string {
     return this.hash('known-device', device, personId, credentials.toString()).toString('base64url');
   }
 
-  private of(budget: Budget, ...what: readonly string[]) {
-    return { budget, key: this.hash(budget, ...what) };
+  private budgetOf(budget: Budget, ...parts: readonly string[]) {
+    return { budget, key: this.hash(budget, ...parts) };
   }
 
   /** Counts by address, and for IPv6 also by the larger networks that one customer may hold. */
-  private ofNetworks(budget: 'address' | 'invitation', address: string) {
-    const own = this.of(budget, networkOf(address));
+  private budgetsOfNetworks(budget: 'address' | 'invitation', address: string) {
+    const own = this.budgetOf(budget, networkOf(address));
     if (!isIPv6(address)) return [own];
-    return [own, this.of(`${budget}56`, networkOf(address, 56)), this.of(`${budget}48`, networkOf(address, 48))];
+    return [
+      own,
+      this.budgetOf(`${budget}56`, networkOf(address, 56)),
+      this.budgetOf(`${budget}48`, networkOf(address, 48)),
+    ];
   }
 
   private hash(...parts: readonly string[]): Buffer {
@@ -181,7 +188,7 @@ export class Guesses {
   }
 
   /** Counts against one budget after the other, until one is spent. */
-  private async take(counted: readonly { readonly budget: Budget; readonly key: Buffer }[]): Promise<Counted> {
+  private async spendBudgets(counted: readonly { readonly budget: Budget; readonly key: Buffer }[]): Promise<Counted> {
     for (const { budget, key } of counted) {
       const { max, windowSec } = BUDGETS[budget];
       const [row] = await this.database.query<{ guesses: number; left_sec: number }>(TAKE, [key, windowSec]);

@@ -40,11 +40,11 @@ export function requireFit(password: string, email: string, field: string): void
 export class Passwords {
   private readonly passwordQueue = new PasswordQueue();
   /** Compared with the password of a non-existing account, so that the answer takes equally long. */
-  private readonly nobodys: string;
+  private readonly dummyHash: string;
 
   constructor(private readonly costLog2: number) {
     const [salt, key] = [randomBytes(SALT_BYTES), randomBytes(KEY_BYTES)];
-    this.nobodys = `scrypt$${costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
+    this.dummyHash = `scrypt$${costLog2.toString()}$${salt.toString('base64')}$${key.toString('base64')}`;
   }
 
   /** Throws 503 if too many callers wait already. */
@@ -59,7 +59,7 @@ export class Passwords {
    * many wait.
    */
   async judge(password: string, hash: string | undefined, slot: PasswordSlot): Promise<Judgement> {
-    const [, cost = '', salt = '', expected = ''] = FORM.exec(hash ?? this.nobodys) ?? [];
+    const [, cost = '', salt = '', expected = ''] = FORM.exec(hash ?? this.dummyHash) ?? [];
     const key = await this.derive(slot, password, Buffer.from(salt, 'base64'), Number(cost));
     const isRight = timingSafeEqual(key, Buffer.from(expected, 'base64')) && hash !== undefined;
     return { isRight, isCurrent: Number(cost) === this.costLog2 };

@@ -12,7 +12,7 @@ import { Passwords, requireFit } from './passwords.js';
 import { SecondFactors } from './second-factors.js';
 import { Sessions, type SessionRow } from './sessions.js';
 import type { PasswordSlot } from './password-queue.js';
-import { SignIn, turnOfSession, type SignedIn, type Visitor } from './sign-in.js';
+import { SignIn, slotOfSession, type SignedIn, type Visitor } from './sign-in.js';
 
 const STATE = `SELECT p.email, p.password_changed_at, p.totp_since,
     (SELECT count(*)::int FROM recovery_code c WHERE c.person_id = p.id) AS recovery_codes_left
@@ -96,10 +96,10 @@ export class Security {
     const known = await this.accountOf(invitation);
     const keeps = known !== undefined && isKept(known, invitation);
     const guess = keeps ? await this.signIn.countGuess(email, known, visitor) : {};
-    const turn = this.signIn.turnOf(visitor, known);
-    if (keeps) await this.requireOwnPassword(known, password, turn);
+    const slot = this.signIn.slotOf(visitor, known);
+    if (keeps) await this.requireOwnPassword(known, password, slot);
     else requireFit(password, email, 'password');
-    const hash = keeps ? undefined : await this.passwords.hash(password, turn);
+    const hash = keeps ? undefined : await this.passwords.hash(password, slot);
     await this.database.transaction(async (tx) => {
       const personId = await this.personOf(tx, invitation, known, hash);
       await this.invitations.accept(tx, invitation, personId);
@@ -138,7 +138,7 @@ export class Security {
   ): Promise<string> {
     requireFit(given.new_password, session.email, 'new_password');
     await this.signIn.requirePassword(session, given.current_password, visitor);
-    const hash = await this.passwords.hash(given.new_password, turnOfSession(session, visitor));
+    const hash = await this.passwords.hash(given.new_password, slotOfSession(session, visitor));
     return this.renewing(session, 'security.password', async (tx) => {
       await tx.query(SET_PASSWORD, [session.person_id, hash]);
     });
@@ -218,7 +218,7 @@ export class Security {
   }
 
   private async requireOwnPassword(account: Account, password: string, turn: PasswordSlot): Promise<void> {
-    if ((await this.passwords.judge(password, account.password_hash, turn)).isRight) return;
+    if ((await this.passwords.judge(password, account.password_hash, slot)).isRight) return;
     throw new ConsoleError(
       'WRONG_CREDENTIALS',
       'The account with this address has another password. If you have no account, ask the operator for an invitation.',

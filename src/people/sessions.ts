@@ -204,7 +204,7 @@ export class Sessions {
   }
 
   /** Deletes sessions ended by age, unless the database's clock is unconfirmed. */
-  async forgetPast(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     if ((await confirmedNow(this.database)) !== undefined) await this.database.query(FORGET);
   }
 }

@@ -63,18 +63,18 @@ export class SignIn {
   ) {}
 
   /** Signs in by password. Throws 401 WRONG_CREDENTIALS, 429 TOO_MANY_GUESSES and 503. */
-  async withPassword(email: string, password: string, visitor: Visitor): Promise<SignedIn> {
+  async signInWithPassword(email: string, password: string, visitor: Visitor): Promise<SignedIn> {
     const name = emailOf(email);
     const [person] = await this.database.query<PersonRow>(FIND, [visitor.audience, name]);
     const { device, counted } = await this.countGuess(name, person, visitor);
-    const turn = this.turnOf(visitor, person);
-    const { isRight, isCurrent } = await this.passwords.judge(password, person?.password_hash, turn);
+    const slot = this.slotOf(visitor, person);
+    const { isRight, isCurrent } = await this.passwords.judge(password, person?.password_hash, slot);
     if (!isRight || person === undefined) throw wrongCredentials();
     if (!isCurrent) {
       await this.database.query(KEEP_HASH, [
         person.id,
         person.password_hash,
-        await this.passwords.hash(password, turn),
+        await this.passwords.hash(password, slot),
       ]);
     }
     return this.begin(person, visitor, { device, counted });
@@ -87,11 +87,11 @@ export class SignIn {
     visitor: Visitor,
   ): Promise<{ readonly device: string | undefined; readonly counted: Counted }> {
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
-    return { device, counted: await this.guesses.atPassword(guesser(visitor, email, device)) };
+    return { device, counted: await this.guesses.countPasswordGuess(guesser(visitor, email, device)) };
   }
 
   /** Returns the turn of a browser: in the queue of known ones if it has signed in to this account before. */
-  turnOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordSlot {
+  slotOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordSlot {
     const { signal, address } = visitor;
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
     return device === undefined || person === undefined
@@ -111,7 +111,7 @@ export class SignIn {
     if (stage === 'second_factor') return { token };
     // With a second factor the guess counts until the code is right too: a known password must not allow endless code
     // guesses.
-    if (counted !== undefined) await this.guesses.giveBack(counted);
+    if (counted !== undefined) await this.guesses.returnGuess(counted);
     await this.noteSignIn(person.id, person.email, visitor);
     return { token, deviceCookie: this.known(device, person) };
   }
@@ -120,7 +120,7 @@ export class SignIn {
    * Checks the code of the second step. Throws 401 WRONG_CODE, or SIGN_IN if the fifth wrong code ended the attempt;
    * 403 and 429.
    */
-  async withCode(
+  async signInWithCode(
     session: SessionRow,
     given: { readonly code?: string; readonly recovery_code?: string },
     visitor: Visitor,
@@ -129,7 +129,7 @@ export class SignIn {
       throw new ConsoleError('FORBIDDEN', 'This session does not wait for a code.');
     const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
     const who = guesser(visitor, session.email, device);
-    const counted = await this.guesses.atCode(who);
+    const counted = await this.guesses.countCodeGuess(who);
     if (!(await this.isCodeRight(session, given))) {
       if (await this.sessions.wrongCode(session)) {
         throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt. Sign in again.');
@@ -138,8 +138,8 @@ export class SignIn {
     }
     const token = await this.sessions.renew(session.id, 'signed_in', true);
     if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended. Sign in again.');
-    await this.guesses.giveBack(counted);
-    await this.guesses.giveBack(this.guesses.passwordKeys(who));
+    await this.guesses.returnGuess(counted);
+    await this.guesses.returnGuess(this.guesses.passwordKeys(who));
     await this.noteSignIn(session.person_id, session.email, visitor);
     return { token, deviceCookie: this.known(device, knownBy(session)) };
   }
@@ -148,7 +148,7 @@ export class SignIn {
    * Re-authenticates by password, and by code if there is a second factor. Throws 401 WRONG_CREDENTIALS or WRONG_CODE,
    * and 429.
    */
-  async again(
+  async confirmAgain(
     session: SessionRow,
     given: { readonly password: string; readonly code?: string },
     visitor: Visitor,
@@ -156,9 +156,9 @@ export class SignIn {
     await this.requirePassword(session, given.password, visitor);
     if (session.totp_sealed !== null) {
       const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
-      const counted = await this.guesses.atCode(guesser(visitor, session.email, device));
+      const counted = await this.guesses.countCodeGuess(guesser(visitor, session.email, device));
       if (!(await this.factors.use(session.person_id, session.totp_sealed, given.code ?? ''))) throw wrongCode();
-      await this.guesses.giveBack(counted);
+      await this.guesses.returnGuess(counted);
     }
     const token = await this.sessions.renew(session.id, session.stage, true);
     if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended. Sign in again.');
@@ -171,10 +171,10 @@ export class SignIn {
   async requirePassword(session: SessionRow, password: string, visitor: Visitor): Promise<void> {
     const { counted } = await this.countGuess(session.email, knownBy(session), visitor);
     const [row] = await this.database.query<{ password_hash: string }>(HASH_OF, [session.person_id]);
-    if (!(await this.passwords.judge(password, row?.password_hash, turnOfSession(session, visitor))).isRight) {
+    if (!(await this.passwords.judge(password, row?.password_hash, slotOfSession(session, visitor))).isRight) {
       throw new ConsoleError('WRONG_CREDENTIALS', 'This is not your password.');
     }
-    await this.guesses.giveBack(counted);
+    await this.guesses.returnGuess(counted);
   }
 
   private async isCodeRight(
@@ -199,7 +199,7 @@ export class SignIn {
 }
 
 /** Returns the turn of a session that repeats its password: its person is known on any browser. */
-export const turnOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordSlot => ({
+export const slotOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordSlot => ({
   queue: 'known',
   key,
   signal,

@@ -111,7 +111,7 @@ export class Team {
   async resetSecondFactor(personId: string, author: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       const [person] = await tx.query<{ email: string }>(RESET, [personId]);
-      if (person === undefined) throw nobody();
+      if (person === undefined) throw noSuchMember();
       await this.factors.forgetRecoveryCodes(tx, personId);
       await this.sessions.endAll(personId, undefined, tx);
       const detail = { email: person.email };
@@ -131,7 +131,7 @@ export class Team {
     await this.database.transaction(async (tx) => {
       const members = await tx.query<Locked>(LOCK, [place.audience, place.projectId ?? null]);
       const member = members.find(({ person_id: id }) => id === personId);
-      if (member === undefined) throw nobody();
+      if (member === undefined) throw noSuchMember();
       await this.sessions.hold(personId, tx);
       const { action, detail, stays } = await act(tx, member);
       const manages = managingRole(place);
@@ -145,4 +145,4 @@ export class Team {
   }
 }
 
-const nobody = (): ApiError => new ApiError('NOT_FOUND', 'This person does not belong to the team.');
+const noSuchMember = (): ApiError => new ApiError('NOT_FOUND', 'This person does not belong to the team.');

@@ -21,13 +21,13 @@ export interface KeptFinding {
   readonly amountMost?: bigint;
 }
 
-/** A process that lost the reconciliation turn judged old records, so it holds, frees and stops nothing. */
-const IN_TURN = `turn AS (SELECT FROM reconcile_state WHERE fence = $3::integer FOR NO KEY UPDATE)`;
+/** A process that lost the reconciliation lease judged old records, so it holds, frees and stops nothing. */
+const UNDER_LEASE = `turn AS (SELECT FROM reconcile_state WHERE fence = $3::integer FOR NO KEY UPDATE)`;
 
 /** One statement for all wallets: a wallet that is not named loses its hold. */
 const HOLD = {
   name: 'hold_wallets',
-  text: `WITH ${IN_TURN}
+  text: `WITH ${UNDER_LEASE}
   UPDATE pool_wallet w SET books_fault = v.fault
   FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
          WHERE EXISTS (SELECT FROM turn) ORDER BY p.id FOR NO KEY UPDATE OF p) v
@@ -36,14 +36,14 @@ const HOLD = {
 
 const STOP = {
   name: 'stop_sales',
-  text: `WITH ${IN_TURN}
+  text: `WITH ${UNDER_LEASE}
   INSERT INTO sales_stop AS s (reason, findings) SELECT $1, $2 FROM turn
   ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, findings = excluded.findings
     WHERE s.reason <> excluded.reason RETURNING true`,
 };
 
-/** Ends the present reconciliation turn, because its judgement predates the explanation. */
-const END_TURN = `UPDATE reconcile_state SET fence = fence + 1`;
+/** Ends the present reconciliation lease, because its judgement predates the explanation. */
+const REVOKE_LEASE = `UPDATE reconcile_state SET fence = fence + 1`;
 
 const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason, amount)
   SELECT f.fingerprint, f.check_name, f.subject, f.facts, $5, $6, f.amount
@@ -70,7 +70,7 @@ export class SalesHold {
   ) {}
 
   /**
-   * Holds exactly these wallets because of the records, under the fence of the reconciliation turn. Returns the wallets
+   * Holds exactly these wallets because of the records, under the fence of the reconciliation lease. Returns the wallets
    * whose hold changed; null means that this hold is lifted.
    */
   async holdWallets(
@@ -81,7 +81,7 @@ export class SalesHold {
   }
 
   /**
-   * Stops every sale until `explain`, under the fence of the reconciliation turn. Returns true if the stop or its
+   * Stops every sale until `explain`, under the fence of the reconciliation lease. Returns true if the stop or its
    * reason is new.
    */
   async stopSales(reason: string, findings: readonly KeptFinding[], fence: number): Promise<boolean> {
@@ -122,7 +122,7 @@ export class SalesHold {
         });
       }
       if (!resume) return;
-      await tx.query(END_TURN);
+      await tx.query(REVOKE_LEASE);
       const stopped = await tx.query<Pick<SalesStop, 'reason'>>(`DELETE FROM sales_stop RETURNING reason`);
       await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
       await recordAct(tx, author, {

@@ -193,8 +193,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return {
       project: { record: recordOf(row), sources: this.sourcesOf(row.id, row.allowed_sources) },
       secrets,
-      primary:
-        keys[0]?.id === row.id ? secrets.slice(0, 2) : [nobodysSecrets.next().value, nobodysSecrets.next().value],
+      primary: keys[0]?.id === row.id ? secrets.slice(0, 2) : [dummySecrets.next().value, dummySecrets.next().value],
     };
   }
 
@@ -206,7 +205,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private secretOf(sealed: string | null | undefined, key: KnownKey | undefined, expiresMs: number): Secret {
     if (typeof sealed !== 'string' || key === undefined) {
       this.sealers.apiKey.open(this.sealedDummy, DUMMY_ID);
-      return nobodysSecrets.next().value;
+      return dummySecrets.next().value;
     }
     const opened = this.sealers.apiKey.open(Buffer.from(sealed, 'hex'), key.id);
     if (opened === undefined) {
@@ -287,8 +286,8 @@ export const DUMMY_KEY = randomBytes(24).toString('hex');
 /**
  * Enough copies that dummy secrets are as rarely in the CPU cache as real ones; a single one would be checked faster.
  */
-const NOBODYS_SECRETS = Array.from({ length: 1000 }, () => secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY));
-const nobodysSecrets = inTurns(NOBODYS_SECRETS);
+const DUMMY_SECRETS = Array.from({ length: 1000 }, () => secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY));
+const dummySecrets = inTurns(DUMMY_SECRETS);
 
 function* inTurns<T>(each: readonly T[]): Generator<T, never> {
   for (;;) yield* each;

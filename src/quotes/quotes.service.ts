@@ -63,7 +63,7 @@ export interface IssuedQuote {
   readonly holdSec: number;
 }
 
-const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
+const UNKNOWN_RECEIVER: Recipient = { state: 'unknown', needsActivation: false };
 
 /** The inputs of a rental's price. */
 interface Asked {
@@ -113,18 +113,18 @@ export class QuotesService {
     const market = this.market.current();
     const asked = { receiveAddress, durationSec, expectedUses: request.expectedUses, row, market };
     if (request.energy !== undefined) {
-      return this.rental({ ...asked, energy: request.energy, recipient: NOBODY_LOOKED });
+      return this.rental({ ...asked, energy: request.energy, recipient: UNKNOWN_RECEIVER });
     }
     const played = playedRecipient(receiveAddress);
     // A test project has no tokens to transfer: it is sized as without a transfer.
     if (request.transfer !== undefined && !isTest) {
       const [needed, { needsActivation }] = await Promise.all([
         this.transfers.energyOf(receiveAddress, request.transfer),
-        this.receivers.look(receiveAddress),
+        this.receivers.lookUp(receiveAddress),
       ]);
       return this.rental({ ...asked, energy: needed, recipient: { state: 'unknown', needsActivation } });
     }
-    const recipient = played ?? (await this.receivers.look(receiveAddress));
+    const recipient = played ?? (await this.receivers.lookUp(receiveAddress));
     if (played === undefined && recipient.state === 'warm') this.market.learnHolder(receiveAddress);
     return this.rental({ ...asked, energy: energyFor(recipient.state, market.sizing), recipient });
   }
@@ -142,7 +142,7 @@ export class QuotesService {
       expectedUses: request.expectedUses,
       row: rowOf(this.figures, durationSec),
       market: this.market.current(),
-      recipient: NOBODY_LOOKED,
+      recipient: UNKNOWN_RECEIVER,
     });
     return this.withinPool(rental, request);
   }

@@ -27,7 +27,7 @@ interface Remembered {
 @Injectable()
 export class Receivers {
   private readonly remembered = new Map<string, Remembered>();
-  private readonly looking = new Map<string, Promise<Recipient>>();
+  private readonly lookUps = new Map<string, Promise<Recipient>>();
 
   private readonly token: TokenReads;
 
@@ -39,13 +39,13 @@ export class Receivers {
   }
 
   /** Returns the state of `address`; `unknown` if it cannot be read. Never rejects. */
-  async look(address: string): Promise<Recipient> {
+  async lookUp(address: string): Promise<Recipient> {
     const known = this.remembered.get(address);
     if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;
-    const underway = this.looking.get(address);
+    const underway = this.lookUps.get(address);
     if (underway !== undefined) return underway;
-    const look = this.read(address).finally(() => this.looking.delete(address));
-    this.looking.set(address, look);
+    const look = this.read(address).finally(() => this.lookUps.delete(address));
+    this.lookUps.set(address, look);
     return look;
   }
 

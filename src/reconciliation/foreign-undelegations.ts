@@ -52,17 +52,17 @@ export class ForeignUndelegations {
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
-    private readonly progress: FulfilmentEvents,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly log: Log,
   ) {}
 
   /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
-  async close(): Promise<void> {
+  async closeLegs(): Promise<void> {
     const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
-    for (const act of acts) await runForAct(this.log, act.txid, () => this.closeBy(act));
+    for (const act of acts) await runForAct(this.log, act.txid, () => this.closeLegsOfAct(act));
   }
 
-  private async closeBy(act: ActRow): Promise<void> {
+  private async closeLegsOfAct(act: ActRow): Promise<void> {
     const missing = await shortfallOf(this.database, this.client, {
       wallet: { id: act.wallet_id, address: act.address },
       receiver: act.receive_address,
@@ -76,7 +76,7 @@ export class ForeignUndelegations {
       this.log.warn(fields, 'foreign undelegation affected no order');
       return;
     }
-    for (const order of outcome.ended) this.progress.reportReclaimed(identityOf(order), order.late_sec);
+    for (const order of outcome.ended) this.fulfilmentEvents.reportReclaimed(identityOf(order), order.late_sec);
     const orders = outcome.ended.map(({ id }) => id.toString());
     this.log.error({ ...fields, legs: outcome.legs, orders }, 'foreign undelegation ended delegations of orders');
   }

@@ -57,7 +57,7 @@ const KEEP_RANGE = `WITH next AS (
  * Rebuilds the sums from the first entry on. The digests of the ranges stay, so that checking them again reveals a
  * changed range.
  */
-const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
+const REBUILD_SUMS = `WITH gone AS (DELETE FROM judged_credits)
   UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
 
 const LEDGER = ['ledger-balance', 'ledger-entry', 'ledger-kept', 'ledger-shape'];
@@ -73,26 +73,26 @@ export class JudgedRecords {
    * Stores the records that `report` judged as right or explained. `fence` is that of the lease; a process that lost the
    * lease stores nothing.
    */
-  async keep(fence: number, report: Report): Promise<void> {
+  async storeJudged(fence: number, report: Report): Promise<void> {
     const { judged } = report;
     if (judged === undefined) return;
     const found = new Set(report.checks.flatMap(({ findings }) => findings.map(({ fingerprint }) => fingerprint)));
     // An unmade check judged nothing. If findings exceed the listed ones, the orders of the rest are unknown.
     if (report.unmade.length > 0 || report.checks.some((check) => check.count > check.findings.length)) return;
-    await this.mark(report, judged);
+    await this.markOrders(report, judged);
     if (![...judged.inTurn].some((fingerprint) => found.has(fingerprint))) {
       await this.database.query(MOVE_ORDERS, [fence, judged.ordersAfter]);
       await this.database.query(MOVE_ENTRIES, [fence, judged.entriesAfter]);
     }
-    if (judged.areSumsAstray) {
+    if (judged.areSumsWrong) {
       this.log.warn({ effect: 'the sums are rebuilt' }, 'ledger sums differ from the entries');
-      await this.database.query(ADD_UP_ANEW, [fence]);
+      await this.database.query(REBUILD_SUMS, [fence]);
     } else if (report.checks.every(({ check, count }) => !LEDGER.includes(check) || count === 0)) {
       await this.keepLedger(fence);
     }
   }
 
-  private async mark(report: Report, { orders, blocksTo }: Judged): Promise<void> {
+  private async markOrders(report: Report, { orders, blocksTo }: Judged): Promise<void> {
     const wrong = new Set(report.checks.flatMap(({ findings }) => findings.map(({ orderId }) => orderId)));
     const right = orders.filter(({ id }) => !wrong.has(id));
     for (let from = 0; from < right.length; from += BATCH) {

@@ -11,7 +11,7 @@ import { Metrics } from '../observability/metrics.js';
 
 @Injectable()
 export class NodeGauges {
-  private readonly lacking = new Set<TronNode>();
+  private readonly withoutHistory = new Set<TronNode>();
 
   constructor(
     private readonly client: TronClient,
@@ -55,7 +55,7 @@ export class NodeGauges {
     each(
       'chain_node_without_history',
       '1 while a `node` keeps no transaction history, so its absences prove nothing.',
-      (node) => (this.lacking.has(node) ? 1 : 0),
+      (node) => (this.withoutHistory.has(node) ? 1 : 0),
     );
     each('chain_node_outvoted', '1 while two nodes agree against a `node`, which is not used.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
@@ -71,7 +71,7 @@ export class NodeGauges {
   }
 
   /** Finds the witnesses that keep no history, by a recent reading or a new one. Logs each change. */
-  async look(): Promise<void> {
+  async checkHistory(): Promise<void> {
     // A node that does not answer shows in its other gauges.
     const asked = this.client.pool.agreement.witnesses.filter((node) => node.isHealthy);
     await Promise.all(
@@ -86,13 +86,13 @@ export class NodeGauges {
   }
 
   private judge(node: TronNode, keeps: boolean): void {
-    if (keeps === !this.lacking.has(node)) return;
+    if (keeps === !this.withoutHistory.has(node)) return;
     if (keeps) {
-      this.lacking.delete(node);
+      this.withoutHistory.delete(node);
       this.log.info({ node: node.name }, 'node keeps transaction history again');
       return;
     }
-    this.lacking.add(node);
+    this.withoutHistory.add(node);
     this.log.error(
       { node: node.name, effect: 'a transaction missing there proves nothing' },
       'node keeps no transaction history',

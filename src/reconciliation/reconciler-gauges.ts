@@ -105,7 +105,7 @@ export class ReconcilerGauges {
    * Shows the findings of a pass. `blocksLeft` is undefined if the chain could not be searched. An incomplete pass does
    * not reset the age.
    */
-  report(report: Report, blocksLeft: number | undefined): void {
+  setReport(report: Report, blocksLeft: number | undefined): void {
     const unmade = report.unmade.map(({ check }) => check);
     if (blocksLeft === undefined) unmade.push('orphan-search');
     this.unmade.reset();
@@ -122,12 +122,12 @@ export class ReconcilerGauges {
   }
 
   /** Shows how many blocks this worker's search has left. */
-  searched(blocksLeft: number): void {
+  setBlocksLeft(blocksLeft: number): void {
     this.unsearched.set(blocksLeft);
   }
 
   /** Stores when the reported pass ended, by the database's clock. */
-  ended(at: Date | null): void {
+  setPassEnd(at: Date | null): void {
     this.ownPassAt = at ?? undefined;
   }
 

@@ -31,9 +31,9 @@ const REST_MAX_SEC = 300;
 const SEARCH_WAIT_MAX_SEC = 300;
 const LEASE_SEC = 30;
 /** A longer pass is stuck: its lease expires, and another worker makes one. */
-const TURN_MAX_MS = 600_000;
+const LEASE_MAX_MS = 600_000;
 /** Interval of checks for a due pass. */
-const LOOK_MS = 5000;
+const CHECK_MS = 5000;
 const FINDINGS_MAX = 10_000;
 /**
  * Blocks of newly final transactions that a pass reads again: twice the blocks that one minute settles and reclaims.
@@ -48,17 +48,17 @@ const NAMED_MAX = 3;
 
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$1');
 
-const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
+const TAKE_LEASE = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
   WHERE ${LEASE_IS_FREE}
     AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
       OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence`;
 
-/** Requires a lease: a renewal that arrives after the turn's end must not revive it. */
-const RENEW_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $2 * interval '1 second'
+/** Requires a lease: a renewal that arrives after the lease's end must not revive it. */
+const RENEW_LEASE = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $2 * interval '1 second'
   WHERE fence = $1 AND lease_until IS NOT NULL`;
 
-const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
+const END_LEASE = `UPDATE reconcile_state SET lease_until = NULL,
     passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
 
 @Injectable()
@@ -68,20 +68,20 @@ export class Reconciler {
   /** Monotonic time until which this process makes no pass after a failed one; another worker may. */
   private restsUntilMs = 0;
   /** While a due pass waits for the search: the fewest blocks left so far, and since when. */
-  private waiting: { readonly left: number; readonly sinceMs: number } | undefined;
+  private searchWait: { readonly left: number; readonly sinceMs: number } | undefined;
   /** Fingerprints of the last pass, so that each disagreement is logged once. */
   private reported = new Set<string>();
 
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
-    private readonly hold: SalesHold,
-    private readonly orphans: UnrecordedSearch,
-    private readonly reclaims: OrphanReclaims,
-    private readonly foreignEnds: ForeignUndelegations,
-    private readonly judgements: JudgedRecords,
-    private readonly figures: ReconcilerGauges,
-    private readonly nodes: NodeGauges,
+    private readonly salesHold: SalesHold,
+    private readonly unrecordedSearch: UnrecordedSearch,
+    private readonly orphanReclaims: OrphanReclaims,
+    private readonly foreignUndelegations: ForeignUndelegations,
+    private readonly judgedRecords: JudgedRecords,
+    private readonly reconcilerGauges: ReconcilerGauges,
+    private readonly nodeGauges: NodeGauges,
     private readonly config: Config,
     private readonly log: Log,
   ) {
@@ -89,45 +89,45 @@ export class Reconciler {
   }
 
   /** Makes a pass if one is due, or if this process never made one. Returns ms until the next call. */
-  async look(): Promise<number> {
-    await Promise.all([this.figures.sample(), this.nodes.look()]);
+  async reconcile(): Promise<number> {
+    await Promise.all([this.reconcilerGauges.sample(), this.nodeGauges.checkHistory()]);
     const isForced = this.isFirst;
-    const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
+    const restMs = Math.min(CHECK_MS, this.config.worker.reconcileSec * 1000);
     if (monotonicMs() < this.restsUntilMs) return restMs;
-    const [turn] = await this.database.query<{ fence: number }>(TAKE_TURN, [LEASE_SEC, isForced, this.restSec]);
-    if (turn === undefined) return restMs;
+    const [lease] = await this.database.query<{ fence: number }>(TAKE_LEASE, [LEASE_SEC, isForced, this.restSec]);
+    if (lease === undefined) return restMs;
     const done = new AbortController();
-    void this.keepTurn(turn.fence, done.signal);
+    void this.keepLeaseUntil(lease.fence, done.signal);
     let isMade = false;
     let left: number | undefined;
     let report: Report | undefined;
     try {
       left = await this.search();
-      if (this.isToBeMade(left)) {
-        report = await this.passOrRest(turn.fence, isForced ? FIRST_CONCURRENCY : 1);
+      if (this.isPassDue(left)) {
+        report = await this.passOrPostpone(lease.fence, isForced ? FIRST_CONCURRENCY : 1);
         isMade = true;
-        await this.onChain('reclaim orphans', () => this.reclaims.reclaim());
+        await this.tryOnChain('reclaim orphans', () => this.orphanReclaims.reclaim());
       }
     } finally {
       done.abort();
-      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [turn.fence, isMade]);
+      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_LEASE, [lease.fence, isMade]);
       if (isMade) this.isFirst = false;
-      // If the turn was lost, the worker that took it over shows its own findings.
+      // If the lease was lost, the worker that took it over shows its own findings.
       if (isMade && ended !== undefined) {
-        if (report !== undefined) this.figures.report(report, left);
-        this.figures.ended(ended.passed_at);
+        if (report !== undefined) this.reconcilerGauges.setReport(report, left);
+        this.reconcilerGauges.setPassEnd(ended.passed_at);
       }
     }
-    await this.figures.sample();
+    await this.reconcilerGauges.sample();
     return restMs;
   }
 
-  private async keepTurn(fence: number, done: AbortSignal): Promise<void> {
+  private async keepLeaseUntil(fence: number, done: AbortSignal): Promise<void> {
     const options = {
       leaseSec: LEASE_SEC,
-      maxMs: TURN_MAX_MS,
+      maxMs: LEASE_MAX_MS,
       renew: async () => {
-        await this.database.query(RENEW_TURN, [fence, LEASE_SEC]);
+        await this.database.query(RENEW_LEASE, [fence, LEASE_SEC]);
       },
       onFailure: (error: unknown) => {
         this.log.warn({ fault: messageOf(error) }, 'failed to renew the reconciliation lease');
@@ -141,10 +141,10 @@ export class Reconciler {
    * if the chain could not be searched.
    */
   private async search(): Promise<number | undefined> {
-    const left = await this.onChain('search for orphans', () => this.orphans.searchToHead());
-    if (left !== undefined) this.figures.searched(left);
-    await this.onChain('search skipped blocks', () => this.orphans.retryUnsearched());
-    await this.onChain('match foreign undelegations with orders', () => this.foreignEnds.close());
+    const left = await this.tryOnChain('search for orphans', () => this.unrecordedSearch.searchToHead());
+    if (left !== undefined) this.reconcilerGauges.setBlocksLeft(left);
+    await this.tryOnChain('search skipped blocks', () => this.unrecordedSearch.retryUnsearched());
+    await this.tryOnChain('match foreign undelegations with orders', () => this.foreignUndelegations.closeLegs());
     return left;
   }
 
@@ -152,17 +152,18 @@ export class Reconciler {
    * Returns false while the search advances: judging would report errors that the search is about to correct. Returns
    * true once the search is at the head, cannot continue, or makes no progress.
    */
-  private isToBeMade(left: number | undefined): boolean {
+  private isPassDue(left: number | undefined): boolean {
     if (left === undefined || left === 0) {
-      this.waiting = undefined;
+      this.searchWait = undefined;
       return true;
     }
-    if (this.waiting === undefined || left < this.waiting.left) this.waiting = { left, sinceMs: monotonicMs() };
-    return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
+    if (this.searchWait === undefined || left < this.searchWait.left)
+      this.searchWait = { left, sinceMs: monotonicMs() };
+    return monotonicMs() - this.searchWait.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
   }
 
   /** Makes a pass, and postpones the next one if it fails. A failing pass would otherwise repeat at every check. */
-  private async passOrRest(fence: number, concurrency: number): Promise<Report> {
+  private async passOrPostpone(fence: number, concurrency: number): Promise<Report> {
     try {
       return await this.pass(fence, concurrency);
     } catch (error) {
@@ -182,14 +183,14 @@ export class Reconciler {
       findingsMax: FINDINGS_MAX,
     });
     this.restSec = restSec(this.config.worker.reconcileSec, report.recordsMs / 1000);
-    await this.contain(report, fence);
-    this.report(report);
-    await this.judgements.keep(fence, report);
+    await this.stopSales(report, fence);
+    this.logFindings(report);
+    await this.judgedRecords.storeJudged(fence, report);
     return report;
   }
 
   /** The records are judged even if no node answers. */
-  private async onChain<T>(task: string, work: () => Promise<T>): Promise<T | undefined> {
+  private async tryOnChain<T>(task: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
@@ -199,25 +200,25 @@ export class Reconciler {
     }
   }
 
-  private async contain(report: Report, fence: number): Promise<void> {
+  private async stopSales(report: Report, fence: number): Promise<void> {
     const stopping = report.checks.filter((check) => stopsEverything(check));
     if (stopping.length > 0) {
       const reason = `the records have findings: ${stopping.map(nameOf).join('; ')}`;
       const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
-      if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX), fence)) {
+      if (await this.salesHold.stopSales(reason, findings.slice(0, FINDINGS_MAX), fence)) {
         this.log.fatal({ reason, todo: 'explain each finding with `verify explain`' }, 'sales stopped');
       }
     }
     // A wallet that could not be compared in this pass keeps its hold.
     if (report.unmade.some(({ check }) => check === 'open-delegations')) return;
-    const changed = await this.hold.holdWallets(walletFaults(report), fence);
+    const changed = await this.salesHold.holdWallets(walletFaults(report), fence);
     for (const { address, books_fault } of changed) {
       if (books_fault === null) this.log.warn({ wallet: address }, 'wallet agrees with the chain again');
       else this.log.error({ wallet: address, fault: books_fault }, 'wallet stopped selling');
     }
   }
 
-  private report(report: Report): void {
+  private logFindings(report: Report): void {
     const findings = findingsOf(report);
     for (const finding of findings) {
       if (!this.reported.has(finding.fingerprint)) this.log.error({ ...finding }, `${finding.rule} ${finding.check}`);

@@ -107,8 +107,8 @@ export class UnrecordedSearch implements BlockSearch {
    * searches. Without the lease to read blocks it searches only while no other worker does. Throws
    * ChainUnavailableError; blocks that were searched before the error stay searched.
    */
-  async searchNext(hasTurn: boolean): Promise<number | undefined> {
-    this.hasLease = hasTurn;
+  async searchNext(hasLease: boolean): Promise<number | undefined> {
+    this.hasLease = hasLease;
     const step = this.last.then(async () => this.runStep());
     this.last = step.catch(() => undefined);
     return step;

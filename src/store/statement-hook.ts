@@ -11,14 +11,14 @@ interface StatementHook {
 
 /** Calls the hooks around the statements with these names, alone or within a transaction. */
 export function aroundStatements(database: Database, names: readonly string[], { before, after }: StatementHook): void {
-  const isMeant = (statement: Statement | string): boolean =>
+  const matches = (statement: Statement | string): boolean =>
     typeof statement !== 'string' && statement.name !== undefined && names.includes(statement.name);
   around(database, 'query', {
     before: (statement) => {
-      if (isMeant(statement)) before?.();
+      if (matches(statement)) before?.();
     },
     after: (statement) => {
-      if (isMeant(statement)) after?.();
+      if (matches(statement)) after?.();
     },
   });
   const transaction: Database['transaction'] = database.transaction.bind(database);
@@ -28,7 +28,7 @@ export function aroundStatements(database: Database, names: readonly string[], {
       const hooked = await work({
         ...tx,
         query: async (statement, params) => {
-          if (isMeant(statement)) {
+          if (matches(statement)) {
             hasRun = true;
             before?.();
           }

@@ -77,7 +77,7 @@ export interface Judged {
   /** Fingerprints of the findings in that turn. */
   readonly inTurn: ReadonlySet<string>;
   /** True if the stored sums of older entries are wrong although the ledger is right. */
-  readonly areSumsAstray: boolean;
+  readonly areSumsWrong: boolean;
 }
 
 export interface Report {

@@ -56,7 +56,7 @@ export class NewerRecords {
   async judge(): Promise<Judged> {
     const [cursor] = await this.tx.query<Cursor>(CURSOR);
     if (cursor === undefined) throw new Error('the row of reconcile_state is missing');
-    const areSumsAstray = await this.judgeLedger(cursor);
+    const areSumsWrong = await this.judgeLedger(cursor);
     const [next] = await this.tx.query<{ to_id: bigint }>(NEXT_ENTRIES_AFTER, [cursor.entries_after]);
     const unjudged = await this.tx.query<UnjudgedRow>(UNJUDGED);
     for (let from = 0; from < unjudged.length; from += CHUNK) {
@@ -69,7 +69,7 @@ export class NewerRecords {
       ordersAfter,
       entriesAfter: next?.to_id ?? 0n,
       inTurn: this.inTurn,
-      areSumsAstray,
+      areSumsWrong,
     };
   }
 
@@ -82,15 +82,15 @@ export class NewerRecords {
     const changed = await make(kept);
     if (changed !== undefined) this.note([changed]);
     const isChanged = changed !== undefined && changed.count > 0;
-    let areSumsAstray = false;
+    let areSumsWrong = false;
     await this.tryCheck(balance.check, async () => {
       const newer = await runRecordCheck(this.tx, balance, this.terms);
       if (newer.count === 0 && !isChanged) return newer;
       const whole = await runRecordCheck(this.tx, WHOLE_BALANCE, this.terms);
-      areSumsAstray = newer.count > 0 && whole.count === 0 && !isChanged;
+      areSumsWrong = newer.count > 0 && whole.count === 0 && !isChanged;
       return whole;
     });
-    return areSumsAstray;
+    return areSumsWrong;
   }
 
   /** Judges the next orders in turn, with all rows of ids up to theirs. Returns the last id; 0 at the end of a turn. */

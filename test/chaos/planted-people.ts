@@ -51,8 +51,8 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     name: 'an address gets as many mails as projects ask for',
     changes: one(
       'people/guesses.ts',
-      "this.of('placeMail', place), this.of('addressMail', email)",
-      "this.of('placeMail', place)",
+      "this.budgetOf('placeMail', place), this.budgetOf('addressMail', email)",
+      "this.budgetOf('placeMail', place)",
     ),
     test: invitations('mails one address a few times a day, whatever projects ask for it'),
   },

@@ -60,8 +60,8 @@ async function clean(database: Database): Promise<void> {
   await new EndpointWatch(database, SENDER, new Metrics(), log).runTasks();
   const closing = new StatementClosing(database, new Metrics(), log);
   for (let steps = 0; steps < 20; steps += 1) await closing.step();
-  await new Guesses(database, Buffer.alloc(32, 7)).forgetPast();
-  await new Sessions(database).forgetPast();
+  await new Guesses(database, Buffer.alloc(32, 7)).deleteExpired();
+  await new Sessions(database).deleteExpired();
 }
 
 function retaining(): Config {

@@ -180,10 +180,10 @@ describe('a due time further ahead than any rest', () => {
 
   it('of a window of guesses ends it', async () => {
     const guesses = new Guesses(database, Buffer.alloc(32, 7));
-    for (let n = 0; n < 60; n += 1) await guesses.atInvitation('203.0.113.7');
-    await expect(guesses.atInvitation('203.0.113.7')).rejects.toThrow();
+    for (let n = 0; n < 60; n += 1) await guesses.countInvitationGuess('203.0.113.7');
+    await expect(guesses.countInvitationGuess('203.0.113.7')).rejects.toThrow();
     await run(`UPDATE sign_in_guess SET window_ends = clock_timestamp() + interval '1 day'`);
-    await guesses.atInvitation('203.0.113.7');
+    await guesses.countInvitationGuess('203.0.113.7');
   });
 });
 

@@ -153,13 +153,13 @@ describe('an undelegation by the wallet’s owner', () => {
     const acts = hand.part(ForeignUndelegations);
     await devnet.control('faults', { kind: 'behind', node: 0, port: 'solid', blocks: 2 });
     try {
-      if (isEndedAtOnce) await acts.close();
-      else await expect(acts.close()).rejects.toThrow(ChainUnavailableError);
+      if (isEndedAtOnce) await acts.closeLegs();
+      else await expect(acts.closeLegs()).rejects.toThrow(ChainUnavailableError);
       expect(await endedBy(key)).toBe(isEndedAtOnce ? txid : null);
     } finally {
       await devnet.control('faults/clear', {});
     }
-    await acts.close();
+    await acts.closeLegs();
     expect(await endedBy(key)).toBe(txid);
   });
 });
@@ -185,7 +185,7 @@ describe('two rentals of the same amount to one receiver', () => {
       await tx.query(`SELECT FROM orders WHERE id = $1 FOR UPDATE`, [id]);
       const byHand = new LegEnds(api.database, hand.chain()).close(id, undefined, undefined, author);
       await untilWaiting(api.database, 1);
-      const byAct = hand.part(ForeignUndelegations).close();
+      const byAct = hand.part(ForeignUndelegations).closeLegs();
       let isOver = false;
       const end = () => {
         isOver = true;
@@ -196,7 +196,7 @@ describe('two rentals of the same amount to one receiver', () => {
     });
     await Promise.allSettled(ends);
     expect(await open()).toHaveLength(1);
-    await hand.part(ForeignUndelegations).close();
+    await hand.part(ForeignUndelegations).closeLegs();
     expect(await open()).toHaveLength(1);
   });
 });

@@ -37,12 +37,12 @@ async function turn(): Promise<Turn> {
 /** Runs a pass of `worker` that stops after judging the records until `goOn` is called. */
 async function heldPass(worker: INestApplicationContext): Promise<{ readonly goOn: () => Promise<void> }> {
   const records = worker.get(JudgedRecords);
-  const keep = records.keep.bind(records);
+  const keep = records.storeJudged.bind(records);
   let open = (): void => undefined;
   const isOpen = new Promise<void>((resolve) => (open = resolve));
   let pass = Promise.resolve();
   await new Promise<void>((hasJudged, reject) => {
-    jest.spyOn(records, 'keep').mockImplementationOnce(async (fence, report) => {
+    jest.spyOn(records, 'storeJudged').mockImplementationOnce(async (fence, report) => {
       hasJudged();
       await isOpen;
       await keep(fence, report);
@@ -87,7 +87,7 @@ it('a pass that outlasts its lease keeps its turn, and its findings stay visible
   const { fence } = await turn();
   await world.database.query(`UPDATE reconcile_state SET lease_until = clock_timestamp()`);
   await until(async () => ((await turn()).isHeld === true ? true : undefined), LIMIT_MS, 'the renewal of the lease');
-  await other.get(Reconciler).look();
+  await other.get(Reconciler).reconcile();
   expect(await turn()).toMatchObject({ fence, passed_at: null });
   await pass.goOn();
   expect(await turn()).toMatchObject({ fence, isHeld: null, passed_at: expect.any(String) });
@@ -115,12 +115,12 @@ it('a failed pass is not shown as made, its process rests, and another worker ma
     const failed = await turn();
     expect(failed).toMatchObject({ isHeld: null, passed_at: null });
     expect(await world.metric('reconcile_age_seconds', failing)).toEqual(['reconcile_age_seconds +Inf']);
-    await failing.get(Reconciler).look();
+    await failing.get(Reconciler).reconcile();
     expect(await turn()).toEqual(failed);
   } finally {
     await world.byHand(`DROP FUNCTION refuse CASCADE`);
     await failing.close();
   }
-  await other.get(Reconciler).look();
+  await other.get(Reconciler).reconcile();
   expect((await turn()).passed_at).not.toBeNull();
 }, 120_000);

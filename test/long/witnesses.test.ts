@@ -189,7 +189,7 @@ describe('the end of a rental with only one node', () => {
       (hand: Hand) => hand.part(BlockFollower).runPass(),
       false,
     ],
-    ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
+    ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).checkHistory(), true],
   ])('also comes where the node refuses %s', async (_, refused, ask, isAway) => {
     const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
     // The reader of blocks starts at the current solid head.
@@ -333,14 +333,14 @@ it('a node without transaction history is shown, by a gauge and by the doctor, u
     return [one, other].map((node) => new RegExp(`node="${node}"} (\\d)`).exec(text)?.[1]);
   };
   await noHistory(0);
-  await hand.part(NodeGauges).look();
+  await hand.part(NodeGauges).checkHistory();
   expect(await lacking()).toEqual(['1', '0']);
   const findings = await lookAtHistory(hand.chain(), historyFromRecords(api.database));
   expect(findings.map(({ state }) => state)).toEqual(['fault', 'ok']);
   await devnet.control('faults/clear', {});
   const next = await withTwoNodes();
   await next.look();
-  await next.part(NodeGauges).look();
+  await next.part(NodeGauges).checkHistory();
   const text = await next.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
   expect(text).not.toMatch(/} 1$/m);
 });

@@ -10,7 +10,7 @@ import type { LedgerLine, OperatorOrder, OrderDelivery, OrderStory } from './dat
 import { orderLine } from './order-list.js';
 import { curlOf, proofOf, receiverEnergyOf, requestBodyOf, type Public } from './order-proof.js';
 import type { DeliveryRecord, OrderRecord, OrderRecords } from './order-records.js';
-import { refundOf, sentenceOf, timelineOf } from './order-words.js';
+import { refundOf, sentenceOf, timelineOf } from './order-texts.js';
 
 /** Prefixes of keys that the service chose for orders without an Idempotency-Key. */
 const OWN_KEY = /^(?:direct|quote|nonce|auto)_/;
@@ -30,7 +30,7 @@ export function ledgerLine(row: EntryRow): LedgerLine {
   });
 }
 
-export function storyOf(records: OrderRecords, places: Public, operator?: OperatorOrder): OrderStory {
+export function orderPageOf(records: OrderRecords, places: Public, operator?: OperatorOrder): OrderStory {
   const { order, events } = records;
   return given<OrderStory>({
     sentence: sentenceOf(order),
