@@ -217,7 +217,7 @@ export class Security {
     return account;
   }
 
-  private async requireOwnPassword(account: Account, password: string, turn: PasswordSlot): Promise<void> {
+  private async requireOwnPassword(account: Account, password: string, slot: PasswordSlot): Promise<void> {
     if ((await this.passwords.judge(password, account.password_hash, slot)).isRight) return;
     throw new ConsoleError(
       'WRONG_CREDENTIALS',

@@ -90,7 +90,7 @@ export class SignIn {
     return { device, counted: await this.guesses.countPasswordGuess(guesser(visitor, email, device)) };
   }
 
-  /** Returns the turn of a browser: in the queue of known ones if it has signed in to this account before. */
+  /** Returns the slot of a browser: in the queue of known ones if it has signed in to this account before. */
   slotOf(visitor: Visitor, person: { readonly id: string; readonly credentials: number } | undefined): PasswordSlot {
     const { signal, address } = visitor;
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
@@ -198,7 +198,7 @@ export class SignIn {
   }
 }
 
-/** Returns the turn of a session that repeats its password: its person is known on any browser. */
+/** Returns the slot of a session that repeats its password: its person is known on any browser. */
 export const slotOfSession = ({ person_id: key }: SessionRow, { signal }: Visitor): PasswordSlot => ({
   queue: 'known',
   key,
