@@ -76,7 +76,7 @@ export class ClosingStage {
   async closeUpTo(month: string, closing = this.closing): Promise<void> {
     for (let steps = 0; !(await this.isClosed(month)); steps += 1) {
       if (steps > STEPS_MAX) throw new Error(`${month} is not closed after ${steps.toString()} steps`);
-      await closing.step();
+      await closing.runStep();
     }
   }
 

@@ -48,7 +48,7 @@ const LEARNED_MIN = 5;
 /** A learned limit expires after this time, so that the provider's allowance is probed again. */
 const LEARNED_KEPT_SEC = 3600;
 /** Interval at which a process reads the limit that another one has learned. */
-const LOOK_EVERY_MS = 5000;
+const READ_EVERY_MS = 5000;
 /** The throttled answers of one burst lower the limit once. */
 const LEARN_EVERY_MS = 5000;
 const POLL_MS_MAX = 200;
@@ -97,10 +97,10 @@ export class RequestBudget {
 
   /** Resolves to true when the request may be sent, and to false when no place came free in time. */
   async admit(urgency: Urgency | boolean): Promise<boolean> {
-    this.look();
+    this.readLearnedLimit();
     if (this.limit === 0) return this.sent.note();
     const kind = typeof urgency === 'string' ? urgency : urgency ? 'broadcast' : 'other';
-    return this.inLine(kind, () => this.waitForPlace(kind, this.deadlineMs()));
+    return this.runInLine(kind, () => this.waitForPlace(kind, this.deadlineMs()));
   }
 
   /**
@@ -108,16 +108,16 @@ export class RequestBudget {
    * cannot crowd out other work.
    */
   async admitCaller(): Promise<boolean> {
-    this.look();
+    this.readLearnedLimit();
     if (this.limit === 0) return this.sent.note();
     const deadlineMs = this.deadlineMs();
-    if (!(await this.inLine('caller', () => this.waitForPlace('caller', deadlineMs)))) return false;
-    return this.inLine('other', () => this.waitForPlace('other', deadlineMs));
+    if (!(await this.runInLine('caller', () => this.waitForPlace('caller', deadlineMs)))) return false;
+    return this.runInLine('other', () => this.waitForPlace('other', deadlineMs));
   }
 
   /** Takes a place if half of them are free. Without Redis there are none to spare. */
   async admitSpare(): Promise<boolean> {
-    this.look();
+    this.readLearnedLimit();
     if (this.limit === 0) return this.sent.note();
     try {
       return (await this.takeShared('all', Math.max(1, Math.floor(this.limit / 2)))) === 0;
@@ -148,9 +148,9 @@ export class RequestBudget {
   }
 
   /** Reads the limit learned by another process, in the background. */
-  private look(): void {
+  private readLearnedLimit(): void {
     const { redis, requestsPerSec } = this.options;
-    if (requestsPerSec > 0 || monotonicMs() - this.checkedAtMs < LOOK_EVERY_MS || redis.status !== 'ready') return;
+    if (requestsPerSec > 0 || monotonicMs() - this.checkedAtMs < READ_EVERY_MS || redis.status !== 'ready') return;
     this.checkedAtMs = monotonicMs();
     redis.get(this.learnedKey).then(
       (text) => {
@@ -160,10 +160,10 @@ export class RequestBudget {
     );
   }
 
-  private inLine(line: Urgency | 'caller', work: () => Promise<boolean>): Promise<boolean> {
-    const turn = (this.lines.get(line) ?? Promise.resolve()).then(work);
-    this.lines.set(line, turn);
-    return turn;
+  private runInLine(line: Urgency | 'caller', work: () => Promise<boolean>): Promise<boolean> {
+    const result = (this.lines.get(line) ?? Promise.resolve()).then(work);
+    this.lines.set(line, result);
+    return result;
   }
 
   private async waitForPlace(kind: Urgency | 'caller', deadlineMs: number): Promise<boolean> {

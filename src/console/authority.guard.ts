@@ -68,7 +68,7 @@ export class AuthorityGuard implements CanActivate {
     }
     const { session, caller } = admitted;
     const isUse = request.headers['x-background'] === undefined;
-    const seen = session !== undefined && isUse ? await this.sessions.see(session) : session;
+    const seen = session !== undefined && isUse ? await this.sessions.recordUse(session) : session;
     setAdmitted(request, { visitor, session: seen, caller });
     return true;
   }

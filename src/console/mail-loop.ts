@@ -99,7 +99,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const { project_id: projectId } = claim;
     const digest = projectId === null ? digestOf(inbox, claim) : await this.digests.ofProject(projectId, claim);
     if (digest.count === 0) {
-      await this.claims.pass(claim, digest.reached);
+      await this.claims.releaseWithoutMail(claim, digest.reached);
       return;
     }
     if (!(await this.claims.takePlace(claim))) {
@@ -140,7 +140,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private async settle(claim: MailClaim, digest: Digest, outcome: MailOutcome): Promise<void> {
     if (outcome.kind === 'taken') {
       this.mails.inc({ outcome: 'taken' });
-      await this.claims.sent(claim, digest.reached);
+      await this.claims.recordSent(claim, digest.reached);
       return;
     }
     const { fault, isFinal, isHeard } = outcome;
@@ -151,12 +151,17 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.mails.inc({ outcome: isOver ? 'given_up' : 'failed' });
     this.log.warn({ fault, failures, isOver }, 'failed to send a mail');
     if (isOver) {
-      await this.claims.givenUp(claim, digest.reached, fault, digest.count);
+      await this.claims.recordGivenUp(claim, digest.reached, fault, digest.count);
       return;
     }
     // Doubles the delay each time.
     const backoff = Math.min(BACKOFF_SEC_MIN + failingSec, BACKOFF_SEC_MAX);
-    await this.claims.failed(claim, { fault, failures, againSec: backoff * (0.8 + Math.random() * 0.4), isHeard });
+    await this.claims.recordFailure(claim, {
+      fault,
+      failures,
+      againSec: backoff * (0.8 + Math.random() * 0.4),
+      isHeard,
+    });
   }
 }
 

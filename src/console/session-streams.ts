@@ -131,7 +131,7 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
   private async checkSessions(): Promise<void> {
     const ids = [...new Set([...this.held].map(({ sessionId }) => sessionId))];
     if (ids.length === 0) return;
-    const alive = await this.sessions.aliveOf(ids);
+    const alive = await this.sessions.findAlive(ids);
     this.endMatching(({ sessionId }) => ids.includes(sessionId) && !alive.has(sessionId));
   }
 }

@@ -122,20 +122,25 @@ export class MailClaims {
   }
 
   /** Releases a claim without new events. */
-  async pass({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
+  async releaseWithoutMail({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
     await this.database.query(PASS, [id, fence, position, noted]);
   }
 
-  async sent({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
+  async recordSent({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
     await this.database.query(SENT, [id, fence, position, noted]);
   }
 
-  async failed({ id, fence }: MailClaim, { fault, failures, againSec, isHeard }: MailFailure): Promise<void> {
+  async recordFailure({ id, fence }: MailClaim, { fault, failures, againSec, isHeard }: MailFailure): Promise<void> {
     await this.database.query(FAILED, [id, fence, fault, againSec, isHeard, failures]);
   }
 
   /** Gives up `count` events or lines. */
-  async givenUp({ id, fence }: MailClaim, { position, noted }: Reached, fault: string, count: number): Promise<void> {
+  async recordGivenUp(
+    { id, fence }: MailClaim,
+    { position, noted }: Reached,
+    fault: string,
+    count: number,
+  ): Promise<void> {
     await this.database.query(GIVEN_UP, [id, fence, position, noted, fault, count]);
   }
 }

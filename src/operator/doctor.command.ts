@@ -104,7 +104,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtSizing(tron, config, wallets, parts.get(Database))),
     ...(await lookAtFees(tron, config)),
     ...(await lookAtCalls(tron, config)),
-    ...lookAtSecrets(await parts.get(KeyRewrap).look()),
+    ...lookAtSecrets(await parts.get(KeyRewrap).countSecrets()),
     ...(await lookAtWallets(tron, wallets, config)),
     ...(await lookAtSigner(config, wallets)),
     ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),

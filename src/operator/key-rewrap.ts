@@ -35,7 +35,7 @@ export class KeyRewrap {
   }
 
   /** Returns the counts that a run would have. Changes nothing. */
-  async look(): Promise<KindCount[]> {
+  async countSecrets(): Promise<KindCount[]> {
     return this.reseal(false);
   }
 

@@ -161,7 +161,7 @@ export class Security {
       throw new ConsoleError('CONFLICT', 'The set-up of a second factor has not begun. Begin it first.');
     const step = this.factors.stepOf(session.person_id, sealed, code);
     if (step === undefined) {
-      if (await this.sessions.wrongCode(session))
+      if (await this.sessions.countWrongCode(session))
         throw new ConsoleError('SIGN_IN', 'Five codes were wrong. Sign in again.');
       throw new ConsoleError('WRONG_CODE', 'This code is wrong. Check the clock of the device that shows it.');
     }

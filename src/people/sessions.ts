@@ -146,7 +146,7 @@ export class Sessions {
   }
 
   /** Prevents new sessions of the person until the transaction ends, because its roles are changing. */
-  async hold(personId: string, tx: Queryable): Promise<void> {
+  async blockNewSessions(personId: string, tx: Queryable): Promise<void> {
     await tx.query(HOLD_ALONE, [personId]);
   }
 
@@ -163,7 +163,7 @@ export class Sessions {
   }
 
   /** Records the session's use, at most once a minute. Returns the updated session. */
-  async see(session: SessionRow): Promise<SessionRow> {
+  async recordUse(session: SessionRow): Promise<SessionRow> {
     const { id, seen_at, now } = session;
     if (now.getTime() - seen_at.getTime() <= 60_000) return session;
     const [row] = await this.database.query<{ seen_at: Date }>(SEEN, [id]);
@@ -172,7 +172,7 @@ export class Sessions {
   }
 
   /** Counts a wrong code. Returns true if that ended the session. */
-  async wrongCode({ id, person_id }: SessionRow): Promise<boolean> {
+  async countWrongCode({ id, person_id }: SessionRow): Promise<boolean> {
     const [row] = await this.database.query<{ wrong_codes: number }>(WRONG_CODE, [id]);
     if (row !== undefined && row.wrong_codes < WRONG_CODES_MAX) return false;
     await this.end(id, person_id);
@@ -198,7 +198,7 @@ export class Sessions {
   }
 
   /** Returns those of the ids that are still alive. */
-  async aliveOf(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async findAlive(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ id: string }>(ALIVE_OF, [ids]);
     return new Set(rows.map(({ id }) => id));
   }

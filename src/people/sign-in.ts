@@ -113,7 +113,7 @@ export class SignIn {
     // guesses.
     if (counted !== undefined) await this.guesses.returnGuess(counted);
     await this.noteSignIn(person.id, person.email, visitor);
-    return { token, deviceCookie: this.known(device, person) };
+    return { token, deviceCookie: this.newDeviceCookie(device, person) };
   }
 
   /**
@@ -131,7 +131,7 @@ export class SignIn {
     const who = guesser(visitor, session.email, device);
     const counted = await this.guesses.countCodeGuess(who);
     if (!(await this.isCodeRight(session, given))) {
-      if (await this.sessions.wrongCode(session)) {
+      if (await this.sessions.countWrongCode(session)) {
         throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt. Sign in again.');
       }
       throw wrongCode();
@@ -141,7 +141,7 @@ export class SignIn {
     await this.guesses.returnGuess(counted);
     await this.guesses.returnGuess(this.guesses.passwordKeys(who));
     await this.noteSignIn(session.person_id, session.email, visitor);
-    return { token, deviceCookie: this.known(device, knownBy(session)) };
+    return { token, deviceCookie: this.newDeviceCookie(device, knownBy(session)) };
   }
 
   /**
@@ -186,7 +186,10 @@ export class SignIn {
   }
 
   /** Returns the device cookie. A browser known before keeps its id, and so its budget. */
-  private known(device: string | undefined, person: { readonly id: string; readonly credentials: number }): string {
+  private newDeviceCookie(
+    device: string | undefined,
+    person: { readonly id: string; readonly credentials: number },
+  ): string {
     return this.guesses.deviceCookie(device ?? randomBytes(16).toString('base64url'), person.id, person.credentials);
   }
 

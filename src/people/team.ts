@@ -132,7 +132,7 @@ export class Team {
       const members = await tx.query<Locked>(LOCK, [place.audience, place.projectId ?? null]);
       const member = members.find(({ person_id: id }) => id === personId);
       if (member === undefined) throw noSuchMember();
-      await this.sessions.hold(personId, tx);
+      await this.sessions.blockNewSessions(personId, tx);
       const { action, detail, stays } = await act(tx, member);
       const manages = managingRole(place);
       const others = members.filter(({ person_id: id, role }) => id !== personId && role === manages);

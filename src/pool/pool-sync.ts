@@ -26,8 +26,8 @@ import {
 import { addToDay } from './wallet-days.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
 
-/** Takes a wallet's turn, so that one process reads it per interval. */
-const TAKE_TURN = {
+/** Takes the next due wallet, so that one process reads it per interval. */
+const TAKE_NEXT_WALLET = {
   name: 'pool_take_turn',
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp()
     WHERE id = (SELECT id FROM pool_wallet
@@ -148,7 +148,7 @@ const SET_WALLET = {
 /** Name of the node request for a wallet's figures. */
 export const WALLET_FIGURES = 'the figures of a wallet';
 
-interface Turn {
+interface SyncedWallet {
   readonly id: number;
   readonly address: string;
   readonly role: WalletRole;
@@ -206,9 +206,9 @@ export class PoolSync {
    * unavailable.
    */
   async syncNext(): Promise<boolean> {
-    const [turn] = await this.database.query<Turn>(TAKE_TURN, [this.config.pool.syncSec]);
-    if (turn === undefined) return false;
-    await this.bring(turn);
+    const [wallet] = await this.database.query<SyncedWallet>(TAKE_NEXT_WALLET, [this.config.pool.syncSec]);
+    if (wallet === undefined) return false;
+    await this.syncSlots(wallet);
     return true;
   }
 
@@ -217,30 +217,30 @@ export class PoolSync {
    * unavailable.
    */
   async syncWallet(address: string): Promise<boolean> {
-    const [turn] = await this.database.query<Turn>(TAKE_WALLET, [address]);
-    if (turn === undefined) return false;
-    await this.bring(turn);
+    const [wallet] = await this.database.query<SyncedWallet>(TAKE_WALLET, [address]);
+    if (wallet === undefined) return false;
+    await this.syncSlots(wallet);
     return true;
   }
 
-  private async bring(turn: Turn): Promise<void> {
-    const reading = await this.read(turn);
-    if (turn.role === 'activation') await this.database.query(END_ACTIVATIONS, [turn.id]);
-    await this.database.transaction(async (tx) => this.write(tx, turn, reading));
+  private async syncSlots(wallet: SyncedWallet): Promise<void> {
+    const reading = await this.readFigures(wallet);
+    if (wallet.role === 'activation') await this.database.query(END_ACTIVATIONS, [wallet.id]);
+    await this.database.transaction(async (tx) => this.writeFigures(tx, wallet, reading));
   }
 
   /** Reads all figures from one node: figures of two nodes or two heads are not consistent. */
-  private async read(turn: Turn): Promise<Reading> {
-    const feeSunPerByte = await this.transactionFee();
+  private async readFigures(wallet: SyncedWallet): Promise<Reading> {
+    const feeSunPerByte = await this.readTransactionFee();
     return this.client.pool.ask(WALLET_FIGURES, async (node) => {
       const before = await node.readHead();
-      const account = await accountOf(node, turn.address);
-      const resources = account && (await resourcesOf(node, turn.address));
+      const account = await accountOf(node, wallet.address);
+      const resources = account && (await resourcesOf(node, wallet.address));
       const free =
         account === undefined
           ? sun(0)
-          : turn.role === 'pool'
-            ? await canDelegateMaxOf(node, turn.address)
+          : wallet.role === 'pool'
+            ? await canDelegateMaxOf(node, wallet.address)
             : account.balanceSun;
       // Backends behind one host name take turns, so every figure is known to hold only at the lower head.
       const after = await node.readHead();
@@ -249,7 +249,7 @@ export class PoolSync {
     });
   }
 
-  private async transactionFee(): Promise<bigint> {
+  private async readTransactionFee(): Promise<bigint> {
     if (this.fee === undefined || monotonicMs() - this.fee.readAtMs > FEE_FRESH_MS) {
       const parameters = await this.client.chainParameters(this.config.market.parameterBounds);
       this.fee = { sunPerByte: parameters.transactionFeeSunPerByte, readAtMs: monotonicMs() };
@@ -257,22 +257,22 @@ export class PoolSync {
     return this.fee.sunPerByte;
   }
 
-  private async write(tx: Queryable, turn: Turn, reading: Reading): Promise<void> {
+  private async writeFigures(tx: Queryable, wallet: SyncedWallet, reading: Reading): Promise<void> {
     const { account, resources, free, headNumber } = reading;
     const countedTo = new Date(reading.headAtMs + DAY_MS);
-    const delegated = await this.delegatedLegs(tx, turn, countedTo);
-    const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [turn.id]);
-    const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at, headNumber]);
-    const open = await this.openLegs(tx, turn, headNumber, countedTo);
+    const delegated = await this.sumDelegatedLegs(tx, wallet, countedTo);
+    const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [wallet.id]);
+    const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [wallet.id, wallet.started_at, headNumber]);
+    const open = await this.sumOpenLegs(tx, wallet, headNumber, countedTo);
     const left = free - (spokenFor?.sun ?? 0n);
     const stakedSun = account?.stakedForEnergySun ?? 0n;
     // A lagging backend may report free stake of an older block. Stake that legs hold is not sold because of it.
-    const unheld = turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
+    const unheld = wallet.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
     const least = left < unheld ? left : unheld;
     const sellable = least > 0n ? least : 0n;
-    const paidFor = this.paidFor(turn, reading);
+    const paidFor = this.paidFor(wallet, reading);
     const transactions =
-      turn.role === 'pool'
+      wallet.role === 'pool'
         ? freeTransactions(paidFor, resources?.netLimit ?? 0n, {
             unsent: open.unsent,
             endingSoon: delegated.endingSoon + open.endingSoon,
@@ -281,69 +281,74 @@ export class PoolSync {
         : 0n;
     const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));
     await tx.query(SET_SLOTS, [
-      turn.id,
+      wallet.id,
       slots.map((slot) => slot.slot_no),
       shares,
       transactionShares(transactions, slots.length),
     ]);
-    const recoveringSun = recovering(turn, account, free);
-    if (turn.role === 'pool' && resources !== undefined) {
-      const [walletId, readAt, everySec] = [turn.id, turn.started_at, this.config.pool.syncSec];
+    const recoveringSun = recoveringSunOf(wallet, account, free);
+    if (wallet.role === 'pool' && resources !== undefined) {
+      const [walletId, readAt, everySec] = [wallet.id, wallet.started_at, this.config.pool.syncSec];
       await addToDay(tx, { walletId, readAt, idleSun: sellable, recoveringSun, ratio: resources, everySec });
     }
     await tx.query(SET_WALLET, [
-      turn.id,
+      wallet.id,
       stakedSun,
       account?.delegatedEnergySun ?? 0n,
       sellable,
       account?.balanceSun ?? 0n,
-      this.faultOf(turn, reading, paidFor) ?? null,
+      this.faultOf(wallet, reading, paidFor) ?? null,
       recoveringSun,
       paidFor,
       resources?.netLimit ?? 0n,
       resources?.netUsed ?? 0n,
       countedTo,
-      turn.started_at,
+      wallet.started_at,
       this.config.pool.syncSec,
     ]);
   }
 
   /** An activation pays for its own bandwidth from its amount, and nothing of it is ever reclaimed. */
-  private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<HeldLegs> {
-    if (turn.role !== 'pool') return NO_LEGS;
-    return heldLegs(await tx.query<LegsRow>(DELEGATED_LEGS, [turn.id, turn.started_at, countedTo]));
+  private async sumDelegatedLegs(tx: Queryable, wallet: SyncedWallet, countedTo: Date): Promise<HeldLegs> {
+    if (wallet.role !== 'pool') return NO_LEGS;
+    return heldLegs(await tx.query<LegsRow>(DELEGATED_LEGS, [wallet.id, wallet.started_at, countedTo]));
   }
 
-  private async openLegs(tx: Queryable, turn: Turn, headNumber: number, countedTo: Date): Promise<HeldLegs> {
-    if (turn.role !== 'pool') return NO_LEGS;
-    return heldLegs(await tx.query<LegsRow>(OPEN_LEGS, [turn.id, turn.started_at, headNumber, countedTo]));
+  private async sumOpenLegs(
+    tx: Queryable,
+    wallet: SyncedWallet,
+    headNumber: number,
+    countedTo: Date,
+  ): Promise<HeldLegs> {
+    if (wallet.role !== 'pool') return NO_LEGS;
+    return heldLegs(await tx.query<LegsRow>(OPEN_LEGS, [wallet.id, wallet.started_at, headNumber, countedTo]));
   }
 
   private get reserveSun(): bigint {
     return BigInt(this.config.pool.minBandwidthTrx) * SUN_PER_TRX;
   }
 
-  private paidFor({ role }: Turn, { account, resources, feeSunPerByte }: Reading): bigint {
+  private paidFor({ role }: SyncedWallet, { account, resources, feeSunPerByte }: Reading): bigint {
     if (role !== 'pool' || account === undefined || resources === undefined) return 0n;
     return transactionsPaidFor({ ...resources, balanceSun: account.balanceSun }, feeSunPerByte, this.reserveSun);
   }
 
   /** Returns the reason for which this wallet may sell nothing now, or undefined. Reclaims continue regardless. */
-  private faultOf(turn: Turn, { account, resources }: Reading, paidFor: bigint): string | undefined {
+  private faultOf(wallet: SyncedWallet, { account, resources }: Reading, paidFor: bigint): string | undefined {
     if (account === undefined || resources === undefined) return 'the wallet is not on chain';
-    const verdict = judgePermission(account, turn.permission_id, turn.key_address, turn.role);
-    const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(turn.address);
+    const verdict = judgePermission(account, wallet.permission_id, wallet.key_address, wallet.role);
+    const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(wallet.address);
     if (verdict.kind !== 'exact' && !isAllowed) return `the wallet ${verdict.says}`;
     // Staked bandwidth recovers; a wallet without any needs TRX from the operator.
     const hasStaked = resources.netLimit >= TRANSACTIONS_PER_LEG * TRANSACTION_BYTES;
-    const canPay = turn.role === 'pool' ? paidFor >= TRANSACTIONS_PER_LEG : account.balanceSun >= this.reserveSun;
+    const canPay = wallet.role === 'pool' ? paidFor >= TRANSACTIONS_PER_LEG : account.balanceSun >= this.reserveSun;
     return hasStaked || canPay ? undefined : 'neither bandwidth nor TRX to burn for it';
   }
 }
 
 /** Own stake that is neither delegated nor delegable: its energy was used and recovers over a day. */
-function recovering(turn: Turn, account: ChainAccount | undefined, free: Sun): bigint {
-  if (turn.role !== 'pool' || account === undefined) return 0n;
+function recoveringSunOf(wallet: SyncedWallet, account: ChainAccount | undefined, free: Sun): bigint {
+  if (wallet.role !== 'pool' || account === undefined) return 0n;
   const idle = account.stakedForEnergySun - account.delegatedEnergySun - free;
   return idle > 0n ? idle : 0n;
 }

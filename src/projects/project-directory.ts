@@ -122,7 +122,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   /** Reads the entry, once for all concurrent callers. Throws 503 AUTH_UNAVAILABLE. */
   async load(id: string): Promise<Entry> {
-    return this.loads.get(id) ?? this.begin(id, new ReadBudget(PROJECT_REREADS_PER_SEC));
+    return this.loads.get(id) ?? this.startLoad(id, new ReadBudget(PROJECT_REREADS_PER_SEC));
   }
 
   /**
@@ -137,7 +137,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     const running = this.loads.get(entry.id);
     if (running !== undefined) return running;
     const budget = this.knownIds.has(entry.id) ? this.reads.known : this.reads.unknown;
-    return entry.rereads.take() && budget.take() ? this.begin(entry.id, entry.rereads) : undefined;
+    return entry.rereads.take() && budget.take() ? this.startLoad(entry.id, entry.rereads) : undefined;
   }
 
   /** Returns true if this id is known to be a project's; no I/O. */
@@ -153,7 +153,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return this.knownIds.has(id) || this.reads.unknown.take();
   }
 
-  private begin(id: string, rereads: ReadBudget): Promise<Entry> {
+  private startLoad(id: string, rereads: ReadBudget): Promise<Entry> {
     const load = this.read(id, rereads).finally(() => {
       // A change may have started a newer read in the meantime.
       if (this.loads.get(id) === load) this.loads.delete(id);

@@ -74,12 +74,14 @@ class CauseSearch {
   ) {}
 
   async run(): Promise<string | undefined> {
-    if (this.call.kind === 'approve') return this.ofApproval();
-    return (await this.ofSender()) ?? (await this.ofAmount()) ?? (await this.ofRecipient()) ?? this.ofSuccessor();
+    if (this.call.kind === 'approve') return this.checkApproval();
+    return (
+      (await this.checkSender()) ?? (await this.checkAmount()) ?? (await this.checkRecipient()) ?? this.checkSuccessor()
+    );
   }
 
   /** The token owner's acts that stop every transfer of a sender. */
-  private async ofSender(): Promise<string | undefined> {
+  private async checkSender(): Promise<string | undefined> {
     const { from } = this.call;
     const [isPaused, isBlacklisted] = await Promise.all([this.reads.isPaused(), this.reads.isBlacklisted(from)]);
     if (isPaused === true) return PAUSED;
@@ -87,7 +89,7 @@ class CauseSearch {
     return undefined;
   }
 
-  private async ofAmount(): Promise<string | undefined> {
+  private async checkAmount(): Promise<string | undefined> {
     const { from, spender, value } = this.call;
     const [balance, allowance] = await Promise.all([
       this.reads.balanceOf(from),
@@ -105,7 +107,7 @@ class CauseSearch {
   }
 
   /** The proof is a transfer of zero that fails for this recipient and succeeds for another. */
-  private async ofRecipient(): Promise<string | undefined> {
+  private async checkRecipient(): Promise<string | undefined> {
     const { to } = this.call;
     const [isTaken, isOtherTaken] = await Promise.all([
       this.succeeds({ ...this.call, value: 0n }),
@@ -120,17 +122,17 @@ class CauseSearch {
     return `${why} Use another recipient.`;
   }
 
-  private async ofSuccessor(): Promise<string | undefined> {
+  private async checkSuccessor(): Promise<string | undefined> {
     const successor = await this.reads.successor();
     if (successor === undefined || (await this.isContract(successor))) return undefined;
     return `The token is deprecated, and its successor ${successor} is not a contract. Ask the token's issuer for the token that replaces it.`;
   }
 
   /** The proof is an approval of zero that succeeds. */
-  private async ofApproval(): Promise<string | undefined> {
+  private async checkApproval(): Promise<string | undefined> {
     const { from, to, value } = this.call;
     const [canReset, isPaused] = await Promise.all([this.succeeds({ ...this.call, value: 0n }), this.reads.isPaused()]);
-    if (!canReset) return isPaused === true ? PAUSED : this.ofSuccessor();
+    if (!canReset) return isPaused === true ? PAUSED : this.checkSuccessor();
     const allowance = await this.reads.allowance(from, to);
     if (allowance === undefined || allowance === 0n || value === 0n) return undefined;
     return `The spender already has an allowance of ${allowance.toString()}, and the token does not replace one allowance by another. Approve 0 first.`;

@@ -34,7 +34,7 @@ const TO_HEAD_BLOCKS_MAX = 100;
 const SEARCHED_ELSEWHERE_MS = 15_000;
 /** Time that a pass of the reconciler waits for another worker's search to reach the head again. */
 const ELSEWHERE_WAIT_MS = 10_000;
-const ELSEWHERE_LOOK_MS = 250;
+const ELSEWHERE_CHECK_MS = 250;
 /** Attempts for an unsearched block, at passes a minute apart, and the maximum number of such blocks. */
 const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
@@ -211,7 +211,7 @@ export class UnrecordedSearch implements BlockSearch {
     const endsAtMs = monotonicMs() + ELSEWHERE_WAIT_MS;
     while (monotonicMs() < endsAtMs) {
       if ((await this.database.query(SEARCHED_SINCE, [since])).length > 0) return 0;
-      await sleep(ELSEWHERE_LOOK_MS);
+      await sleep(ELSEWHERE_CHECK_MS);
     }
     const { number } = await this.blocks.height();
     return Math.max(0, number - ((await this.readPosition()).to ?? 0));

@@ -51,9 +51,9 @@ class NotClosedError extends Error {
 
 @Injectable()
 export class StatementClosing implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly closed: Counter;
-  private readonly unproven: Gauge;
-  private readonly overdue: Gauge;
+  private readonly closedCounter: Counter;
+  private readonly unprovenGauge: Gauge;
+  private readonly overdueGauge: Gauge;
   private readonly repeater: Repeater;
   private cut: Cut | undefined;
   /** The newest open month processed in this round; a new round starts after the last one. */
@@ -67,23 +67,23 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     private readonly log: Log,
   ) {
     const registers = [metrics.registry];
-    this.closed = new Counter({
+    this.closedCounter = new Counter({
       name: 'statements_closed_total',
       help: 'Monthly statements closed.',
       registers,
     });
-    this.unproven = new Gauge({
+    this.unprovenGauge = new Gauge({
       name: 'statements_unproven',
       help: 'Projects with a month that cannot be closed because their ledger does not add up: must be 0.',
       registers,
     });
-    this.overdue = new Gauge({
+    this.overdueGauge = new Gauge({
       name: 'statement_closing_overdue_seconds',
       help: 'How long the oldest open month has been due; 0 without one.',
       registers,
     });
     this.repeater = new Repeater({
-      run: async () => ({ more: 0, waits: WAIT_MS, idle: IDLE_MS })[await this.step()],
+      run: async () => ({ more: 0, waits: WAIT_MS, idle: IDLE_MS })[await this.runStep()],
       retryMs: IDLE_MS,
       onFailure: (error) => {
         log.warn({ fault: messageOf(error) }, 'failed to close a month');
@@ -105,18 +105,18 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
   }
 
   /** Cuts off a month, or closes it for one project. Does neither while the database's clock is not confirmed. */
-  async step(): Promise<ClosingStep> {
+  async runStep(): Promise<ClosingStep> {
     const now = await confirmedNow(this.database);
     if (now === undefined) return 'idle';
     const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH, [this.passed ?? null, now]);
-    if (this.passed === undefined) this.overdue.set(open?.overdue_sec ?? 0);
+    if (this.passed === undefined) this.overdueGauge.set(open?.overdue_sec ?? 0);
     if (open === undefined) return this.endRound();
     if (this.repeater.isEnding) return 'idle';
-    return open.entries_to === null ? this.cutOff(open.month) : this.closeNext(open.month);
+    return open.entries_to === null ? this.cutMonth(open.month) : this.closeNext(open.month);
   }
 
-  private async cutOff(month: string): Promise<ClosingStep> {
-    this.cut = await this.withoutEnded(this.cut?.month === month ? this.cut : await this.beginCut(month));
+  private async cutMonth(month: string): Promise<ClosingStep> {
+    this.cut = await this.omitEndedWriters(this.cut?.month === month ? this.cut : await this.beginCut(month));
     const { entriesTo, serverMark, writers } = this.cut;
     if (writers.size > 0) return 'waits';
     await this.database.query(sql.CUT, [month, entriesTo, serverMark]);
@@ -127,17 +127,17 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
   private async beginCut(month: string): Promise<Cut> {
     const [last] = await this.database.query<{ id: bigint; mark: string }>(sql.LAST_ENTRY);
     invariant(last !== undefined, 'an aggregate is a row');
-    return { month, entriesTo: last.id, serverMark: last.mark, writers: await this.writers() };
+    return { month, entriesTo: last.id, serverMark: last.mark, writers: await this.readWriters() };
   }
 
   /** Keeps only the writers that are still active. */
-  private async withoutEnded(cut: Cut): Promise<Cut> {
+  private async omitEndedWriters(cut: Cut): Promise<Cut> {
     if (cut.writers.size === 0) return cut;
-    const now = await this.writers();
+    const now = await this.readWriters();
     return { ...cut, writers: new Set([...cut.writers].filter((writer) => now.has(writer))) };
   }
 
-  private async writers(): Promise<ReadonlySet<string>> {
+  private async readWriters(): Promise<ReadonlySet<string>> {
     const rows = await this.database.query<{ writer: string }>(sql.WRITERS);
     return new Set(rows.map(({ writer }) => writer));
   }
@@ -156,7 +156,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
         return next.waits ? 'more' : 'closed';
       });
       if (step !== 'closed') return step;
-      this.closed.inc();
+      this.closedCounter.inc();
     } catch (error) {
       if (!(error instanceof NotClosedError)) throw error;
       // Other projects continue.
@@ -169,7 +169,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
 
   /** Ends a pass over all projects: closes the month unless projects were skipped. */
   private async endPass(tx: Queryable, month: string, hasSkipped: boolean): Promise<ClosingStep> {
-    this.unproven.set(this.skipped);
+    this.unprovenGauge.set(this.skipped);
     const ended = hasSkipped ? [] : await tx.query(sql.END_MONTH, [month]);
     if (ended.length === 0) {
       await tx.query(sql.BEGIN_AGAIN, [month]);
@@ -179,7 +179,7 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
   }
 
   private endRound(): ClosingStep {
-    this.unproven.set(this.skipped);
+    this.unprovenGauge.set(this.skipped);
     this.skipped = 0;
     this.passed = undefined;
     return 'idle';

@@ -16,7 +16,7 @@ import { Lag } from './replica-lag.js';
 import { cursorParts, lsnOf, markedCursor, markOf, type ReadMark } from './read-mark.js';
 
 /** Interval at which the replica's position is read. */
-const LOOK_MS = 2000;
+const PROBE_MS = 2000;
 const READ_ONLY = '25006';
 /** Interval at which a waiting read checks the replica's position. */
 const POLL_MS = 25;
@@ -79,13 +79,13 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   private floor: ReadMark = 0n;
   /** The reason not to use the replica; undefined if it is used. */
   private fault: string | undefined = 'it has not been asked yet';
-  private lookUnderWay: Promise<void> | undefined;
-  private readonly looking = new Repeater({
+  private currentProbe: Promise<void> | undefined;
+  private readonly probeRepeater = new Repeater({
     run: async () => {
-      await this.look();
-      return LOOK_MS;
+      await this.probe();
+      return PROBE_MS;
     },
-    retryMs: LOOK_MS,
+    retryMs: PROBE_MS,
     onFailure: (error) => {
       this.fault = `the primary does not say how far it is (${reasonOf(error)})`;
     },
@@ -108,17 +108,21 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** The serving host, the reason if the replica is not used, and the lag. */
   get state(): { readonly serving: string | undefined; readonly fault: string | undefined; readonly lagMs: number } {
-    return { serving: this.replica?.hosts.serving, fault: this.reasonNot()?.text, lagMs: this.lag.ms(monotonicMs()) };
+    return {
+      serving: this.replica?.hosts.serving,
+      fault: this.findObstacle()?.text,
+      lagMs: this.lag.ms(monotonicMs()),
+    };
   }
 
   onApplicationBootstrap(): void {
-    if (this.isConfigured) void this.looking.start();
+    if (this.isConfigured) void this.probeRepeater.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
     const { replica } = this;
     if (replica === undefined) return;
-    await this.looking.stop();
+    await this.probeRepeater.stop();
     await replica.hosts.stop();
     if (replica.source.isInitialized) await replica.source.destroy();
   }
@@ -126,8 +130,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Returns the primary's position, as the mark of later reads. Undefined if they would use the primary anyway. */
   async mark(): Promise<ReadMark | undefined> {
     if (!this.isConfigured) return undefined;
-    await this.looked();
-    if (this.reasonNot() !== undefined) return undefined;
+    await this.probeIfNew();
+    if (this.findObstacle() !== undefined) return undefined;
     try {
       const [row] = await this.primary.query<{ lsn: string }>(WRITTEN);
       return row && markOf(row.lsn);
@@ -140,19 +144,19 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Reads on the replica if it has reached `mark`; otherwise, and without a mark, on the primary. */
   async read<T>(mark: ReadMark | undefined, work: (on: Reader) => Promise<T>): Promise<T> {
-    const read = await this.attempt(mark, work, 0);
+    const read = await this.tryReplica(mark, work, 0);
     return read === undefined ? work(this.onPrimary) : read.value;
   }
 
   /** Reads the current state: waits up to 250 ms for the replica to reach the primary's position. */
   async readNow<T>(work: (on: Reader) => Promise<T>): Promise<T> {
-    const read = await this.attempt(await this.mark(), work, READ_WAIT_MS);
+    const read = await this.tryReplica(await this.mark(), work, READ_WAIT_MS);
     return read === undefined ? work(this.onPrimary) : read.value;
   }
 
   /** Like `readNow`, in one transaction, waiting up to 2 s. `work` may set the isolation level first. */
   async transaction<T>(work: (on: Transaction) => Promise<T>): Promise<T> {
-    const read = await this.attempt(await this.mark(), work, TRANSACTION_WAIT_MS);
+    const read = await this.tryReplica(await this.mark(), work, TRANSACTION_WAIT_MS);
     return read === undefined ? this.primary.transaction(work) : read.value;
   }
 
@@ -179,54 +183,54 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Returns undefined if the primary must answer. Rethrows errors of `work` except faults of the server. */
-  private async attempt<T>(
+  private async tryReplica<T>(
     mark: ReadMark | undefined,
     work: (on: Transaction) => Promise<T>,
     waitMs: number,
   ): Promise<{ readonly value: T } | undefined> {
     const { replica } = this;
     if (replica === undefined || mark === undefined) return undefined;
-    await this.looked();
-    const reason = this.reasonNot()?.reason;
+    await this.probeIfNew();
+    const reason = this.findObstacle()?.reason;
     if (reason !== undefined) {
-      this.declined(reason);
+      this.reportPrimary(reason);
       return undefined;
     }
     const needed = mark > this.floor ? mark : this.floor;
     try {
-      const value = await replica.transaction(work, async (client) => this.untilReplayed(client, needed, waitMs));
+      const value = await replica.transaction(work, async (client) => this.waitUntilReplayed(client, needed, waitMs));
       this.onRead?.('replica');
       return { value };
     } catch (error) {
       if (error instanceof BehindError) {
-        this.declined('behind');
+        this.reportPrimary('behind');
         return undefined;
       }
       // A standby cancels reads that conflict with replay.
       if (isRetryable(error)) {
-        this.declined('fault');
+        this.reportPrimary('fault');
         return undefined;
       }
       // A write is a fault of the caller. It is rethrown, because the primary would accept it.
       if (sqlStateOf(error) === READ_ONLY || !isDatabaseAway(error)) throw error;
       this.fault = reasonOf(error);
-      this.declined('away');
+      this.reportPrimary('away');
       return undefined;
     }
   }
 
-  private declined(reason: PrimaryReason): void {
+  private reportPrimary(reason: PrimaryReason): void {
     this.onRead?.(reason);
   }
 
-  private reasonNot(): { readonly reason: 'away' | 'lags'; readonly text: string } | undefined {
+  private findObstacle(): { readonly reason: 'away' | 'lags'; readonly text: string } | undefined {
     if (this.fault !== undefined) return { reason: 'away', text: this.fault };
     const lagMs = this.lag.ms(monotonicMs());
     if (!this.lag.isTooGreat(monotonicMs())) return undefined;
     return { reason: 'lags', text: `it lags by ${(lagMs / 1000).toFixed(0)} s` };
   }
 
-  private async untilReplayed(client: pg.ClientBase, needed: ReadMark, waitMs: number): Promise<void> {
+  private async waitUntilReplayed(client: pg.ClientBase, needed: ReadMark, waitMs: number): Promise<void> {
     const endsAt = monotonicMs() + waitMs;
     for (;;) {
       const { rows } = await client.query<Replayed>(ASK_REPLAYED);
@@ -239,17 +243,17 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** A process that has just started, for example a command, first reads both positions. */
-  private async looked(): Promise<void> {
-    if (this.floor === 0n) await this.look().catch(() => undefined);
+  private async probeIfNew(): Promise<void> {
+    if (this.floor === 0n) await this.probe().catch(() => undefined);
   }
 
-  private async look(): Promise<void> {
-    this.lookUnderWay ??= this.lookAtBoth().finally(() => (this.lookUnderWay = undefined));
-    return this.lookUnderWay;
+  private async probe(): Promise<void> {
+    this.currentProbe ??= this.readBothPositions().finally(() => (this.currentProbe = undefined));
+    return this.currentProbe;
   }
 
   /** Reads both positions. Throws if the primary is unreachable, because the lag is unknown then. */
-  private async lookAtBoth(): Promise<void> {
+  private async readBothPositions(): Promise<void> {
     const { replica, primary } = this;
     if (replica === undefined) return;
     const [seen] = await primary.query<Written>(WRITTEN_BY);

@@ -56,7 +56,7 @@ export const unguarded = (index: string): Change => ({
 /** Lets held capacity be sold by a node's report. The removed bound would hide other wrong counts. */
 export const SELLS_HELD: Change = {
   file: POOL_SYNC,
-  find: `turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left`,
+  find: `wallet.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left`,
   put: 'left',
 };
 

@@ -59,7 +59,7 @@ async function clean(database: Database): Promise<void> {
   await pruneNonces(database, 1000);
   await new EndpointWatch(database, SENDER, new Metrics(), log).runTasks();
   const closing = new StatementClosing(database, new Metrics(), log);
-  for (let steps = 0; steps < 20; steps += 1) await closing.step();
+  for (let steps = 0; steps < 20; steps += 1) await closing.runStep();
   await new Guesses(database, Buffer.alloc(32, 7)).deleteExpired();
   await new Sessions(database).deleteExpired();
 }

@@ -33,7 +33,7 @@ const another = (on = stage.worker) => new StatementClosing(on, new Metrics(), o
 const stepUntil = async (isOver: () => Promise<boolean>, closing: StatementClosing): Promise<void> => {
   for (let steps = 0; !(await isOver()); steps += 1) {
     if (steps > 300) throw new Error('it never comes to this');
-    await closing.step();
+    await closing.runStep();
   }
 };
 /** Creates two projects with an entry in each of two months. The project with the higher id has a wrong balance. */
@@ -98,7 +98,7 @@ it('the same worker returns to a waiting month, and reports the number and the t
   const metrics = new Metrics();
   const closing = new StatementClosing(stage.worker, metrics, openLog('silent'));
   const toTheEnd = async (): Promise<(number | undefined)[]> => {
-    while ((await closing.step()) !== 'idle');
+    while ((await closing.runStep()) !== 'idle');
     const names = ['statements_unproven', 'statement_closing_overdue_seconds'];
     return Promise.all(
       names.map(async (name) => (await metrics.registry.getSingleMetric(name)!.get()).values[0]?.value),

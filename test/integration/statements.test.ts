@@ -190,8 +190,8 @@ it('a month waits for the writers at its cut, and contains their commits', async
     const other = await project();
     await database.query(ENTER, [other.merchant, 'other', 4, '2025-06-29']);
     await database.query(MOVE, [other.merchant, 4]);
-    expect(await stage.closing.step()).toBe('waits');
-    expect(await stage.closing.step()).toBe('waits');
+    expect(await stage.closing.runStep()).toBe('waits');
+    expect(await stage.closing.runStep()).toBe('waits');
     // Transactions that begin now are not waited for.
     const next = await session();
     await next.query('BEGIN');
@@ -256,7 +256,7 @@ it('a project whose ledger does not add up is not closed and delays no other, un
   for (const { merchant } of [wrong, known]) await database.query(MOVE, [merchant, 1]);
   const unproven = async (metrics = stage.metrics): Promise<number> =>
     (await metrics.registry.getSingleMetric('statements_unproven')!.get()).values[0]!.value;
-  for (let steps = 0; steps < 20 && (await unproven()) === 0; steps += 1) await stage.closing.step();
+  for (let steps = 0; steps < 20 && (await unproven()) === 0; steps += 1) await stage.closing.runStep();
   expect([await rowsOf(wrong), await rowsOf(right)]).toEqual([[], [[1, '2026-03', 1, 0, 3]]]);
   expect([await unproven(), await stage.isClosed('2026-03')]).toEqual([2, false]);
   await database.query(MOVE, [wrong.merchant, -1]);

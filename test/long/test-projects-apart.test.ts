@@ -226,7 +226,7 @@ describe('no figure counts test orders', () => {
     const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
     await byHand([`UPDATE credit_entry SET created_at = created_at - interval '40 days'`]);
     const closing = new StatementClosing(database, new Metrics(), openLog('silent'));
-    const step = async (): Promise<true | undefined> => ((await closing.step()) === 'idle' ? true : undefined);
+    const step = async (): Promise<true | undefined> => ((await closing.runStep()) === 'idle' ? true : undefined);
     await until(step, 30_000, 'the months being closed', 10);
     expect(await count('statement WHERE project_id = $1', live.merchant)).toBe(1);
     expect(await count('statement WHERE project_id = $1', customer.merchant)).toBe(0);

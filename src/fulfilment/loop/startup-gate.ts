@@ -16,7 +16,7 @@ import { Database } from '../../store/database.js';
 const ABSENCE_SEC = 600;
 /** Three minutes of the main network. */
 const NEAR_HEAD_BLOCKS = 60;
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 /** Checks between log lines about stopped fulfilment. */
 const LOG_EVERY_CHECKS = 60;
 
@@ -31,7 +31,7 @@ const BEGIN_SEARCH = `UPDATE reconcile_state SET search_mark = $1, search_until 
 const END_SEARCH = `UPDATE reconcile_state SET server_mark = $1, search_mark = NULL, search_until = NULL
   WHERE search_mark = $1 AND scanned_at >= search_until RETURNING true`;
 
-interface State {
+interface GateState {
   readonly server_mark: string | null;
   readonly search_mark: string | null;
   readonly search_until: Date | null;
@@ -58,7 +58,7 @@ export class StartupGate {
     let target: number | undefined;
     for (let checks = 0; !signal.aborted; checks += 1) {
       try {
-        const state = await this.read();
+        const state = await this.readState();
         const isSame = await this.isSameServer(state);
         if (state.absent && !(await this.isScannedLately(state))) {
           target ??= (await solidHeightOf(this.client.pool)).number;
@@ -73,7 +73,7 @@ export class StartupGate {
       } catch (error) {
         this.log.warn({ fault: messageOf(error) }, 'failed to check for unrecorded transactions');
       }
-      await sleep(LOOK_MS, signal);
+      await sleep(CHECK_MS, signal);
     }
   }
 
@@ -81,16 +81,16 @@ export class StartupGate {
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.isSameServer(await this.read());
+        await this.isSameServer(await this.readState());
       } catch (error) {
         this.log.warn({ fault: messageOf(error) }, 'failed to check for a failover or restore');
       }
-      await sleep(LOOK_MS, signal);
+      await sleep(CHECK_MS, signal);
     }
   }
 
   /** Returns true if the records belong to this server and data. Otherwise begins or ends the search of their past. */
-  async isSameServer(state: State): Promise<boolean> {
+  async isSameServer(state: GateState): Promise<boolean> {
     const { mark, server_mark: known, search_mark: searched, search_until: until } = state;
     if (known === null) await this.database.query(ADOPT_MARK, [mark]);
     if ((known === null || known === mark) && until === null) return true;
@@ -116,13 +116,13 @@ export class StartupGate {
    * Returns true if the search is within 60 blocks of the solid head. The search keeps its progress when workers are
    * killed, so a new worker need not finish it within one life.
    */
-  private async isScannedLately({ scanned_to: scannedTo }: State): Promise<boolean> {
+  private async isScannedLately({ scanned_to: scannedTo }: GateState): Promise<boolean> {
     if (scannedTo === null) return false;
     return (await solidHeightOf(this.client.pool)).number - Number(scannedTo) <= NEAR_HEAD_BLOCKS;
   }
 
-  async read(): Promise<State> {
-    const [state] = await this.database.query<State>(STATE, [ABSENCE_SEC]);
+  async readState(): Promise<GateState> {
+    const [state] = await this.database.query<GateState>(STATE, [ABSENCE_SEC]);
     if (state === undefined) throw new Error('the row of reconcile_state is missing');
     return state;
   }

@@ -31,14 +31,14 @@ export interface Count {
 }
 
 /** The counts of one event loop turn. */
-interface Turn {
+interface CountBatch {
   /** Key → its count and its position in the command. */
   readonly added: Map<string, { readonly place: number; count: number }>;
   readonly counted: Promise<readonly number[]>;
 }
 
 export class WindowCounts {
-  private turn: Turn | undefined;
+  private batch: CountBatch | undefined;
 
   constructor(
     private readonly redis: Redis,
@@ -49,8 +49,8 @@ export class WindowCounts {
 
   /** Counts one. Rejects if Redis is unavailable, or has not answered within the limit. */
   async add(key: string): Promise<Count> {
-    this.turn ??= this.begin();
-    const { added, counted } = this.turn;
+    this.batch ??= this.newBatch();
+    const { added, counted } = this.batch;
     const own = added.get(key) ?? { place: added.size, count: 0 };
     added.set(key, own);
     own.count += 1;
@@ -60,18 +60,18 @@ export class WindowCounts {
     return { taken: total - own.count + ordinal, leftMs: answer[2 * own.place + 1] ?? 0 };
   }
 
-  private begin(): Turn {
-    const added: Turn['added'] = new Map();
+  private newBatch(): CountBatch {
+    const added: CountBatch['added'] = new Map();
     const counted = new Promise<readonly number[]>((resolve, reject) => {
       setImmediate(() => {
-        this.turn = undefined;
+        this.batch = undefined;
         this.send(added).then(resolve, reject);
       });
     });
     return { added, counted };
   }
 
-  private async send(added: Turn['added']): Promise<readonly number[]> {
+  private async send(added: CountBatch['added']): Promise<readonly number[]> {
     const counts = [...added.values()].map(({ count }) => count);
     const { windowMs, limitMs } = this.options;
     const answer = (this.redis as Counting).countInWindows(added.size, ...added.keys(), windowMs, ...counts);
