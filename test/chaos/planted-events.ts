@@ -167,7 +167,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     const { location } = reader;
     if (location === undefined) return;
     Object.assign(reader, new AnswerReader(), { location: undefined });
-    await this.exchange({ ...message, url: location }, turns, { deadline, sockets, reader });`,
+    await this.exchange({ ...message, url: location }, hooks, { deadline, sockets, reader });`,
       },
     ],
     test: REDIRECTED,
