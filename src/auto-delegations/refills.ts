@@ -109,8 +109,13 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     const due = await this.claims.claimDue(CHECKS_MAX);
     this.checks.inc({ kind: 'due' }, due.length);
     await this.checkAll(due);
-    if (this.repeater.isEnding) return false;
+    if (this.isStopping()) return false;
     return (await this.checkNextOfRound()) || due.length === CHECKS_MAX;
+  }
+
+  /** A method instead of a property, since the answer may change while a check is awaited. */
+  private isStopping(): boolean {
+    return this.repeater.isEnding;
   }
 
   /** Checks the next rows of the slow round. Returns true when more may follow in this second. */

@@ -127,7 +127,7 @@ export class DepositReturns {
    * Books a return and builds its unsigned transaction. Throws OperatorError, StartError when TOKEN_CONTRACT is not the
    * token of the deposits, ApiError INSUFFICIENT_CREDITS when the credits are spent, ChainUnavailableError.
    */
-  async returnDeposit(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
+  async make(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     await this.tokens.assertSetting();
     await this.assertNoOutflow();
     await this.assertForeign(to);

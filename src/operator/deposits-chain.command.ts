@@ -62,7 +62,7 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
         await context.confirm(
           `This deducts the credits of deposit ${id.toString()} from its project. ${arrivalText(planned)}`,
         );
-        const { transfer, credits, isAgain } = await returns.returnDeposit(id, to, act);
+        const { transfer, credits, isAgain } = await returns.make(id, to, act);
         const booked =
           credits === undefined ? 'The deposit was never credited' : `${creditsText(credits)} are deducted`;
         const human = `${booked}${isAgain ? ' (by an earlier call)' : ''}. ${returnText(transfer)}`;

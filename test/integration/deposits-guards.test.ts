@@ -93,7 +93,7 @@ describe('a return', () => {
     await follow();
     const id = await idOf(to);
     for (const own of [other.address, to.address]) {
-      await expect(returns().returnDeposit(id, own, AUTHOR)).rejects.toThrow('is an address of this service');
+      await expect(returns().make(id, own, AUTHOR)).rejects.toThrow('is an address of this service');
     }
     expect(await creditedTo(to)).toBe(120_000_000n);
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);

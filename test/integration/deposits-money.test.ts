@@ -226,17 +226,15 @@ describe('a return', () => {
     const { to, id } = await paid();
     // An existing account, because the first sender to a new one pays for its creation.
     const customer = payer.address;
-    const first = await returns().returnDeposit(id, customer, AUTHOR);
+    const first = await returns().make(id, customer, AUTHOR);
     expect(first).toMatchObject({
       isAgain: false,
       credits: 120_000_000n,
       transfer: { amount: 40_000_000n, to: customer },
     });
     expect(await creditedTo(to)).toBe(0n);
-    await expect(returns().returnDeposit(id, customer, AUTHOR)).rejects.toThrow('may still be sent');
-    await expect(returns().returnDeposit(id, newChainAccount().address, AUTHOR)).rejects.toThrow(
-      'is already being returned to',
-    );
+    await expect(returns().make(id, customer, AUTHOR)).rejects.toThrow('may still be sent');
+    await expect(returns().make(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is already being returned to');
     // It was never sent, and by the chain's time it has expired.
     await mine(1);
     await expire(id);
@@ -246,7 +244,7 @@ describe('a return', () => {
         ['deposit-returns', `deposit ${id.toString()}`, first.transfer.txid],
       ]);
     }
-    const second = await returns().returnDeposit(id, customer, AUTHOR);
+    const second = await returns().make(id, customer, AUTHOR);
     expect(second).toMatchObject({ isAgain: true });
     expect(second.transfer.txid).not.toBe(first.transfer.txid);
     expect(await creditedTo(to)).toBe(0n);
@@ -254,7 +252,7 @@ describe('a return', () => {
     await settle();
     expect(await unexplained()).toEqual([]);
     await expire(id);
-    await expect(returns().returnDeposit(id, customer, AUTHOR)).rejects.toThrow(/on chain|no longer holds/);
+    await expect(returns().make(id, customer, AUTHOR)).rejects.toThrow(/on chain|no longer holds/);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
@@ -265,7 +263,7 @@ describe('a return', () => {
     await follow();
     const ids = await idsOf(to, 'TRX');
     const given = [];
-    for (const id of ids) given.push((await returns().returnDeposit(id, payer.address, AUTHOR)).transfer);
+    for (const id of ids) given.push((await returns().make(id, payer.address, AUTHOR)).transfer);
     expect(new Set(given.map(({ txid }) => txid)).size).toBe(2);
     for (const transfer of given) await signAndSend(transfer);
     await settle();
@@ -283,15 +281,12 @@ describe('a return', () => {
     await settle();
     await follow();
     const [id] = await idsOf(to, 'USDT');
-    await signAndSend((await returns().returnDeposit(id!, payer.address, AUTHOR)).transfer);
+    await signAndSend((await returns().make(id!, payer.address, AUTHOR)).transfer);
     await settle();
     await follow();
     expect(await movementsOf(to)).toEqual([{ kind: 'fee', asset: 'TRX', amount: '-100000' }]);
     await expire(id!);
-    expect(await returns().returnDeposit(id!, payer.address, AUTHOR)).toMatchObject({
-      isAgain: true,
-      credits: 200_000_000n,
-    });
+    expect(await returns().make(id!, payer.address, AUTHOR)).toMatchObject({ isAgain: true, credits: 200_000_000n });
   });
 
   it('of a deposit that carried small ones removes only its own worth', async () => {
@@ -302,8 +297,8 @@ describe('a return', () => {
     await settle();
     await follow();
     const [small, carrier] = await idsOf(to, 'TRX');
-    await expect(returns().returnDeposit(small!, payer.address, AUTHOR)).rejects.toThrow('with others');
-    expect(await returns().returnDeposit(carrier!, payer.address, AUTHOR)).toMatchObject({
+    await expect(returns().make(small!, payer.address, AUTHOR)).rejects.toThrow('with others');
+    expect(await returns().make(carrier!, payer.address, AUTHOR)).toMatchObject({
       credits: 21_000_000n,
       transfer: { amount: 7_000_000n },
     });
@@ -314,12 +309,12 @@ describe('a return', () => {
   it('that two repeat concurrently gets one transaction more', async () => {
     const { id } = await paid();
     const customer = payer.address;
-    await returns().returnDeposit(id, customer, AUTHOR);
+    await returns().make(id, customer, AUTHOR);
     await mine(1);
     await expire(id);
     const asked = await database.transaction(async (tx) => {
       await tx.query(`SELECT FROM deposit WHERE id = $1 FOR UPDATE`, [id]);
-      const both = [1, 2].map(() => returns().returnDeposit(id, customer, AUTHOR));
+      const both = [1, 2].map(() => returns().make(id, customer, AUTHOR));
       const settled = Promise.allSettled(both);
       await until(async () => ((await waitingForLocks()) === 2 ? true : undefined), START_LIMIT_MS, 'both at the lock');
       return { settled };
@@ -338,9 +333,7 @@ describe('a return', () => {
     await follow();
     await operator.get(Ledger).adjust(to.id, credits(-1n), 'spent', AUTHOR);
     const id = await idOf(to);
-    await expect(returns().returnDeposit(id, newChainAccount().address, AUTHOR)).rejects.toThrow(
-      'has spent these credits',
-    );
+    await expect(returns().make(id, newChainAccount().address, AUTHOR)).rejects.toThrow('has spent these credits');
     expect(await creditedTo(to)).toBe(119_999_999n);
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
   });
@@ -351,15 +344,11 @@ describe('a return', () => {
     const minute = Math.floor(((await wallet().headTime()) + 3000) / 60_000);
     await settle();
     await follow();
-    await expect(returns().returnDeposit(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow(
-      'is pending',
-    );
+    await expect(returns().make(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow('is pending');
     await payTrx(small, 7_000_000);
     await settle();
     await follow();
-    await expect(returns().returnDeposit(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow(
-      'with others',
-    );
+    await expect(returns().make(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow('with others');
     expect(minute).toBeGreaterThan(0);
     await payTrx(odd, 20_000_000);
     await settle();
@@ -375,7 +364,7 @@ describe('a return', () => {
        SELECT 'test', 'deposits.ignore', id::text, 'not ours', '{}' FROM deposit WHERE project_id = $1`,
       [odd.id],
     );
-    const given = await returns().returnDeposit(await idOf(odd), newChainAccount().address, AUTHOR);
+    const given = await returns().make(await idOf(odd), newChainAccount().address, AUTHOR);
     expect(given).toMatchObject({ credits: undefined, transfer: { amount: 20_000_000n } });
     expect(await creditedTo(odd)).toBe(0n);
   });

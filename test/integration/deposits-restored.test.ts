@@ -92,7 +92,7 @@ describe('a payment from an address that a deposit address paid', () => {
     const customer = newChainAccount();
     await payTrx(from, 50_000_000);
     await taken();
-    const { transfer } = await operator.get(DepositReturns).returnDeposit(await idOf(from), customer.address, AUTHOR);
+    const { transfer } = await operator.get(DepositReturns).make(await idOf(from), customer.address, AUTHOR);
     await signAndSend(transfer);
     await taken();
     const transferBack = { owner_address: customer.address, to_address: to.address, amount: 20_000_000 };
@@ -111,12 +111,12 @@ describe('a return', () => {
     const returns = operator.get(DepositReturns);
     const refusal = new RegExp(`^${txid} moved money from ${stolen.address}.*verify explain`);
     await expect(returns.preview(await idOf(to), customer)).rejects.toThrow(refusal);
-    await expect(returns.returnDeposit(await idOf(to), customer, AUTHOR)).rejects.toThrow(refusal);
+    await expect(returns.make(await idOf(to), customer, AUTHOR)).rejects.toThrow(refusal);
     expect(await database.query(`SELECT FROM deposit_return WHERE to_address = $1`, [customer])).toEqual([]);
     expect(await creditedTo(to)).toBe(150_000_000n);
     expect(await outflows()).toHaveLength(1);
     await explainOutflows();
-    await returns.returnDeposit(await idOf(to), customer, AUTHOR);
+    await returns.make(await idOf(to), customer, AUTHOR);
     expect(await creditedTo(to)).toBe(0n);
   });
 });

@@ -55,7 +55,7 @@ describe('outflows of a deposit address', () => {
       .plan({ to: treasury.address, keepSun: 2_000_000n, limit: 100 }, AUTHOR);
     await signAndSend(transactions.find(({ from }) => from === swept.address)!);
     await signAndSend(
-      (await operator.get(DepositReturns).returnDeposit(await idOf(returned), payer.address, AUTHOR)).transfer,
+      (await operator.get(DepositReturns).make(await idOf(returned), payer.address, AUTHOR)).transfer,
     );
     await settle();
     await follow();
@@ -100,13 +100,13 @@ it('a return worth less than one credit, of a deposit that carried small ones, r
   await follow();
   expect(await creditedTo(to)).toBe(8_000_000n);
   const [, carrier] = await idsOf(to, 'TRX');
-  const given = await operator.get(DepositReturns).returnDeposit(carrier!, payer.address, AUTHOR);
+  const given = await operator.get(DepositReturns).make(carrier!, payer.address, AUTHOR);
   expect(given).toMatchObject({ credits: 0n, isAgain: false, transfer: { amount: 1n } });
   expect(await creditedTo(to)).toBe(8_000_000n);
   await signAndSend(given.transfer);
   await settle();
   await follow();
-  await expect(operator.get(DepositReturns).returnDeposit(carrier!, payer.address, AUTHOR)).rejects.toThrow('on chain');
+  await expect(operator.get(DepositReturns).make(carrier!, payer.address, AUTHOR)).rejects.toThrow('on chain');
   expect(findingsOf(await verifyRecords(database))).toEqual([]);
 });
 

@@ -80,7 +80,7 @@ async function expectNamed(from: Shop & { readonly deposit: bigint }, treasury: 
 
 async function expectRefused(from: Shop & { readonly deposit: bigint }, to: string, says: RegExp): Promise<void> {
   const before = await creditedTo(from);
-  await expect(operator.get(DepositReturns).returnDeposit(from.deposit, to, AUTHOR)).rejects.toThrow(says);
+  await expect(operator.get(DepositReturns).make(from.deposit, to, AUTHOR)).rejects.toThrow(says);
   expect(await creditedTo(from)).toBe(before);
   expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [from.deposit])).toEqual([]);
 }
@@ -118,7 +118,7 @@ it('a deposit address is blacklisted: none of its tokens leave, and it is named'
   } finally {
     await act('unblacklist', { holder: from.address });
   }
-  const { transfer } = await operator.get(DepositReturns).returnDeposit(from.deposit, payer.address, AUTHOR);
+  const { transfer } = await operator.get(DepositReturns).make(from.deposit, payer.address, AUTHOR);
   await send([transfer]);
   expect(await tokenOf(from.address)).toBe(0n);
   expect(await findings()).toEqual([]);
@@ -197,7 +197,7 @@ describe('the token takes fees:', () => {
     const [lost] = await byHand(`DELETE FROM deposit_return r WHERE deposit_id = $1 RETURNING to_jsonb(r) AS row`, [
       from.deposit,
     ]);
-    const again = () => operator.get(DepositReturns).returnDeposit(from.deposit, customer, AUTHOR);
+    const again = () => operator.get(DepositReturns).make(from.deposit, customer, AUTHOR);
     const refusal = await again().then(() => '', String);
     expect(refusal).toContain('is neither a recorded sweep nor a recorded return');
     const [, fingerprint = ''] = /verify explain (\w+)/.exec(refusal) ?? [];
