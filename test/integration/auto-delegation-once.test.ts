@@ -108,7 +108,7 @@ it('immediately replaces a rental that cannot be extended after all', async () =
   const refill = { kind: 'extension' as const, rental, endsAtMs, replacement: ENERGY };
   const row = await claimed(hand, id);
   await keepSelling(api.database);
-  const plan = { usable: ENERGY, refill, asleep: false, changeAtMs: undefined };
+  const plan = { usable: ENERGY, refill, isAsleep: false, changeAtMs: undefined };
   expect(await hand.part(RefillPurchases).buy(row, plan, endsAtMs - 30_000)).toEqual({ kind: 'ordered' });
   expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }, { energy: ENERGY }]);
   await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);

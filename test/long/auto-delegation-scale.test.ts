@@ -169,7 +169,7 @@ describe('with a hundred thousand that need nothing', () => {
 
   it('a check is recorded by its row', async () => {
     const checked = {
-      ...{ asleep: false, pauseReason: undefined, failures: 0, usableEnergy: 1n, usedAtMs: undefined },
+      ...{ isAsleep: false, pauseReason: undefined, failures: 0, usableEnergy: 1n, usedAtMs: undefined },
       ...{ changeAtMs: undefined, dueInMs: undefined, checkInMs: 600_000 },
     };
     const { result, read } = await readBy((tx) =>

@@ -88,10 +88,10 @@ it('plans ahead by half of the duration if that is less than a minute', () => {
 
 it('buys nothing after the idle time, or after its end', () => {
   const unused = need(0n, [], { usedAtMs: CLOCK_MS - terms.idleAfterSec * 1000 });
-  expect(planRefill(unused)).toMatchObject({ refill: undefined, asleep: true });
+  expect(planRefill(unused)).toMatchObject({ refill: undefined, isAsleep: true });
   expect(planRefill({ ...unused, usedAtMs: unused.usedAtMs + 1 }).refill).toEqual({ kind: 'order', energy: ENERGY });
   const over = need(0n, [], { terms: { ...terms, untilMs: CLOCK_MS } });
-  expect(planRefill(over)).toMatchObject({ refill: undefined, asleep: false });
+  expect(planRefill(over)).toMatchObject({ refill: undefined, isAsleep: false });
 });
 
 it('does not count pending energy for a rental that ends within a minute', () => {
