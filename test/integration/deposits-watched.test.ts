@@ -54,9 +54,7 @@ describe('outflows of a deposit address', () => {
       .get(Sweeps)
       .plan({ to: treasury.address, keepSun: 2_000_000n, limit: 100 }, AUTHOR);
     await signAndSend(transactions.find(({ from }) => from === swept.address)!);
-    await signAndSend(
-      (await operator.get(DepositReturns).make(await idOf(returned), payer.address, AUTHOR)).transfer,
-    );
+    await signAndSend((await operator.get(DepositReturns).make(await idOf(returned), payer.address, AUTHOR)).transfer);
     await settle();
     await follow();
     const found = async (depth: 'everything' | 'newer') => findingsOf(await verifyRecords(database, { depth }));
