@@ -1,7 +1,7 @@
 // Measures if work grows with history: a worker's recurring work and its start, alternating between millions of ended
 // orders and a few (FEW).
 import type { INestApplicationContext } from '@nestjs/common';
-import { ENDED_AMOUNT_SUN, ENDED_TABLES, insertEnded } from '../test/ended-orders.js';
+import { ENDED_AMOUNT_SUN, ENDED_TABLES, insertEnded } from '../test/support/database/ended-orders.js';
 import { asAdmin } from '../test/setup/admin.js';
 import { BlockFollower, buildTransaction, openWorker, PoolSync, Reconciler } from './dist.js';
 import { median, type Row } from './measure.js';

@@ -2,7 +2,7 @@
 // measurement.
 import { randomBytes } from 'node:crypto';
 import type autocannon from 'autocannon';
-import { hmacHeaders } from '../test/client.js';
+import { hmacHeaders } from '../test/support/api/client.js';
 import { compare, type Load, type Row } from './measure.js';
 import type { Pace } from './rows-http.js';
 import type { Stage, Tenant } from './stage.js';

@@ -6,8 +6,8 @@ import { Projects } from '../../src/projects/projects.js';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { World } from '../../packages/local/src/world.js';
 import type { Wallet } from '../../packages/local/src/chain-account.js';
-import { FAR_RATES, unlikeChain, WRONG_IN_LEDGER, type DepositPlace } from '../deposits-on-chain.js';
-import type { ReadRows } from '../webhook-judge.js';
+import { FAR_RATES, unlikeChain, WRONG_IN_LEDGER, type DepositPlace } from '../support/chain/deposits-on-chain.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 
 const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const PROJECTS = 3;

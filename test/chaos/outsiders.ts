@@ -8,7 +8,7 @@ import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../packages/local/src/chain-account.js';
 import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world.js';
 import { PoolWallets } from '../../src/pool/pool-wallets.js';
-import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
+import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Arena } from './arena.js';
 import type { PlannedFault } from './plan.js';

@@ -4,7 +4,7 @@ import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { Merchant } from '../../packages/local/src/merchant.js';
 import type { World } from '../../packages/local/src/world.js';
-import type { ReadRows } from '../webhook-judge.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 import { expectedUsable, type Rental } from './usable-judge.js';
 import { UsesOnChain } from './uses-on-chain.js';
 

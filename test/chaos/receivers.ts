@@ -7,7 +7,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { sleep } from '../../src/base/clock.js';
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { Webhooks } from '../../src/webhooks/webhooks.js';
-import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../webhook-judge.js';
+import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../support/webhooks/webhook-judge.js';
 
 /** A receiver's behaviour during its fault; otherwise it accepts everything. */
 export type Manner = 'away' | 'slow' | 'lying';

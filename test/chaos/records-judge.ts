@@ -1,5 +1,5 @@
 // Rules of a round that can be checked from the records, or from records and chain. Each returns its violations.
-import type { ReadRows } from '../webhook-judge.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 import type { Arena } from './arena.js';
 import { TRUE_PRICE } from './exchanges.js';
 

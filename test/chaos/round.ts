@@ -8,7 +8,7 @@ import { SalesHold } from '../../src/pool/sales-hold.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf, type Finding } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import type { ReadRows } from '../webhook-judge.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
 import type { MetricsWatch } from './metrics.js';

@@ -3,7 +3,7 @@
 import { sleep } from '../../src/base/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { World } from '../../packages/local/src/world.js';
-import type { ReadRows } from '../webhook-judge.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 
 const USERS = 3;
 /** Two transfers to a holder. */

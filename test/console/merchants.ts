@@ -1,8 +1,8 @@
 // Merchants' tasks from start to end: rotating a key, topping up credits, an order's proof, the reason of a refund.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { HmacCustomer } from '../client.js';
-import { codesOf, PASSWORD } from '../console.js';
+import { HmacCustomer } from '../support/api/client.js';
+import { codesOf, PASSWORD } from '../support/console/console-fixture.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, View, type By } from './view.js';

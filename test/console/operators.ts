@@ -1,5 +1,5 @@
 // Operators' tasks from start to end: changing a price after its preview, creating a project with its owner.
-import { PASSWORD } from '../console.js';
+import { PASSWORD } from '../support/console/console-fixture.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, password, View, type By } from './view.js';
 

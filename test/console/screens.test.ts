@@ -3,7 +3,7 @@
 // in each width and theme (npm run screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { newOwner } from '../order-chain.js';
+import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import { DELIVERED, REFUNDED, SCREENS } from './screens.js';
 import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';

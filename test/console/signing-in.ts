@@ -1,5 +1,5 @@
 // Sign-in, second factor, invitation and recovery in a real browser, by mouse and by keyboard alone.
-import { codesOf, PASSWORD } from '../console.js';
+import { codesOf, PASSWORD } from '../support/console/console-fixture.js';
 import type { ConsoleStage } from './stage.js';
 import { button, field, Hand, password, View, type By } from './view.js';
 

@@ -3,8 +3,14 @@
 import { sleep } from '../../src/base/clock.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { findingsOf } from '../../src/verify/finding.js';
-import { FAR_RATES, unlikeChain, WRONG_IN_LEDGER, XPUB, type DepositPlace } from '../deposits-on-chain.js';
-import type { ReadRows } from '../webhook-judge.js';
+import {
+  FAR_RATES,
+  unlikeChain,
+  WRONG_IN_LEDGER,
+  XPUB,
+  type DepositPlace,
+} from '../support/chain/deposits-on-chain.js';
+import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 import type { Stage } from './stage.js';
 
 const PROJECTS = 3;

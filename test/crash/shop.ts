@@ -6,8 +6,8 @@ import type { World } from '../../packages/local/src/world.js';
 import { EVENT_TYPES, type EventType } from '../../src/events/payload.js';
 import type { Database } from '../../src/store/database.js';
 import type { Webhooks } from '../../src/webhooks/webhooks.js';
-import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../webhook-judge.js';
-import { openReceivers, type Receivers } from '../webhook-receivers.js';
+import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../support/webhooks/webhook-judge.js';
+import { openReceivers, type Receivers } from '../support/webhooks/receivers.js';
 
 /** One in so many events fails at its first attempt. */
 const FAILS_OF = 7;

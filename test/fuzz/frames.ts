@@ -1,7 +1,7 @@
 // Randomly corrupted requests over real connections. No input may cause a 5xx, a malformed answer or a hang. No request
 // with a meaning other than the signed one may reach a handler.
 import fc from 'fast-check';
-import { canonical, sendFrame, type Customer } from '../client.js';
+import { canonical, sendFrame, type Customer } from '../support/api/client.js';
 import type { Counts } from './json.js';
 
 const HANG_LIMIT_MS = 30_000;

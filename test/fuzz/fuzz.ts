@@ -2,8 +2,8 @@
 // failure, with the input that shows it.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { Customer } from '../client.js';
-import { openPipeline } from '../pipeline.js';
+import type { Customer } from '../support/api/client.js';
+import { openPipeline } from '../support/api/pipeline-fixture.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { startServices, stopServices } from '../setup/services.js';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { canonicalForms, signCanonical, verifySignature } from '../../src/auth/signature.js';
 import { StrictJsonError, readStrictJson, type StrictBody, type StrictNode } from '../../src/http/body/strict-json.js';
-import { canonical } from '../client.js';
+import { canonical } from '../support/api/client.js';
 
 export type Counts = Record<string, number>;
 

@@ -2,7 +2,7 @@
 // answer. Any other answer, a 5xx or a hang is a failure.
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { sendFrame, type Customer } from '../client.js';
+import { sendFrame, type Customer } from '../support/api/client.js';
 import type { Counts } from './json.js';
 
 const HANG_LIMIT_MS = 15_000;

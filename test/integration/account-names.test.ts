@@ -4,9 +4,9 @@ import { TronNode } from '../../src/chain/node.js';
 import { solidBalancesOf } from '../../src/chain/solid-balances.js';
 import { solidDelegatedSun } from '../../src/chain/solid-delegations.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { newOwner } from '../order-chain.js';
+import { newOwner } from '../support/chain/order-chain.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
-import { openSpyNode, type SpyNode } from '../spy-node.js';
+import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';
 
 const owner = newOwner();
 /** java-tron's output with `visible` for a name of the bytes `a`, line feed, `"b`. */

@@ -2,8 +2,8 @@
 import type { QueryRunner } from 'typeorm';
 import { MIGRATION_NAMES } from '../../src/store/data-source.js';
 import { migrateDown, migrateUp, pendingMigrations } from '../../src/store/migrate.js';
-import { cliWith } from '../operator.js';
-import { restoreLastChain, type ChainDatabase } from '../last-chain.js';
+import { cliWith } from '../support/cli.js';
+import { restoreLastChain, type ChainDatabase } from './last-chain.js';
 import { asAdmin } from '../setup/admin.js';
 
 const CLI_LIMIT_MS = 240_000;

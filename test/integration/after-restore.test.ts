@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openConsole, PASSWORD } from '../console.js';
-import { cliWith, settings } from '../operator.js';
+import { openConsole, PASSWORD } from '../support/console/console-fixture.js';
+import { cliWith, settings } from '../support/cli.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

@@ -6,13 +6,13 @@ import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
 import { PROJECT_BY_ID } from '../../src/projects/project-feed.js';
 import { ProjectDirectory } from '../../src/projects/project-directory.js';
-import { announced as announcedTo } from '../announcement.js';
-import { expectError } from '../answers.js';
-import { Customer, HmacCustomer, type Answer } from '../client.js';
-import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
+import { announced as announcedTo } from '../support/api/announcement.js';
+import { expectError } from '../support/api/answers.js';
+import { Customer, HmacCustomer, type Answer } from '../support/api/client.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
-import { apiKeysOn } from '../services.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 const ALL: readonly Scope[] = ['read', 'quote', 'order', 'manage'];
 

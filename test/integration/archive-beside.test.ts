@@ -5,8 +5,8 @@ import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import type { Credits } from '../../src/domain/units.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { archive, orderInTheEnd } from '../archive-stage.js';
-import { HmacCustomer } from '../client.js';
+import { archive, orderInTheEnd } from '../support/worker/archive-fixture.js';
+import { HmacCustomer } from '../support/api/client.js';
 import {
   api,
   clearStage,
@@ -18,8 +18,8 @@ import {
   receivers,
   stageDatabaseUrl,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
-import { ledgerOn } from '../services.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { ledgerOn } from '../support/api/services.js';
 import { asAdmin } from '../setup/admin.js';
 import { untilWaiting } from '../setup/waiting.js';
 

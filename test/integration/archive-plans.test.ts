@@ -1,7 +1,7 @@
 // The statements of an order's life are planned over open orders, regardless of the number of archive ranges.
 import 'reflect-metadata';
 import pg from 'pg';
-import { archive, orderInTheEnd } from '../archive-stage.js';
+import { archive, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   clearStage,
@@ -12,7 +12,7 @@ import {
   receivers,
   stageDatabaseUrl,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 interface Asked {
   readonly text: string;

@@ -6,7 +6,7 @@ import { OrderArchive } from '../../src/orders/order-archive.js';
 import { LegEnds } from '../../src/pool/leg-ends.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { archive, judge, numberAll, orderInTheEnd } from '../archive-stage.js';
+import { archive, judge, numberAll, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
@@ -22,7 +22,7 @@ import {
   stageDatabaseUrl,
   START_LIMIT_MS,
   txsOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);

@@ -1,7 +1,7 @@
 // The audit log: recorded actors, which callers cannot forge, and how it is read.
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { asRole } from '../setup/roles.js';

@@ -5,8 +5,8 @@ import { buy, type Bought } from '../../src/auto-delegations/refill-statement.js
 import { energy } from '../../src/domain/units.js';
 import { DirectTerms } from '../../src/orders/direct-terms.js';
 import { until } from '../../packages/local/src/wait.js';
-import { autoRow, ordersOf, nextBlock, setAuto } from '../auto-delegation-stage.js';
-import { keepSelling } from '../factory.js';
+import { autoRow, ordersOf, nextBlock, setAuto } from '../support/worker/refill-fixture.js';
+import { keepSelling } from '../support/api/factory.js';
 import {
   api,
   clearStage,
@@ -18,7 +18,7 @@ import {
   second,
   SOLID_LAG,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const ENERGY = energy(130_000n);
 const DURATION_SEC = 300;

@@ -3,8 +3,16 @@
 import { jest } from '@jest/globals';
 import { AutoDelegationPrices } from '../../src/auto-delegations/auto-delegation-prices.js';
 import { energy } from '../../src/domain/units.js';
-import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf, type AutoOrder } from '../auto-delegation-stage.js';
-import { actAs } from '../order-chain.js';
+import {
+  autoRow,
+  nextBlock,
+  ordersOf,
+  refill,
+  setAuto,
+  usableOf,
+  type AutoOrder,
+} from '../support/worker/refill-fixture.js';
+import { actAs } from '../support/chain/order-chain.js';
 import {
   api,
   callers,
@@ -20,7 +28,7 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   useEnergy,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 jest.setTimeout(30_000);
 

@@ -1,5 +1,5 @@
 // Settings of an auto-delegation over the API: bounds, results and cost.
-import { expectError } from '../answers.js';
+import { expectError } from '../support/api/answers.js';
 import {
   BUYING,
   KEEP,
@@ -12,13 +12,13 @@ import {
   put,
   WORKED,
   type AutoDelegationWorld,
-} from '../auto-delegation-world.js';
-import type { Answer } from '../client.js';
-import { AUTHOR, openApi } from '../factory.js';
-import { newAddress } from '../quote-chain.js';
-import { until } from '../quote-world.js';
-import type { OrderWorld } from '../order-world.js';
-import { apiKeysOn } from '../services.js';
+} from '../support/api/auto-delegation-fixture.js';
+import type { Answer } from '../support/api/client.js';
+import { AUTHOR, openApi } from '../support/api/factory.js';
+import { newAddress } from '../support/chain/quote-chain.js';
+import { until } from '../support/api/quote-fixture.js';
+import type { OrderWorld } from '../support/api/order-fixture.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 /** The cost of a delegation and its reclaim, plus a tenth. */
 const LEAST_PRICE_SUN = 620_400;

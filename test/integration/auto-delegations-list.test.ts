@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { expectError } from '../answers.js';
+import { expectError } from '../support/api/answers.js';
 import {
   BUYING,
   KEEP,
@@ -15,13 +15,13 @@ import {
   put,
   WORKED,
   type AutoDelegationWorld,
-} from '../auto-delegation-world.js';
-import { canonical, Customer, hmacHeaders, send, type Answer } from '../client.js';
-import { AUTHOR } from '../factory.js';
-import { openLog } from '../log.js';
-import type { OrderWorld } from '../order-world.js';
-import { until } from '../quote-world.js';
-import { apiKeysOn } from '../services.js';
+} from '../support/api/auto-delegation-fixture.js';
+import { canonical, Customer, hmacHeaders, send, type Answer } from '../support/api/client.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import type { OrderWorld } from '../support/api/order-fixture.js';
+import { until } from '../support/api/quote-fixture.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 let stage: AutoDelegationWorld;
 let world: OrderWorld;

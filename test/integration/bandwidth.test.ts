@@ -19,7 +19,7 @@ import {
   pool,
   receivers,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 /** Twelve TRX less a reserve of five pay for 24 transactions of 282 bytes: twelve orders. */
 const SPARE_SUN = 12_000_000n;

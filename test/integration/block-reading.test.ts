@@ -22,7 +22,7 @@ import {
   shop,
   spies,
   worker,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 /** Requests per node about a height, by path. */
 let asked: Map<string, number>[];

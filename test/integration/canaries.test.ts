@@ -5,7 +5,7 @@ import { Sealer, sealKey, type SealPurpose } from '../../src/base/seal.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { checkKeys, writeCanaries } from '../../src/store/key-canaries.js';
-import { cliWith, settings, type CliResult } from '../operator.js';
+import { cliWith, settings, type CliResult } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const newKey = (): string => randomBytes(32).toString('base64');

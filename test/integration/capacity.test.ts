@@ -3,9 +3,9 @@ import pg from 'pg';
 import { credits } from '../../src/domain/units.js';
 import { Database } from '../../src/store/database.js';
 import { createDataSource } from '../../src/store/data-source.js';
-import type { Answer, Customer } from '../client.js';
-import { AUTHOR, keepSelling, makeCustomer, openApi } from '../factory.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Answer, Customer } from '../support/api/client.js';
+import { AUTHOR, keepSelling, makeCustomer, openApi } from '../support/api/factory.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 

@@ -6,11 +6,11 @@ import {
   PAUSED,
   put,
   type AutoDelegationWorld,
-} from '../auto-delegation-world.js';
-import { AUTHOR } from '../factory.js';
-import { cliWith, type Cli } from '../operator.js';
-import { newAddress } from '../quote-chain.js';
-import { apiKeysOn } from '../services.js';
+} from '../support/api/auto-delegation-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { cliWith, type Cli } from '../support/cli.js';
+import { newAddress } from '../support/chain/quote-chain.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 let stage: AutoDelegationWorld;
 let cli: Cli;

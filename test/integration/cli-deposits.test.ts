@@ -3,7 +3,7 @@ import type { ConsoleConfig } from '../../src/config/console-config.js';
 import { Operations } from '../../src/console/operations.service.js';
 import { Reports } from '../../src/reports/report-service.js';
 import { Replica } from '../../src/store/replica.js';
-import { cliWith } from '../operator.js';
+import { cliWith } from '../support/cli.js';
 import {
   calm,
   closeStage,
@@ -18,7 +18,7 @@ import {
   settle,
   shop,
   START_LIMIT_MS,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

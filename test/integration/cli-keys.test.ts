@@ -2,10 +2,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { lookAtSignatures } from '../../src/diagnostics/doctor-service.js';
-import { openAsOwner } from '../factory.js';
+import { openAsOwner } from '../support/api/factory.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 
 let database: TestDatabase;
 let cli: Cli;

@@ -9,10 +9,10 @@ import { forEachConcurrently } from '../../src/base/concurrency.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { SignerServer } from '../../src/signer/server.js';
 import { readSignerSettings } from '../../src/signer/settings.js';
-import { Customer } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { cliWith, type Cli } from '../operator.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { Customer } from '../support/api/client.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { cliWith, type Cli } from '../support/cli.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 import { envAs } from '../setup/roles.js';
 
 let world: OrderWorld;

@@ -1,6 +1,6 @@
 // `pool permissions` on a chain whose fees differ from the main network's.
-import { addressOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { addressOf, startOperatorChain, type OperatorChain } from '../support/chain/operator-chain.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const UPDATE_TRX = 7;

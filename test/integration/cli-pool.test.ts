@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { addressOfKey } from '../../src/chain/keys.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';
-import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../support/chain/operator-chain.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

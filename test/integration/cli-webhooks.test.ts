@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
-import { cliWith } from '../operator.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
+import { cliWith } from '../support/cli.js';
+import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 let world: WebhookWorld;
 

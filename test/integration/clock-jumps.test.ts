@@ -16,9 +16,9 @@ import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import { StatementClosing } from '../../src/statements/statement-closing.js';
 import { ConfirmedClock } from '../../src/store/confirmed-clock.js';
 import type { Database } from '../../src/store/database.js';
-import { makeCustomer, openAsOwner } from '../factory.js';
-import { openLog } from '../log.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
+import { makeCustomer, openAsOwner } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
 

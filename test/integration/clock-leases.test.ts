@@ -9,9 +9,9 @@ import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import type { Database } from '../../src/store/database.js';
 import { SharedReading } from '../../src/store/shared-reading.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
 

@@ -1,6 +1,6 @@
 // Limits of a console on concurrent requests and on requests per minute, per person and per project.
-import { openConsole, type TestConsole } from '../console.js';
-import { cliWith, settings } from '../operator.js';
+import { openConsole, type TestConsole } from '../support/console/console-fixture.js';
+import { cliWith, settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { untilWaiting } from '../setup/waiting.js';
 

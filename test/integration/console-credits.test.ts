@@ -4,8 +4,8 @@ import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import type { BookedCredits, CreditRequestList } from '../../src/console/operator-shapes.js';
-import { openConsole, type Account, type Answer, type TestConsole } from '../console.js';
-import { cliWith, settings, TEST_MASTER_KEY, type Cli } from '../operator.js';
+import { openConsole, type Account, type Answer, type TestConsole } from '../support/console/console-fixture.js';
+import { cliWith, settings, TEST_MASTER_KEY, type Cli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 60_000;

@@ -7,11 +7,11 @@ import type { InboxItem, PricePreview } from '../../src/console/operator-shapes.
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
 import { seedCanaries } from '../../src/store/migrate.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { AUTHOR } from '../factory.js';
-import { TEST_MASTER_KEY } from '../operator.js';
-import { withKey } from '../order-world.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
+import { withKey } from '../support/api/order-fixture.js';
+import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
 
 const RENTED = { energy: 65_000, duration_sec: 3600 };
 /** As many rows as one page of a list reads. */

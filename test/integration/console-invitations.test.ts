@@ -1,8 +1,15 @@
 // Invitations and their e-mail addresses: recipients of the link, the proof it gives, mail limits and expiry.
 import { MailTokens } from '../../src/notifications/mail-tokens.js';
-import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
-import { enrol, invitationFor, openConsole, PASSWORD, signInAgain, type TestConsole } from '../console.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { openMailServer, type MailServer, type TakenMail } from '../support/console/mail-server.js';
+import {
+  enrol,
+  invitationFor,
+  openConsole,
+  PASSWORD,
+  signInAgain,
+  type TestConsole,
+} from '../support/console/console-fixture.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { noteSecret } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

@@ -5,10 +5,10 @@ import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
-import { HmacCustomer } from '../client.js';
-import { openConsole, type Answer, type Account, type TestConsole } from '../console.js';
-import { TEST_MASTER_KEY } from '../operator.js';
-import { openPipeline, type PipelineApp } from '../pipeline.js';
+import { HmacCustomer } from '../support/api/client.js';
+import { openConsole, type Answer, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
+import { openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -2,9 +2,9 @@
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { asAdmin } from '../setup/admin.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../operator.js';
+import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 120_000;

@@ -6,9 +6,9 @@ import { readSealKeys } from '../../src/config/config.js';
 import { credits } from '../../src/domain/units.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { isBox } from '../../src/base/sealed-box.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { AUTHOR } from '../factory.js';
-import { TEST_MASTER_KEY } from '../operator.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
 import { noteWebhookSecret } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

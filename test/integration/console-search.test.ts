@@ -4,9 +4,9 @@ import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { createHash, randomUUID } from 'node:crypto';
 import { KeyUse } from '../../src/auth/key-use.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { openLog } from '../log.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../operator.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { openLog } from '../support/log.js';
+import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 120_000;

@@ -11,10 +11,10 @@ import {
   type Browser,
   type Account,
   type TestConsole,
-} from '../console.js';
+} from '../support/console/console-fixture.js';
 import { keepSaid } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { cliWith, settings } from '../operator.js';
+import { cliWith, settings } from '../support/cli.js';
 
 const LIMIT_MS = 60_000;
 let test: TestDatabase;

@@ -14,11 +14,11 @@ import {
   type Browser,
   type Account,
   type TestConsole,
-} from '../console.js';
+} from '../support/console/console-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { untilWaiting } from '../setup/waiting.js';
-import { cliWith, settings } from '../operator.js';
+import { cliWith, settings } from '../support/cli.js';
 
 const LIMIT_MS = 60_000;
 let test: TestDatabase;

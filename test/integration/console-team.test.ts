@@ -1,8 +1,15 @@
 // Members of projects and operators: invitations, roles, removals and looks, through console and CLI.
 import { createHash } from 'node:crypto';
 import type { AuditEntry } from '../../src/store/entities/audit-entry.entity.js';
-import { codesAnew, invitationFor, openConsole, PASSWORD, signInAgain, type TestConsole } from '../console.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import {
+  codesAnew,
+  invitationFor,
+  openConsole,
+  PASSWORD,
+  signInAgain,
+  type TestConsole,
+} from '../support/console/console-fixture.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { noteSecret } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { untilWaiting } from '../setup/waiting.js';

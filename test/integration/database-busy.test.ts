@@ -7,7 +7,7 @@ import type { Config } from '../../src/config/config.js';
 import { failureOf } from '../../src/operator/cli-failure.js';
 import { migrateUp } from '../../src/store/migrate.js';
 import { openDatabase } from '../../src/store/open-database.js';
-import { openLog } from '../log.js';
+import { openLog } from '../support/log.js';
 import { asAdmin, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { asRole } from '../setup/roles.js';

@@ -9,8 +9,8 @@ import { serverUser } from '../../packages/local/src/postgres-binaries.js';
 import { until } from '../../packages/local/src/wait.js';
 import { lookAtDatabase } from '../../src/diagnostics/doctor-stores.js';
 import { readConfig } from '../../src/config/config.js';
-import { newAuthority } from '../certificates.js';
-import { cliWith, settings } from '../operator.js';
+import { newAuthority } from '../support/certificates.js';
+import { cliWith, settings } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 
 const LIMIT_MS = 30_000;

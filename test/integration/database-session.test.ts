@@ -3,7 +3,7 @@ import { Sealers } from '../../src/base/sealers.js';
 import type { DatabaseSettings } from '../../src/config/settings.js';
 import { Database } from '../../src/store/database.js';
 import { openDatabase } from '../../src/store/open-database.js';
-import { openLog } from '../log.js';
+import { openLog } from '../support/log.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { isThroughPooler, servedUrl } from '../setup/pooler.js';

@@ -1,5 +1,14 @@
 // A test chain whose time runs ahead of ours: deposits on it do not wait for our clock.
-import { closeStage, depositsOf, follow, openStage, payTrx, settle, shop, START_LIMIT_MS } from '../deposit-stage.js';
+import {
+  closeStage,
+  depositsOf,
+  follow,
+  openStage,
+  payTrx,
+  settle,
+  shop,
+  START_LIMIT_MS,
+} from '../support/worker/deposit-fixture.js';
 
 const AHEAD_MS = 3_600_000;
 

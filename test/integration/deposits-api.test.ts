@@ -1,11 +1,11 @@
 // Deposit addresses and deposits of a project over the API.
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { expectError } from '../answers.js';
-import { ClosingStage } from '../closing-stage.js';
-import { Customer, HmacCustomer } from '../client.js';
-import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
-import { apiKeysOn } from '../services.js';
+import { expectError } from '../support/api/answers.js';
+import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { Customer, HmacCustomer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { apiKeysOn } from '../support/api/services.js';
 import {
   START_LIMIT_MS,
   calm,
@@ -22,7 +22,7 @@ import {
   payTrx,
   settle,
   spies,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 let api: TestApi;
 let without: TestApi;

@@ -23,7 +23,7 @@ import {
   sightings,
   solid,
   worker,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

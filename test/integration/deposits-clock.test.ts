@@ -17,9 +17,9 @@ import {
   settle,
   shop,
   START_LIMIT_MS,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 import { asAdmin } from '../setup/admin.js';
-import { env } from '../deposit-stage.js';
+import { env } from '../support/worker/deposit-fixture.js';
 
 const QUIET = {
   RATE_SOURCES: 'binance,coinbase',

@@ -9,7 +9,7 @@ import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { credits } from '../../src/domain/units.js';
 import { ProjectsModule } from '../../src/projects/projects.module.js';
 import { Project } from '../../src/store/entities/project.entity.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   GENESIS_MS,
   START_LIMIT_MS,
@@ -26,7 +26,7 @@ import {
   payTrx,
   settle,
   shop,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 import { untilWaiting } from '../setup/waiting.js';
 
 const CREDITS_MAX = 2n ** 53n - 1n;

@@ -10,7 +10,7 @@ import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
   type Shop,
@@ -42,7 +42,7 @@ import {
   spies,
   unexplained,
   wallet,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

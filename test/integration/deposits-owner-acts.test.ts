@@ -32,8 +32,8 @@ import {
   tokenOf,
   unexplained,
   worker,
-} from '../deposit-stage.js';
-import { cliWith } from '../operator.js';
+} from '../support/worker/deposit-fixture.js';
+import { cliWith } from '../support/cli.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

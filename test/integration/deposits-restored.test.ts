@@ -7,7 +7,7 @@ import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
   type Shop,
@@ -28,7 +28,7 @@ import {
   shop,
   signAndSend,
   wallet,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

@@ -6,7 +6,7 @@ import { addressToHex } from '../../src/chain/address.js';
 import { DepositBook } from '../../src/deposits/deposit-book.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   BLOCK,
   MINUTE_MS,
@@ -32,7 +32,7 @@ import {
   shop,
   spies,
   wallet,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 /** A worker without an exchange: it reads the test's rates and stores none. */
 let quiet: INestApplicationContext;

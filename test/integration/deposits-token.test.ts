@@ -23,8 +23,8 @@ import {
   settle,
   shop,
   solid,
-} from '../deposit-stage.js';
-import { cliWith } from '../operator.js';
+} from '../support/worker/deposit-fixture.js';
+import { cliWith } from '../support/cli.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

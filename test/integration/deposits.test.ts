@@ -11,7 +11,7 @@ import { Numberer } from '../../src/events/numberer.js';
 import { Projects } from '../../src/projects/projects.js';
 import { ProjectsModule } from '../../src/projects/projects.module.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   otherToken,
   BLOCK,
@@ -43,7 +43,7 @@ import {
   spies,
   wallet,
   worker,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

@@ -2,7 +2,7 @@
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { deriveSettings, readConfig } from '../../src/config/config.js';
 import { lookAtNodes } from '../../src/diagnostics/doctor-chain.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../operator.js';
+import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { asRole } from '../setup/roles.js';

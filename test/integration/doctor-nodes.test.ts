@@ -8,8 +8,8 @@ import { readConfig, type Config } from '../../src/config/config.js';
 import { lookAtNodes } from '../../src/diagnostics/doctor-chain.js';
 import type { DoctorFinding } from '../../src/diagnostics/doctor-finding.js';
 import { lookAtCalls, lookAtFees } from '../../src/diagnostics/doctor-market.js';
-import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
-import { settings } from '../operator.js';
+import { openFaultyNode, type FaultyNode } from '../support/nodes/faulty-node.js';
+import { settings } from '../support/cli.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 
 const PATIENCE_MS = 5000;

@@ -9,7 +9,7 @@ import { lookAtHistory, lookAtNodes } from '../../src/diagnostics/doctor-chain.j
 import { lookAtInternal } from '../../src/diagnostics/doctor-deposits.js';
 import { STRICT_CALLER, callsOf } from '../devnet/contracts/payers.js';
 import { TRX, keyOf, startChain, type Client } from '../devnet/client.js';
-import { settings } from '../operator.js';
+import { settings } from '../support/cli.js';
 
 const INFO_PATH = 'walletsolidity/gettransactioninfobyid';
 

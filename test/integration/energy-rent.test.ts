@@ -3,15 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { OrderWaits } from '../../src/orders/waits.js';
-import { expectError } from '../answers.js';
-import { HmacCustomer, type Answer } from '../client.js';
-import { FamilyClient } from '../family-client.js';
-import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
-import { startMember } from '../fleet.js';
-import { newOwner } from '../order-chain.js';
-import { balanceOf, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
-import { openProxy } from '../proxy.js';
-import { walletsOn } from '../services.js';
+import { expectError } from '../support/api/answers.js';
+import { HmacCustomer, type Answer } from '../support/api/client.js';
+import { FamilyClient } from './family-client.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { startMember } from '../support/api/processes.js';
+import { newOwner } from '../support/chain/order-chain.js';
+import { balanceOf, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openProxy } from '../support/database/proxy.js';
+import { walletsOn } from '../support/api/services.js';
 import type { ErrorCode } from '../../src/domain/errors.js';
 
 let world: OrderWorld;

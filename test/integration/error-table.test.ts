@@ -5,13 +5,21 @@ import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
 import { credits } from '../../src/domain/units.js';
 import type { ProjectOptions } from '../../src/projects/projects.js';
-import { answerIn, expectError } from '../answers.js';
-import { HmacCustomer, hmacHeaders, send, sendFrame, type Answer, type Customer, type HmacRequest } from '../client.js';
-import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
-import { newOwner } from '../order-chain.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
-import { openProxy, type Proxy } from '../proxy.js';
-import { apiKeysOn, walletsOn } from '../services.js';
+import { answerIn, expectError } from '../support/api/answers.js';
+import {
+  HmacCustomer,
+  hmacHeaders,
+  send,
+  sendFrame,
+  type Answer,
+  type Customer,
+  type HmacRequest,
+} from '../support/api/client.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { newOwner } from '../support/chain/order-chain.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openProxy, type Proxy } from '../support/database/proxy.js';
+import { apiKeysOn, walletsOn } from '../support/api/services.js';
 import { pastPooler } from '../setup/admin.js';
 
 let world: OrderWorld;

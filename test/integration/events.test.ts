@@ -7,12 +7,12 @@ import { until } from '../../packages/local/src/wait.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
-import type { Customer } from '../client.js';
+import type { Customer } from '../support/api/client.js';
 import { credits } from '../../src/domain/units.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { openLog } from '../log.js';
-import { apiKeysOn } from '../services.js';
-import { openOrderWorld, refundOrder, settleOrder, withKey, type OrderWorld } from '../order-world.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { apiKeysOn } from '../support/api/services.js';
+import { openOrderWorld, refundOrder, settleOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 interface Seen {
   readonly id: string;

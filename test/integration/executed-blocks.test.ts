@@ -5,7 +5,7 @@ import { TronNode } from '../../src/chain/node.js';
 import { newChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
-import { openSpyNode, type SpyNode } from '../spy-node.js';
+import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';
 
 const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
 const BLOCK = 'walletsolidity/getblockbynum';

@@ -10,7 +10,7 @@ import {
   nextHolder,
   send,
   stranger,
-} from '../explain-stage.js';
+} from '../support/api/transfer-explanations.js';
 import {
   api,
   closeStage,
@@ -23,12 +23,12 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   tokenHolder,
-} from '../protocol-stage.js';
-import { AUTHOR, makeCustomer, openApi } from '../factory.js';
-import { apiKeysOn } from '../services.js';
-import type { Answer } from '../client.js';
-import type { Owner } from '../order-chain.js';
-import { LONG_SEC, settled } from '../usable-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { AUTHOR, makeCustomer, openApi } from '../support/api/factory.js';
+import { apiKeysOn } from '../support/api/services.js';
+import type { Answer } from '../support/api/client.js';
+import type { Owner } from '../support/chain/order-chain.js';
+import { LONG_SEC, settled } from '../support/worker/usable-energy-fixture.js';
 
 let hand: Hand;
 let rented: Owner;

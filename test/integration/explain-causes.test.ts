@@ -10,7 +10,7 @@ import {
   nextHolder,
   send,
   sendTrx,
-} from '../explain-stage.js';
+} from '../support/api/transfer-explanations.js';
 import {
   callers,
   closeStage,
@@ -23,9 +23,9 @@ import {
   START_LIMIT_MS,
   token,
   tokenHolder,
-} from '../protocol-stage.js';
-import { actAs, newOwner } from '../order-chain.js';
-import { endShort, LONG_SEC, settled, SHORT_SEC } from '../usable-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { actAs, newOwner } from '../support/chain/order-chain.js';
+import { endShort, LONG_SEC, settled, SHORT_SEC } from '../support/worker/usable-energy-fixture.js';
 
 const RENTED = 65_000;
 

@@ -5,12 +5,12 @@ import { aroundStatements } from '../../src/store/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Database } from '../../src/store/database.js';
-import { announced } from '../announcement.js';
-import { HmacCustomer, type Answer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { expectRefusal, withKey } from '../order-world.js';
-import { byHand, chargesOf, foundByVerify, type ExtensionAsked } from '../extension-records.js';
-import { apiKeysOn, walletsOn } from '../services.js';
+import { announced } from '../support/api/announcement.js';
+import { HmacCustomer, type Answer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { expectRefusal, withKey } from '../support/api/order-fixture.js';
+import { byHand, chargesOf, foundByVerify, type ExtensionAsked } from '../support/worker/extension-records.js';
+import { apiKeysOn, walletsOn } from '../support/api/services.js';
 import {
   api,
   clearStage,
@@ -28,7 +28,7 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const EXTENDED_SEC = 300;
 /** 50 000 energy at 38 sun each, at the fallback rate of 0.30 USD. */

@@ -33,7 +33,7 @@ import {
   statusesOf,
   stageDatabaseUrl,
   txsOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(async () => {

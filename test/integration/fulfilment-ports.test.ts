@@ -21,7 +21,7 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 beforeAll(() => openStage(), START_LIMIT_MS);
 afterEach(async () => {

@@ -23,8 +23,8 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
-import type { Meddling } from '../spy-node.js';
+} from '../support/worker/fulfilment-fixture.js';
+import type { Meddling } from '../support/nodes/spy-node.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);

@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
 import { Stage } from '../crash/stage.js';
-import { OrderProbe, legsOf, sunOf } from '../order-probe.js';
+import { OrderProbe, legsOf, sunOf } from '../support/worker/order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';

@@ -1,10 +1,10 @@
 // HMAC requests in the pipeline: order of the checks, signed parts, and single acceptance through every Redis failure.
 // The answers to MD5 are in pipeline.test.ts.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { expectError } from '../answers.js';
-import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../client.js';
-import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
-import { openProxy, type Proxy } from '../proxy.js';
+import { expectError } from '../support/api/answers.js';
+import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../support/api/client.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
+import { openProxy, type Proxy } from '../support/database/proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';

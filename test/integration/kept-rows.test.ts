@@ -3,7 +3,7 @@ import { pruneNonces } from '../../src/auth/nonce-retention.js';
 import { LedgerList } from '../../src/statements/ledger-list.js';
 import { Replica } from '../../src/store/replica.js';
 import type { Database } from '../../src/store/database.js';
-import { openAsOwner } from '../factory.js';
+import { openAsOwner } from '../support/api/factory.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const PROJECT = '11111111-2222-4333-8444-555555555555';

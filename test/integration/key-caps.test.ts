@@ -2,10 +2,10 @@
 import { credits } from '../../src/domain/units.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
-import { HmacCustomer, type Answer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
-import { apiKeysOn } from '../services.js';
+import { HmacCustomer, type Answer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 const PRICE = 8_775_000;
 

@@ -1,8 +1,8 @@
 // The operator's bookings never move a balance below the project's debt limit or beyond a JSON integer.
 import { credits } from '../../src/domain/units.js';
 import type { Database } from '../../src/store/database.js';
-import { AUTHOR, openAsOwner } from '../factory.js';
-import { ledgerOn } from '../services.js';
+import { AUTHOR, openAsOwner } from '../support/api/factory.js';
+import { ledgerOn } from '../support/api/services.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const PROJECT = '11111111-2222-4333-8444-666666666666';

@@ -6,12 +6,12 @@ import { LEDGER_PAGE } from '../../src/statements/ledger-list.js';
 import { PROJECT_SETTING } from '../../src/store/merchant-grants.js';
 import { roleNamed } from '../../src/store/roles.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
-import { expectError } from '../answers.js';
-import { Customer, HmacCustomer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { ReconcileWorld } from '../reconcile-world.js';
+import { expectError } from '../support/api/answers.js';
+import { Customer, HmacCustomer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 import { asAdmin } from '../setup/admin.js';
-import { apiKeysOn } from '../services.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 let world: ReconcileWorld;
 let keys: ApiKeys;

@@ -3,9 +3,9 @@ import { aroundStatements } from '../../src/store/statement-hook.js';
 import { Limits } from '../../src/quotes/limits.service.js';
 import { freeStake } from '../../src/pool/sellable.js';
 import { Database } from '../../src/store/database.js';
-import { HmacCustomer, type Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { expectRefusal, openOrderWorld, type OrderWorld } from '../order-world.js';
+import { HmacCustomer, type Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { expectRefusal, openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 let customer: Customer;

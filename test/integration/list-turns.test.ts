@@ -1,8 +1,8 @@
 // Every endpoint that answers many rows waits for its project's turn among lists. The endpoints come from the OpenAPI
 // document, so that a new one is tested as well.
 import { ListQueue } from '../../src/http/pipeline/list-queue.js';
-import { send, type Answer, type HmacCustomer } from '../client.js';
-import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
+import { send, type Answer, type HmacCustomer } from '../support/api/client.js';
+import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 let world: WebhookWorld;
 let customer: HmacCustomer;

@@ -6,10 +6,10 @@ import { Webhook } from 'standardwebhooks';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
 import { runCli } from '../../src/operator/cli.js';
-import type { HmacCustomer } from '../client.js';
+import type { HmacCustomer } from '../support/api/client.js';
 import { keepShown } from '../setup/canary.js';
-import { openReceivers, type Receivers, type Taken } from '../webhook-receivers.js';
-import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
+import { openReceivers, type Receivers, type Taken } from '../support/webhooks/receivers.js';
+import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 const LIMIT_MS = 30_000;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,6 +1,6 @@
 // A server that may have lost commits, as after a failover: the worker does not act there on earlier claims.
 import 'reflect-metadata';
-import { byHand } from '../extension-records.js';
+import { byHand } from '../support/worker/extension-records.js';
 import { Database } from '../../src/store/database.js';
 import {
   api,
@@ -19,7 +19,7 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const setMark = (mark: string | null) => api.database.query('UPDATE reconcile_state SET server_mark = $1', [mark]);
 

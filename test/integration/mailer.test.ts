@@ -2,8 +2,8 @@
 import { Mailer, type Mail } from '../../src/notifications/mailer.js';
 import type { MailServer as Server } from '../../src/config/mail-settings.js';
 import type { ConsoleConfig } from '../../src/config/console-config.js';
-import { newAuthority } from '../certificates.js';
-import { openMailServer, type MailServer } from '../mail-server.js';
+import { newAuthority } from '../support/certificates.js';
+import { openMailServer, type MailServer } from '../support/console/mail-server.js';
 
 const MAIL: Mail = {
   to: 'mira@acme.example',

@@ -1,6 +1,6 @@
 // `migrate down` behind a pooler, which keeps connections open under the names of ended clients.
 import pg from 'pg';
-import { cliWith, settings } from '../operator.js';
+import { cliWith, settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 let database: TestDatabase;

@@ -6,12 +6,12 @@ import { credits } from '../../src/domain/units.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
 import { pruneTestOrders } from '../../src/test-projects/retention.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { HmacCustomer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { withKey } from '../order-world.js';
+import { HmacCustomer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { withKey } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
+import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
 
 /** The price of 65,000 energy for the default duration, in credits. */
 const PRICE = 8_775_000n;

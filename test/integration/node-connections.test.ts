@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { TronNode } from '../../src/chain/node.js';
 import { accountOf } from '../../src/chain/tron.client.js';
 import { until } from '../../packages/local/src/wait.js';
-import { newOwner } from '../order-chain.js';
+import { newOwner } from '../support/chain/order-chain.js';
 
 const CONNECTIONS = 8;
 const READS = 60;

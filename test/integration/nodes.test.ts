@@ -13,8 +13,8 @@ import { readConfig, type Config } from '../../src/config/config.js';
 import { Proofs } from '../../src/fulfilment/send/proof.js';
 import type { ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
 import { until } from '../../packages/local/src/wait.js';
-import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
-import { newOwner } from '../order-chain.js';
+import { openFaultyNode, type FaultyNode } from '../support/nodes/faulty-node.js';
+import { newOwner } from '../support/chain/order-chain.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -4,11 +4,11 @@ import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { AUTHOR } from '../factory.js';
-import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
-import { hastenMails, mailState, MAIL_LIMIT_MS } from '../mail-stage.js';
-import { TEST_MASTER_KEY } from '../operator.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { openMailServer, type MailServer, type TakenMail } from '../support/console/mail-server.js';
+import { hastenMails, mailState, MAIL_LIMIT_MS } from '../support/console/notification-mails.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const START_LIMIT_MS = 120_000;

@@ -1,13 +1,13 @@
 // Labels of an order: bounds, permanence of the first ones, and where they appear.
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { canonical, Customer, HmacCustomer, type Answer } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { openLog } from '../log.js';
-import { newOwner } from '../order-chain.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
-import { openReceivers, type Receivers } from '../webhook-receivers.js';
-import { openSender } from '../webhook-sender.js';
+import { canonical, Customer, HmacCustomer, type Answer } from '../support/api/client.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { newOwner } from '../support/chain/order-chain.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openReceivers, type Receivers } from '../support/webhooks/receivers.js';
+import { openSender } from '../support/webhooks/sender.js';
 
 let world: OrderWorld;
 let api: TestApi;

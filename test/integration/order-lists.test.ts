@@ -1,8 +1,8 @@
 // Filtered order lists: complete, limited to the project, and never reading more than a page needs.
 import { ORDER_LISTS } from '../../src/orders/order-rows.js';
-import type { Customer } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { settings } from '../operator.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { settings } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';

@@ -1,12 +1,12 @@
 // Single conditions in the statements of money and capacity, and one project's share of the database. Each test fails
 // without its condition.
 import { credits } from '../../src/domain/units.js';
-import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
-import { newOwner } from '../order-chain.js';
+import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Customer } from '../client.js';
+import type { Customer } from '../support/api/client.js';
 
 const TRX = 1_000_000n;
 const PRICE = 8_775_000;

@@ -8,10 +8,10 @@ import { sunForEnergy } from '../../src/pool/energy-ratio.js';
 import { Market } from '../../src/quotes/market.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { AUTHOR } from '../factory.js';
-import { commands, refundKnown, type Real } from '../model-commands.js';
-import { Model } from '../model.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { commands, refundKnown, type Real } from './model-commands.js';
+import { Model } from './model.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? '60');
 const SEED = process.env['MODEL_SEED'];

@@ -1,10 +1,10 @@
 // Terms, activation, listing and waiting over HTTP, on real Postgres, Redis and the local chain.
 import { randomUUID } from 'node:crypto';
 import { credits } from '../../src/domain/units.js';
-import type { Customer } from '../client.js';
-import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
-import { newOwner, type OrderChain } from '../order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
+import { newOwner, type OrderChain } from '../support/chain/order-chain.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 let api: TestApi;

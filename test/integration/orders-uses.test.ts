@@ -1,8 +1,8 @@
 // Orders and extensions by expected uses, orders sized by their transfer, and the fee limit that they tell.
 import { addressToHex } from '../../src/chain/address.js';
-import { HmacCustomer, type Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { HmacCustomer, type Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 const DAY = 86_400;
 const WEEK = 7 * DAY;

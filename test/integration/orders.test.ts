@@ -1,6 +1,6 @@
 // Buying over HTTP, on real Postgres, Redis and the local chain. No worker runs: orders stay reserved unless a test
 // ends them through the worker's parts.
-import type { Customer } from '../client.js';
+import type { Customer } from '../support/api/client.js';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
@@ -8,9 +8,9 @@ import { credits, energy, sun } from '../../src/domain/units.js';
 import { Config } from '../../src/config/config.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
-import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
-import { newOwner, type OrderChain } from '../order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
+import { newOwner, type OrderChain } from '../support/chain/order-chain.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 let api: TestApi;

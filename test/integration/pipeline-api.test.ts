@@ -10,13 +10,13 @@ import { createHttpApp, serverOf } from '../../src/http/pipeline/server.js';
 import type { Projects } from '../../src/projects/projects.js';
 import { Database } from '../../src/store/database.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Canary } from '../canary.js';
-import { Customer, HmacCustomer, send, type Answer } from '../client.js';
-import { openLog } from '../log.js';
-import { settings } from '../operator.js';
+import { Canary } from '../support/canary.js';
+import { Customer, HmacCustomer, send, type Answer } from '../support/api/client.js';
+import { openLog } from '../support/log.js';
+import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, textOfRedis, type TestRedis } from '../setup/redis.js';
-import { ledgerOn, projectsOn } from '../services.js';
+import { ledgerOn, projectsOn } from '../support/api/services.js';
 
 const AUTHOR = { actor: 'test', reason: 'test' };
 const ENDPOINTS = [

@@ -1,8 +1,8 @@
 // The cost of a flood in log lines and connections: bounded, counted in total, and without effect on other callers.
 import { connect, type Socket } from 'node:net';
 import { until } from '../../packages/local/src/wait.js';
-import { send, sendFrame } from '../client.js';
-import { openPipeline, type PipelineApp } from '../pipeline.js';
+import { send, sendFrame } from '../support/api/client.js';
+import { openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

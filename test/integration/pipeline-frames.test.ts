@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { limited, until } from '../../packages/local/src/wait.js';
-import type { Customer } from '../client.js';
-import { canonical, sendFrame } from '../client.js';
-import { openPipeline, type PipelineApp } from '../pipeline.js';
+import type { Customer } from '../support/api/client.js';
+import { canonical, sendFrame } from '../support/api/client.js';
+import { openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { checkFrames } from '../fuzz/frames.js';
 import { checkSignatures } from '../fuzz/signatures.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { serverOf } from '../../src/http/pipeline/server.js';
 import { until } from '../../packages/local/src/wait.js';
-import { answerIn, expectError } from '../answers.js';
-import { Customer, send, sendFrame, type Answer } from '../client.js';
-import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
+import { answerIn, expectError } from '../support/api/answers.js';
+import { Customer, send, sendFrame, type Answer } from '../support/api/client.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

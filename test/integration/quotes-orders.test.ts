@@ -1,8 +1,8 @@
 // An order pays the price that its quote shows: quotes of both endpoints, redeemed by real orders.
 import { addressToHex } from '../../src/chain/address.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 let customer: Customer;

@@ -1,7 +1,7 @@
 // Quotes by expected uses, and quotes sized by the transfer that they are for (docs/interface.md §7).
 import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { TOKENS, WHO, newAddress, recordedCall } from '../quote-chain.js';
-import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
+import { TOKENS, WHO, newAddress, recordedCall } from '../support/chain/quote-chain.js';
+import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
 
 const DAY = 86_400;
 const ENERGY = 65_000;

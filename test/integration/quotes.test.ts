@@ -4,11 +4,11 @@ import { mostUses } from '../../src/domain/price.js';
 import { Prices } from '../../src/quotes/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { SalesTerms } from '../../src/quotes/sales-terms.js';
-import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
-import { cliWith, settings } from '../operator.js';
-import { openProxy, type Proxy } from '../proxy.js';
-import { WHO, recordedCall, newAddress, transferArgs } from '../quote-chain.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
+import { cliWith, settings } from '../support/cli.js';
+import { openProxy, type Proxy } from '../support/database/proxy.js';
+import { WHO, recordedCall, newAddress, transferArgs } from '../support/chain/quote-chain.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
 import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase } from '../setup/database.js';
 

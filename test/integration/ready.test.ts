@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { Sealer } from '../../src/base/seal.js';
 import { sealCanary } from '../../src/store/key-canaries.js';
-import { startMember, type FleetProcess } from '../fleet.js';
-import { cliWith, settings } from '../operator.js';
+import { startMember, type FleetProcess } from '../support/api/processes.js';
+import { cliWith, settings } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

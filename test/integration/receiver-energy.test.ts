@@ -18,7 +18,7 @@ import {
   rent,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const READ_LIMIT_MS = 30_000;
 const RESOURCES = 'wallet/getaccountresource';

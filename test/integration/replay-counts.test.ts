@@ -5,12 +5,12 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { ReplayCounts } from '../../src/orders/replay-counts.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Customer } from '../client.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { openLog } from '../log.js';
-import { TEST_MASTER_KEY } from '../operator.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 const WRITTEN_LIMIT_MS = 30_000;
 const START_LIMIT_MS = 120_000;

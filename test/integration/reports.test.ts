@@ -7,11 +7,11 @@ import { Replica } from '../../src/store/replica.js';
 import { COSTS_BY, ENTRIES_BY, FREE_TOP_UPS_BY } from '../../src/reports/report-sql.js';
 import { PoolSync } from '../../src/pool/pool-sync.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import type { Customer } from '../client.js';
-import { AUTHOR, keepSelling, makeCustomer } from '../factory.js';
-import { cliWith } from '../operator.js';
-import { openOrderWorld, settleOrder, withKey, type OrderWorld } from '../order-world.js';
-import { addedUp, rawRows } from '../report-sums.js';
+import type { Customer } from '../support/api/client.js';
+import { AUTHOR, keepSelling, makeCustomer } from '../support/api/factory.js';
+import { cliWith } from '../support/cli.js';
+import { openOrderWorld, settleOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { addedUp, rawRows } from './report-sums.js';
 import { asAdmin } from '../setup/admin.js';
 
 const DAY_MS = 86_400_000;

@@ -5,13 +5,13 @@ import { Pruning } from '../../src/fulfilment/loop/pruning.js';
 import { RequestLog } from '../../src/auth/request-log.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
-import { expectError } from '../answers.js';
-import { Customer, HmacCustomer, hmacHeaders, send, type HmacRequest } from '../client.js';
-import { AUTHOR, makeCustomer, openApi } from '../factory.js';
-import { openLog } from '../log.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
-import { openProxy } from '../proxy.js';
-import { apiKeysOn } from '../services.js';
+import { expectError } from '../support/api/answers.js';
+import { Customer, HmacCustomer, hmacHeaders, send, type HmacRequest } from '../support/api/client.js';
+import { AUTHOR, makeCustomer, openApi } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openProxy } from '../support/database/proxy.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 let world: OrderWorld;
 

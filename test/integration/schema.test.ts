@@ -11,7 +11,7 @@ import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/expected-schema.j
 import { functionsOf, listingOf, triggersOf } from '../../src/store/schema-lines.js';
 import { SQL_FILES } from '../../src/store/sql-files.js';
 import { GUARD_CHECKS } from '../../src/verify/guard-checks.js';
-import { driftOf, type Wanted } from '../schema-drift.js';
+import { driftOf, type Wanted } from './schema-drift.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
 import { EnergyClient, type ClientSettings, type EnergyEvent } from '../../packages/sdk/src/index.js';
-import type { Customer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { actAs, newOwner } from '../order-chain.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
-import { openProxy } from '../proxy.js';
+import type { Customer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { actAs, newOwner } from '../support/chain/order-chain.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openProxy } from '../support/database/proxy.js';
 import { envAs } from '../setup/roles.js';
 
 const LIMIT_MS = 60_000;

@@ -28,7 +28,7 @@ import {
   server,
   settings,
   signer,
-} from '../signer-stage.js';
+} from '../support/worker/signer-fixture.js';
 beforeAll(openFolder);
 beforeEach(openSigner);
 afterEach(closeSigner);

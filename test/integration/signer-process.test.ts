@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { limited } from '../../packages/local/src/wait.js';
-import { HOT_KEY, layProgram, walletsFile } from '../signer-stage.js';
+import { HOT_KEY, layProgram, walletsFile } from '../support/worker/signer-fixture.js';
 
 const isRoot = process.getuid?.() === 0;
 interface User {

@@ -35,7 +35,7 @@ import {
   settings,
   signer,
   walletsFile,
-} from '../signer-stage.js';
+} from '../support/worker/signer-fixture.js';
 beforeAll(openFolder);
 beforeEach(openSigner);
 afterEach(closeSigner);

@@ -1,8 +1,8 @@
 // POST /v1/simulate on the local chain, whose figures must equal those of a real node.
-import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../support/chain/quote-chain.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { makeCustomer } from '../factory.js';
-import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
 
 let world: QuoteWorld;
 

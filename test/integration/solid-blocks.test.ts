@@ -4,7 +4,7 @@ import { NodeError } from '../../src/chain/errors.js';
 import { TronNode } from '../../src/chain/node.js';
 import { newChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
-import { openSpyNode, type SpyNode } from '../spy-node.js';
+import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';
 
 const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
 const BLOCK = 'walletsolidity/getblockbynum';

@@ -2,10 +2,10 @@
 import { Metrics } from '../../src/observability/metrics.js';
 import { StatementClosing } from '../../src/statements/statement-closing.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
-import { ClosingStage } from '../closing-stage.js';
-import { makeCustomer, openAsOwner } from '../factory.js';
-import { openLog } from '../log.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
+import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { makeCustomer, openAsOwner } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 import { asRole } from '../setup/roles.js';
 
 const LIMIT_MS = 120_000;

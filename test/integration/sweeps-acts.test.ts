@@ -7,7 +7,7 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { localUsdtOwner, localUsdtSuccessor } from '../../packages/local/src/local-usdt.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
   type Shop,
@@ -32,7 +32,7 @@ import {
   signAndSend,
   tokenOf,
   unexplained,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

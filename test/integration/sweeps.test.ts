@@ -4,7 +4,7 @@ import { TronWeb } from 'tronweb';
 import { Sweeps } from '../../src/deposits/sweeps.js';
 import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
   type Json,
@@ -31,7 +31,7 @@ import {
   tokenOf,
   unexplained,
   wallet,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 import { DepositsModule } from '../../src/deposits/deposits.module.js';
 import { ProjectsModule } from '../../src/projects/projects.module.js';
 

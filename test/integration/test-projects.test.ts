@@ -1,11 +1,11 @@
 // Test projects from their merchants' view: every test address through the API, the worker's player and the event log.
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
-import { apiKeysOn } from '../services.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { balanceOf, expectRefusal, withKey } from '../order-world.js';
-import { Customer, HmacCustomer, hmacHeaders, send } from '../client.js';
-import { cliWith } from '../operator.js';
-import { openTestProjectWorld, type TestEvent, type TestProjectWorld } from '../test-project-world.js';
+import { apiKeysOn } from '../support/api/services.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { balanceOf, expectRefusal, withKey } from '../support/api/order-fixture.js';
+import { Customer, HmacCustomer, hmacHeaders, send } from '../support/api/client.js';
+import { cliWith } from '../support/cli.js';
+import { openTestProjectWorld, type TestEvent, type TestProjectWorld } from '../support/api/test-project-fixture.js';
 
 let world: TestProjectWorld;
 

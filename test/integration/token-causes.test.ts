@@ -1,13 +1,13 @@
 // Reasons why a call of the reference token would fail, when the token itself gives none.
-import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../support/chain/quote-chain.js';
 import type { Abstract } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { Config } from '../../src/config/config.js';
 import { Log } from '../../src/observability/logger.js';
 import { TokenCauses } from '../../src/quotes/token-causes.js';
 import { TransferOutlook, type Outlook } from '../../src/simulation/transfer-outlook.js';
-import type { TestApi } from '../factory.js';
-import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
+import type { TestApi } from '../support/api/factory.js';
+import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
 
 const NEUTRAL = 'The call reverted without a reason.';
 const ZERO = '0'.repeat(64);

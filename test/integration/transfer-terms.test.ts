@@ -1,10 +1,10 @@
 // Orders and quotes for a named transfer: the same request, the reason of a refusal, and test projects.
 import { jest } from '@jest/globals';
 import { TronClient } from '../../src/chain/tron.client.js';
-import type { HmacCustomer } from '../client.js';
-import { withKey } from '../order-world.js';
-import { newAddress } from '../quote-chain.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
+import type { HmacCustomer } from '../support/api/client.js';
+import { withKey } from '../support/api/order-fixture.js';
+import { newAddress } from '../support/chain/quote-chain.js';
+import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
 
 let world: TestProjectWorld;
 let live: HmacCustomer;

@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { limited } from '../../packages/local/src/wait.js';
 import { sleep } from '../../src/base/clock.js';
 import { serverOf } from '../../src/http/pipeline/server.js';
-import { send } from '../client.js';
-import { openApi, type TestApi } from '../factory.js';
-import { settings } from '../operator.js';
+import { send } from '../support/api/client.js';
+import { openApi, type TestApi } from '../support/api/factory.js';
+import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -1,9 +1,9 @@
 // A full verification reads each table a few times, and never once per row.
 import { verifyRecords } from '../../src/verify/verify.js';
 import type { Database, Statement } from '../../src/store/database.js';
-import { ENDED_TABLES, insertEnded } from '../ended-orders.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { settings } from '../operator.js';
+import { ENDED_TABLES, insertEnded } from '../support/database/ended-orders.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

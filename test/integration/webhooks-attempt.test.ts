@@ -7,8 +7,8 @@ import { createServer as createTcp, type AddressInfo, type Server as TcpServer, 
 import type { TLSSocket } from 'node:tls';
 import { Attempts, type Answered, type AttemptHooks } from '../../src/sender/attempt.js';
 import { AddressRules } from '../../src/webhooks/address-rules.js';
-import { newAuthority } from '../certificates.js';
-import { startDnsServer, type DnsServer } from '../dns-server.js';
+import { newAuthority } from '../support/certificates.js';
+import { startDnsServer, type DnsServer } from '../support/webhooks/dns-server.js';
 
 const HOST = 'shop.example.com';
 /** Number of attempts, and the memory that reading all certificates holds until garbage collection. */

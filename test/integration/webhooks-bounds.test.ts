@@ -2,11 +2,11 @@
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import { ACTS_PER_DAY } from '../../src/webhooks/webhook-acts.js';
 import { WEBHOOKS_PER_DAY } from '../../src/webhooks/webhooks.js';
-import { expectError } from '../answers.js';
-import type { Answer, HmacCustomer } from '../client.js';
-import type { TestApi } from '../factory.js';
-import { openSender } from '../webhook-sender.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
+import { expectError } from '../support/api/answers.js';
+import type { Answer, HmacCustomer } from '../support/api/client.js';
+import type { TestApi } from '../support/api/factory.js';
+import { openSender } from '../support/webhooks/sender.js';
+import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 let world: WebhookWorld;
 let api: TestApi;

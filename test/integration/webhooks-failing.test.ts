@@ -3,8 +3,8 @@ import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import { WebhookGauges } from '../../src/webhooks/webhook-gauges.js';
-import type { Answer } from '../webhook-receivers.js';
-import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
+import type { Answer } from '../support/webhooks/receivers.js';
+import { openWebhookScene, type WebhookScene } from '../support/webhooks/delivery-fixture.js';
 
 let scene: WebhookScene;
 

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../packages/local/src/wait.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
-import type { Taken } from '../webhook-receivers.js';
-import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
-import type { TestSender } from '../webhook-sender.js';
+import type { Taken } from '../support/webhooks/receivers.js';
+import { openWebhookScene, type WebhookScene } from '../support/webhooks/delivery-fixture.js';
+import type { TestSender } from '../support/webhooks/sender.js';
 
 let scene: WebhookScene;
 

@@ -3,7 +3,7 @@ import type { Database } from '../../src/store/database.js';
 import { DELIVERIES_ATTEMPTED } from '../../src/verify/delivery-checks.js';
 import { runRecordCheck } from '../../src/verify/record-check.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
+import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 interface Delivery {
   readonly id: bigint;

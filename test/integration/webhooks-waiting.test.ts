@@ -10,9 +10,9 @@ import { Database } from '../../src/store/database.js';
 import { WebhookEndpoint } from '../../src/store/entities/webhook-endpoint.entity.js';
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { Webhooks } from '../../src/webhooks/webhooks.js';
-import { openLog } from '../log.js';
-import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
-import type { TestSender } from '../webhook-sender.js';
+import { openLog } from '../support/log.js';
+import { openWebhookScene, type WebhookScene } from '../support/webhooks/delivery-fixture.js';
+import type { TestSender } from '../support/webhooks/sender.js';
 
 const MANY = 4000;
 /** Room for the wanted rows, the index entries that find them, and the pages around them. */

@@ -5,12 +5,12 @@ import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
-import { expectError } from '../answers.js';
-import { hmacHeaders, send, type Answer, type HmacCustomer } from '../client.js';
-import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
-import { openLog } from '../log.js';
-import { apiKeysOn } from '../services.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
+import { expectError } from '../support/api/answers.js';
+import { hmacHeaders, send, type Answer, type HmacCustomer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { apiKeysOn } from '../support/api/services.js';
+import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 let world: WebhookWorld;
 let api: TestApi;

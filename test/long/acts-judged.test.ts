@@ -6,7 +6,7 @@ import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delega
 import { LegEnds } from '../../src/pool/leg-ends.js';
 import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
 import { DelegationCheck } from '../../src/verify/delegation-check.js';
-import { actAs, delegatedSunOf } from '../order-chain.js';
+import { actAs, delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,
   clearStage,
@@ -25,9 +25,9 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 import { untilWaiting } from '../setup/waiting.js';
-import { OTHER_WAY_ROUND, TWO_NODES } from '../two-nodes.js';
+import { OTHER_WAY_ROUND, TWO_NODES } from '../support/nodes/two-nodes.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);

@@ -4,10 +4,10 @@ import { jest } from '@jest/globals';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { Refills } from '../../src/auto-delegations/refills.js';
 import { EnergyReadings } from '../../src/auto-delegations/energy-readings.js';
-import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf } from '../auto-delegation-stage.js';
-import { HmacCustomer } from '../client.js';
-import { actAs } from '../order-chain.js';
-import { withKey } from '../order-world.js';
+import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf } from '../support/worker/refill-fixture.js';
+import { HmacCustomer } from '../support/api/client.js';
+import { actAs } from '../support/chain/order-chain.js';
+import { withKey } from '../support/api/order-fixture.js';
 import {
   api,
   callers,
@@ -23,9 +23,9 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   useEnergy,
-} from '../protocol-stage.js';
-import { keepSelling } from '../factory.js';
-import { openSpyNode, type SpyNode } from '../spy-node.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { keepSelling } from '../support/api/factory.js';
+import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';
 
 jest.setTimeout(30_000);
 

@@ -1,12 +1,12 @@
 // Causes that pause an auto-delegation: caps, credits, prices, capacity and keys. Each pauses it with its reason and an
 // event, costs nothing, and ends by itself.
 import { jest } from '@jest/globals';
-import { autoRow, nextBlock, ordersOf, refill, setAuto } from '../auto-delegation-stage.js';
-import type { Customer } from '../client.js';
-import { byHand, foundByVerify } from '../extension-records.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { actAs, newOwner } from '../order-chain.js';
-import { refundOrder } from '../order-world.js';
+import { autoRow, nextBlock, ordersOf, refill, setAuto } from '../support/worker/refill-fixture.js';
+import type { Customer } from '../support/api/client.js';
+import { byHand, foundByVerify } from '../support/worker/extension-records.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { actAs, newOwner } from '../support/chain/order-chain.js';
+import { refundOrder } from '../support/api/order-fixture.js';
 import {
   api,
   callers,
@@ -18,8 +18,8 @@ import {
   openStageWithCalls,
   START_LIMIT_MS,
   useEnergy,
-} from '../protocol-stage.js';
-import { apiKeysOn, ledgerOn } from '../services.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { apiKeysOn, ledgerOn } from '../support/api/services.js';
 import { credits } from '../../src/domain/units.js';
 
 jest.setTimeout(30_000);

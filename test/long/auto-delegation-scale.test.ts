@@ -7,8 +7,8 @@ import type { WitnessedBlock } from '../../src/blocks/witnessed-blocks.js';
 import { addressBytes, addressFromBytes } from '../../src/chain/address.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import type { Database, Transaction } from '../../src/store/database.js';
-import { openAsOwner } from '../factory.js';
-import { openLog } from '../log.js';
+import { openAsOwner } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const COUNT = 100_000;

@@ -2,7 +2,7 @@
 // receiver.
 import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
 import { until } from '../../packages/local/src/wait.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 let world: ReconcileWorld;
 

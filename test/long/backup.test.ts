@@ -9,11 +9,11 @@ import { promisify } from 'node:util';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { until } from '../../packages/local/src/wait.js';
 import { migrateUp } from '../../src/store/migrate.js';
-import type { Customer } from '../client.js';
-import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from '../factory.js';
-import { scrape, startMember, type FleetProcess } from '../fleet.js';
-import { startOrderChain, type OrderChain } from '../order-chain.js';
-import { withKey } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from '../support/api/factory.js';
+import { scrape, startMember, type FleetProcess } from '../support/api/processes.js';
+import { startOrderChain, type OrderChain } from '../support/chain/order-chain.js';
+import { withKey } from '../support/api/order-fixture.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 let dir: string;

@@ -5,9 +5,9 @@ import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { XPUB } from '../deposits-on-chain.js';
+import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { until } from '../../packages/local/src/wait.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 30_000;
 

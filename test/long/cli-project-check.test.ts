@@ -1,6 +1,6 @@
 // `project check` on a real database: every line is ok for a ready project, and each defect is reported by exactly one
 // line.
-import { ReadyProjects, type Ready } from '../ready-project.js';
+import { ReadyProjects, type Ready } from './ready-project.js';
 import { asAdmin } from '../setup/admin.js';
 
 interface Finding {

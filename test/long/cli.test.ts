@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 
 let database: TestDatabase;
 let env: Record<string, string>;

@@ -16,7 +16,7 @@ import {
   settledOrder,
   stageDatabaseUrl,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(async () => {

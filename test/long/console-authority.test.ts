@@ -3,8 +3,15 @@ import { Reflector } from '@nestjs/core';
 import { AUTHORITY, type AuthorityTerms, type RoleAuthority } from '../../src/console/authority.js';
 import type { Audience, PersonRole } from '../../src/domain/audience.js';
 import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
-import { openConsole, PASSWORD, type Answer, type Browser, type Account, type TestConsole } from '../console.js';
-import { cliWith, settings } from '../operator.js';
+import {
+  openConsole,
+  PASSWORD,
+  type Answer,
+  type Browser,
+  type Account,
+  type TestConsole,
+} from '../support/console/console-fixture.js';
+import { cliWith, settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 120_000;

@@ -4,8 +4,14 @@ import { gunzipSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
 import { readConsoleConfig } from '../../src/config/console-config.js';
 import { Pages } from '../../src/console/pages.js';
-import { openConsole, PASSWORD, type Answer, type Browser, type TestConsole } from '../console.js';
-import { cliWith, settings } from '../operator.js';
+import {
+  openConsole,
+  PASSWORD,
+  type Answer,
+  type Browser,
+  type TestConsole,
+} from '../support/console/console-fixture.js';
+import { cliWith, settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const LIMIT_MS = 60_000;

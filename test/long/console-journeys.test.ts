@@ -7,12 +7,12 @@ import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
 import { credits } from '../../src/domain/units.js';
 import { seedCanaries } from '../../src/store/migrate.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { AUTHOR } from '../factory.js';
-import { TEST_MASTER_KEY } from '../operator.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { depositsOn } from '../services.js';
+import { depositsOn } from '../support/api/services.js';
 
 const XPUB = HDKey.fromMasterSeed(randomBytes(64)).derive("m/44'/195'/3'").publicExtendedKey;
 const RECEIVER = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';

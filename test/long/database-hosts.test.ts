@@ -12,7 +12,14 @@ import { Database, isDatabaseAway } from '../../src/store/database.js';
 import { HostsClient } from '../../src/store/hosts-client.js';
 import { startPostgres } from '../../packages/local/src/postgres.js';
 import { until } from '../../packages/local/src/wait.js';
-import { makeImage, promote, startPair, urlOf, type PairImage, type ServerPair } from '../server-pair.js';
+import {
+  makeImage,
+  promote,
+  startPair,
+  urlOf,
+  type PairImage,
+  type ServerPair,
+} from '../support/database/server-pair.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -5,9 +5,9 @@ import { messageOf } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
 import { Database, isConnectionFault } from '../../src/store/database.js';
 import { watchDatabase } from '../../src/store/database-gauges.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
 let world: OrderWorld;

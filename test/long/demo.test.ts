@@ -14,7 +14,7 @@ import { readConfig } from '../../src/config/config.js';
 import type { Audience } from '../../src/domain/audience.js';
 import { CREDITS_PER_USD } from '../../src/domain/units.js';
 import type { Database } from '../../src/store/database.js';
-import { openAsOwner } from '../factory.js';
+import { openAsOwner } from '../support/api/factory.js';
 import { noteKeysOf } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';

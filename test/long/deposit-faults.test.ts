@@ -8,7 +8,7 @@ import { Log } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   BLOCK,
   INFOS,
@@ -34,7 +34,7 @@ import {
   spies,
   worker,
   type Json,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

@@ -35,7 +35,7 @@ import {
   shop,
   spies,
   worker,
-} from '../deposit-stage.js';
+} from '../support/worker/deposit-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);

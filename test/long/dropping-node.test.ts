@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 import { until } from '../../packages/local/src/wait.js';
 import { Stage } from '../crash/stage.js';
-import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
-import { OrderProbe } from '../order-probe.js';
+import { openFaultyNode, type FaultyNode } from '../support/nodes/faulty-node.js';
+import { OrderProbe } from '../support/worker/order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';

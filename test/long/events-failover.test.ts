@@ -8,8 +8,8 @@ import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { migrateUp } from '../../src/store/migrate.js';
 import { Standby } from '../chaos/failover.js';
-import { openAsOwner } from '../factory.js';
-import { openLog } from '../log.js';
+import { openAsOwner } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
 
 const PROJECT = '00000000-0000-4000-8000-000000000001';
 const EVENT = `INSERT INTO event (project_id, type, snapshot)

@@ -5,12 +5,12 @@ import { limited, until } from '../../packages/local/src/wait.js';
 import { sleep } from '../../src/base/clock.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { HmacCustomer, type Customer } from '../client.js';
-import { EventStream, StreamRefused } from '../event-stream.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { scrape, startMember, type FleetProcess } from '../fleet.js';
-import { openLog } from '../log.js';
-import { settings } from '../operator.js';
+import { HmacCustomer, type Customer } from '../support/api/client.js';
+import { EventStream, StreamRefused } from '../support/api/event-stream.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { scrape, startMember, type FleetProcess } from '../support/api/processes.js';
+import { openLog } from '../support/log.js';
+import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -10,10 +10,10 @@ import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../packages/local/src/ports.js';
 import { until } from '../../packages/local/src/wait.js';
-import { openCgiHost } from '../cgi-host.js';
+import { openCgiHost } from './cgi-host.js';
 import { keepSaid, noteWebhookSecret } from '../setup/canary.js';
-import { openSender, type TestSender } from '../webhook-sender.js';
-import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
+import { openSender, type TestSender } from '../support/webhooks/sender.js';
+import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
 
 const execute = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;

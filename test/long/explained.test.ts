@@ -1,5 +1,5 @@
 // Explained findings: they cover the same disagreement with changing figures, up to the explained amount.
-import { ReconcileWorld } from '../reconcile-world.js';
+import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 let world: ReconcileWorld;
 

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { Signer } from '../../src/chain/keys.js';
 import { until } from '../../packages/local/src/wait.js';
 import { attemptsOf } from '../../src/fulfilment/loop/claimed-order.js';
-import { actAs, delegatedSunOf } from '../order-chain.js';
+import { actAs, delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,
   clearStage,
@@ -24,7 +24,7 @@ import {
   solid,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(async () => {

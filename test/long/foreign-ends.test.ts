@@ -2,8 +2,8 @@
 // options.
 import { until } from '../../packages/local/src/wait.js';
 import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
-import { newOwner } from '../order-chain.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { newOwner } from '../support/chain/order-chain.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
 let world: ReconcileWorld;

@@ -25,8 +25,8 @@ import {
   stageDatabaseUrl,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
-import type { SpyNode } from '../spy-node.js';
+} from '../support/worker/fulfilment-fixture.js';
+import type { SpyNode } from '../support/nodes/spy-node.js';
 
 beforeAll(() => openStageWithCalls(), START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);

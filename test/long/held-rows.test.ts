@@ -3,9 +3,9 @@
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { ReconcileWorld } from '../reconcile-world.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 40_000;
 /** `HOLD_SEC=60` in a manual run holds every lock for a minute. */

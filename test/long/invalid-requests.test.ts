@@ -1,9 +1,9 @@
 // Every kind of invalid body or query. The whole answer to each is compared with a recorded list, because callers show
 // these messages to people and branch on the fields.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { HmacCustomer, type Answer, type Customer } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { settings } from '../operator.js';
+import { HmacCustomer, type Answer, type Customer } from '../support/api/client.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -3,7 +3,7 @@
 import { sleep } from '../../src/base/clock.js';
 import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;

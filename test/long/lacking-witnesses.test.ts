@@ -19,10 +19,17 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
-import { actAs } from '../order-chain.js';
-import type { Meddling, SpyNode } from '../spy-node.js';
-import { eventually, MOVE_LIMIT_MS, OTHER_WAY_ROUND, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { actAs } from '../support/chain/order-chain.js';
+import type { Meddling, SpyNode } from '../support/nodes/spy-node.js';
+import {
+  eventually,
+  MOVE_LIMIT_MS,
+  OTHER_WAY_ROUND,
+  sent,
+  TWO_NODES,
+  withTwoNodes,
+} from '../support/nodes/two-nodes.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);

@@ -1,8 +1,8 @@
 // With a limited request budget, one project's look-ups do not delay those of others.
 import { Redis } from 'ioredis';
-import { makeCustomer, type TestApi } from '../factory.js';
-import { newOwner } from '../order-chain.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { makeCustomer, type TestApi } from '../support/api/factory.js';
+import { newOwner } from '../support/chain/order-chain.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 /** Callers get half of it. */
 const REQUESTS_PER_SEC = 40;

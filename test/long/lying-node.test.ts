@@ -7,7 +7,7 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import { sun } from '../../src/domain/units.js';
 import { checkChain } from '../../src/verify/chain-checks.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
-import { newOwner } from '../order-chain.js';
+import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
   api,
@@ -26,7 +26,7 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const RENTAL_BLOCKS = 20;
 const FAR_MS = 600_000;

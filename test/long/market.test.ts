@@ -1,11 +1,11 @@
 // The chain state behind prices: one process reads it for all, and it is never too old and never guessed.
 import type { Market } from '../../src/quotes/market.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { openFaultyNode, type Fault } from '../faulty-node.js';
-import { WHO, recordedCall } from '../quote-chain.js';
-import { openProxy } from '../proxy.js';
-import { openMarketOf } from '../market-process.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { openFaultyNode, type Fault } from '../support/nodes/faulty-node.js';
+import { WHO, recordedCall } from '../support/chain/quote-chain.js';
+import { openProxy } from '../support/database/proxy.js';
+import { openMarketOf } from '../support/api/market-process.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
 
 let world: QuoteWorld;
 const opened: (() => Promise<void>)[] = [];

@@ -6,7 +6,7 @@ import { TABLE_GRANTS } from '../../src/store/grants.js';
 import { MERCHANT_TABLES } from '../../src/store/merchant-grants.js';
 import { planPolicies, policiesIn, wantedPolicies } from '../../src/store/row-policies.js';
 import type { Database } from '../../src/store/database.js';
-import { openAsOwner } from '../factory.js';
+import { openAsOwner } from '../support/api/factory.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

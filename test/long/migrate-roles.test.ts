@@ -5,7 +5,7 @@ import type { QueryRunner } from 'typeorm';
 import { FUNCTIONS } from '../../src/store/expected-schema.js';
 import { migrateUp } from '../../src/store/migrate.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
-import { cliWith, settings, type Cli } from '../operator.js';
+import { cliWith, settings, type Cli } from '../support/cli.js';
 import { asAdmin, databaseUrl } from '../setup/admin.js';
 
 /** A newer version's migration, which makes a function that roles may call. */

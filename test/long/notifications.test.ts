@@ -8,12 +8,18 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { Database } from '../../src/store/database.js';
 import { seedCanaries } from '../../src/store/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
-import { openConsole, type Account, type TestConsole } from '../console.js';
-import { AUTHOR } from '../factory.js';
-import { openLog } from '../log.js';
-import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
-import { hastenAfter, hastenMails, mailState, MAIL_LIMIT_MS, type MailState } from '../mail-stage.js';
-import { TEST_MASTER_KEY } from '../operator.js';
+import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
+import { AUTHOR } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { openMailServer, type MailServer, type TakenMail } from '../support/console/mail-server.js';
+import {
+  hastenAfter,
+  hastenMails,
+  mailState,
+  MAIL_LIMIT_MS,
+  type MailState,
+} from '../support/console/notification-mails.js';
+import { TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const START_LIMIT_MS = 120_000;

@@ -23,12 +23,12 @@ import { Merchant } from '../../packages/local/src/merchant.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { limited, until } from '../../packages/local/src/wait.js';
-import { blocksIn, commandsIn, pageOf, section, spansIn } from '../operating-page.js';
+import { blocksIn, commandsIn, pageOf, section, spansIn } from '../support/docs/operating-page.js';
 import { asAdmin } from '../setup/admin.js';
 import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
-import { layProgram } from '../signer-stage.js';
+import { layProgram } from '../support/worker/signer-fixture.js';
 
 const COMMAND_LIMIT_MS = 60_000;
 const START_LIMIT_MS = 120_000;

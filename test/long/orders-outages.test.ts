@@ -7,10 +7,10 @@ import pg from 'pg';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
-import { HmacCustomer, type Customer } from '../client.js';
-import { makeCustomer, openApi, startApi, type TestApi } from '../factory.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
-import { openProxy } from '../proxy.js';
+import { HmacCustomer, type Customer } from '../support/api/client.js';
+import { makeCustomer, openApi, startApi, type TestApi } from '../support/api/factory.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openProxy } from '../support/database/proxy.js';
 
 let world: OrderWorld;
 

@@ -1,11 +1,11 @@
 // Two API processes as deployed: a project's change reaches both immediately, and within the cache's age when the
 // announcement was lost. The chain is down on purpose: reading a balance does not need it.
 import { until } from '../../packages/local/src/wait.js';
-import type { Answer, Customer } from '../client.js';
-import { startApi, type ApiProcess } from '../factory.js';
-import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
-import { settings } from '../operator.js';
-import { openProxy, type Proxy } from '../proxy.js';
+import type { Answer, Customer } from '../support/api/client.js';
+import { startApi, type ApiProcess } from '../support/api/factory.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
+import { settings } from '../support/cli.js';
+import { openProxy, type Proxy } from '../support/database/proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';

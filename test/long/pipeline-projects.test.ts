@@ -7,14 +7,14 @@ import { ProjectFeed } from '../../src/projects/project-feed.js';
 import { until } from '../../packages/local/src/wait.js';
 import { monotonicMs, sleep } from '../../src/base/clock.js';
 import { Sealers } from '../../src/base/sealers.js';
-import { Customer, HmacCustomer, type Answer } from '../client.js';
-import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
-import { openLog } from '../log.js';
-import { openProxy, type Proxy } from '../proxy.js';
+import { Customer, HmacCustomer, type Answer } from '../support/api/client.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
+import { openLog } from '../support/log.js';
+import { openProxy, type Proxy } from '../support/database/proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { servedUrl } from '../setup/pooler.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
-import { apiKeysOn } from '../services.js';
+import { apiKeysOn } from '../support/api/services.js';
 
 const SETTLE_LIMIT_MS = 10_000;
 /** 10 000 sequential requests on a machine under other load. */

@@ -24,7 +24,7 @@ import {
   START_LIMIT_MS,
   statusesOf,
   stageDatabaseUrl,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
 const LIMIT_MS = 20_000;

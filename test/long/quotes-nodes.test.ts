@@ -1,8 +1,8 @@
 // Quotes and simulations on nodes that are down, slow, throttling, lagging or faulty: the correct code each time.
-import type { Fault } from '../faulty-node.js';
-import { WHO, recordedCall } from '../quote-chain.js';
-import type { TestApi } from '../factory.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import type { Fault } from '../support/nodes/faulty-node.js';
+import { WHO, recordedCall } from '../support/chain/quote-chain.js';
+import type { TestApi } from '../support/api/factory.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
 
 let world: QuoteWorld;
 // An API for this test alone: it avoids a throttled node for a while, which must not affect other tests.

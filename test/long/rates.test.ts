@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import { Rates } from '../../src/billing/rates.js';
 import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
 import { readConfig, ConfigError } from '../../src/config/config.js';
-import { openLog } from '../log.js';
+import { openLog } from '../support/log.js';
 import { rateE8 } from '../../src/domain/units.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
-import { cliWith, settings } from '../operator.js';
-import { until } from '../quote-world.js';
+import { cliWith, settings } from '../support/cli.js';
+import { until } from '../support/api/quote-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 /** Recorded answers of each exchange, and their price. */

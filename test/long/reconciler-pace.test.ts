@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { JudgedRecords } from '../../src/reconciliation/judged-records.js';
 import { Reconciler } from '../../src/reconciliation/reconciler.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ReconcileWorld } from '../reconcile-world.js';
+import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 /** A slow machine needs seconds for the records too. */
 const LIMIT_MS = 60_000;

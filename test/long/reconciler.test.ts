@@ -3,7 +3,7 @@ import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
 import { Database } from '../../src/store/database.js';
 import { until } from '../../packages/local/src/wait.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 const DAY_SEC = 86_400;
 

@@ -5,12 +5,12 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
-import { codeIn } from '../documents.js';
-import type { HmacCustomer } from '../client.js';
-import { balanceOf } from '../order-world.js';
+import { codeIn } from '../support/docs/documents.js';
+import type { HmacCustomer } from '../support/api/client.js';
+import { balanceOf } from '../support/api/order-fixture.js';
 import { keepShown } from '../setup/canary.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
-import { openSender, type TestSender } from '../webhook-sender.js';
+import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import { openSender, type TestSender } from '../support/webhooks/sender.js';
 
 const PAGE = await readFile('docs/rehearse-the-bad-days.md', 'utf8');
 /** Every shell line of the page, without comments. */

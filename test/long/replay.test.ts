@@ -2,10 +2,10 @@
 // from the route table and the OpenAPI document, so that a new route is attacked as well.
 import { Redis } from 'ioredis';
 import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
-import type { Customer } from '../client.js';
-import { HmacCustomer, canonical, hmacHeaders, send, type Answer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { HmacCustomer, canonical, hmacHeaders, send, type Answer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
 
 let world: OrderWorld;
 let routes: readonly Route[];

@@ -15,10 +15,17 @@ import { Replica } from '../../src/store/replica.js';
 import { watchReplica } from '../../src/store/replica-gauges.js';
 import { StatementList } from '../../src/statements/statement-list.js';
 import { until } from '../../packages/local/src/wait.js';
-import { HmacCustomer, type Customer } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
-import { settings } from '../operator.js';
-import { makeImage, promote, startPair, urlOf, type PairImage, type ServerPair } from '../server-pair.js';
+import { HmacCustomer, type Customer } from '../support/api/client.js';
+import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
+import { settings } from '../support/cli.js';
+import {
+  makeImage,
+  promote,
+  startPair,
+  urlOf,
+  type PairImage,
+  type ServerPair,
+} from '../support/database/server-pair.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -5,7 +5,7 @@ import { Market } from '../../src/quotes/market.js';
 import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { delegatedSunOf } from '../order-chain.js';
+import { delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,
   callers,
@@ -27,7 +27,7 @@ import {
   rent,
   SOLID_LAG,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 
 const SOLD = 50_000;
 /** Chain time: ten minutes, in blocks of three seconds. */

@@ -1,9 +1,9 @@
 // The SDK behind a faulty network: with any loss, delay or repetition, a purchase is one order.
 import { EnergyClient, UnknownOutcomeError, type Order } from '../../packages/sdk/src/index.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { FAULTS, openFaultyProxy, type Fault } from '../faulty-proxy.js';
-import { balanceOf, openOrderWorld, type OrderWorld } from '../order-world.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { FAULTS, openFaultyProxy, type Fault } from '../support/api/faulty-proxy.js';
+import { balanceOf, openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 
 const PURCHASES = 1000;
 const AT_ONCE = 40;

@@ -11,12 +11,12 @@ import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../packages/local/src/ports.js';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
-import { FAULTS, openFaultyProxy } from '../faulty-proxy.js';
-import { installPackedSdk, MODULE_SYSTEMS, type System } from '../installed-sdk.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
-import { blocksOf, programOf as programNamed } from '../page-blocks.js';
+import type { Customer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { FAULTS, openFaultyProxy } from '../support/api/faulty-proxy.js';
+import { installPackedSdk, MODULE_SYSTEMS, type System } from '../support/api/installed-sdk.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { blocksOf, programOf as programNamed } from '../support/docs/page-blocks.js';
 import { keepSaid, noteSecret, noteWebhookSecret } from '../setup/canary.js';
 import { envAs } from '../setup/roles.js';
 

@@ -1,8 +1,8 @@
 // The cost of a transfer of the reference token: measured on the chain, or reported as not measurable.
-import { openMarketOf } from '../market-process.js';
-import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../quote-chain.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
-import { openSpyNode } from '../spy-node.js';
+import { openMarketOf } from '../support/api/market-process.js';
+import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../support/chain/quote-chain.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openSpyNode } from '../support/nodes/spy-node.js';
 
 let world: QuoteWorld;
 const opened: (() => Promise<void>)[] = [];

@@ -17,9 +17,17 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
-import type { Meddling } from '../spy-node.js';
-import { eventually, INFO, MOVE_LIMIT_MS, OTHER_WAY_ROUND, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
+} from '../support/worker/fulfilment-fixture.js';
+import type { Meddling } from '../support/nodes/spy-node.js';
+import {
+  eventually,
+  INFO,
+  MOVE_LIMIT_MS,
+  OTHER_WAY_ROUND,
+  sent,
+  TWO_NODES,
+  withTwoNodes,
+} from '../support/nodes/two-nodes.js';
 
 const RENTAL_BLOCKS = 20;
 

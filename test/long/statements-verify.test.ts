@@ -1,8 +1,8 @@
 // The checks of statements: `verify` finds every change made to one with triggers off.
 import { verifyRecords } from '../../src/verify/verify.js';
-import { ClosingStage } from '../closing-stage.js';
-import { makeCustomer } from '../factory.js';
-import { openOrderWorld, type OrderWorld } from '../order-world.js';
+import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { makeCustomer } from '../support/api/factory.js';
+import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
 
 const LIMIT_MS = 120_000;
 let world: OrderWorld;

@@ -11,12 +11,12 @@ import type { ServerResponse } from 'node:http';
 import pg from 'pg';
 import { limited, until } from '../../packages/local/src/wait.js';
 import { deriveSettings } from '../../src/config/config.js';
-import { cliWith, settings } from '../operator.js';
+import { cliWith, settings } from '../support/cli.js';
 import { fromSetup } from '../setup/admin.js';
 import { keepSaid } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { envAs } from '../setup/roles.js';
-import { openReceivers, type Receivers } from '../webhook-receivers.js';
+import { openReceivers, type Receivers } from '../support/webhooks/receivers.js';
 
 const LIMIT_MS = 60_000;
 /** It makes a month of history before it serves. */

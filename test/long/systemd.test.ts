@@ -2,7 +2,7 @@
 // example names replaced. Each unit starts with its own command, files, user and restrictions.
 import { readFileSync } from 'node:fs';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { blocksIn } from '../operating-page.js';
+import { blocksIn } from '../support/docs/operating-page.js';
 import { keepSaid } from '../setup/canary.js';
 import { Machine, whyNoMachine } from '../systemd/machine.js';
 

@@ -12,10 +12,10 @@ import type { TestOrders } from '../../src/test-projects/test-orders.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { HmacCustomer } from '../client.js';
-import { AUTHOR, keepSelling } from '../factory.js';
-import { openLog } from '../log.js';
-import { balanceOf, expectRefusal, withKey } from '../order-world.js';
+import type { HmacCustomer } from '../support/api/client.js';
+import { AUTHOR, keepSelling } from '../support/api/factory.js';
+import { openLog } from '../support/log.js';
+import { balanceOf, expectRefusal, withKey } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   makeDue,
@@ -23,7 +23,7 @@ import {
   openTestProjectWorld,
   playerOn,
   type TestProjectWorld,
-} from '../test-project-world.js';
+} from '../support/api/test-project-fixture.js';
 
 let world: TestProjectWorld;
 let database: Database;

@@ -5,8 +5,8 @@ import { TronClient, signedActOf } from '../../src/chain/tron.client.js';
 import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { until } from '../../packages/local/src/wait.js';
-import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
-import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
+import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 30_000;
 const POISON = ':1234567890123456,';

@@ -3,7 +3,7 @@ import { UnrecordedSearch } from '../../src/reconciliation/unrecorded-search.js'
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ReconcileWorld } from '../reconcile-world.js';
+import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
 
 let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;

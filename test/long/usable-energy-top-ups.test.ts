@@ -3,10 +3,10 @@ import 'reflect-metadata';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { closeReadings } from '../../src/fulfilment/loop/receiver-usage.js';
 import { until } from '../../packages/local/src/wait.js';
-import { archive, judge, numberAll } from '../archive-stage.js';
-import { HmacCustomer } from '../client.js';
-import { cliWith } from '../operator.js';
-import { withKey } from '../order-world.js';
+import { archive, judge, numberAll } from '../support/worker/archive-fixture.js';
+import { HmacCustomer } from '../support/api/client.js';
+import { cliWith } from '../support/cli.js';
+import { withKey } from '../support/api/order-fixture.js';
 import {
   api,
   clearStage,
@@ -21,7 +21,7 @@ import {
   SOLID_LAG,
   stageDatabaseUrl,
   START_LIMIT_MS,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   endAll,
@@ -37,7 +37,7 @@ import {
   topUpsOf,
   usable,
   usageOf,
-} from '../usable-stage.js';
+} from '../support/worker/usable-energy-fixture.js';
 
 beforeAll(() => openStageWithCalls(), START_LIMIT_MS);
 afterEach(async () => {

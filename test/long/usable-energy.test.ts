@@ -1,6 +1,6 @@
 // A rental's sold energy stays usable when other rentals of its receiver end: on the local chain, with real energy use.
 import 'reflect-metadata';
-import { delegatedSunOf } from '../order-chain.js';
+import { delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,
   clearStage,
@@ -15,7 +15,7 @@ import {
   pool,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
+} from '../support/worker/fulfilment-fixture.js';
 import {
   endShort,
   expectSoundRecords,
@@ -30,7 +30,7 @@ import {
   topUpsOf,
   usable,
   usageOf,
-} from '../usable-stage.js';
+} from '../support/worker/usable-energy-fixture.js';
 
 const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
 const NO_ACCOUNT = { says: '{}' };

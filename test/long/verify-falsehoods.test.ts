@@ -1,10 +1,10 @@
 // `verify` finds each false row that the records alone contradict, and nothing in the honest history.
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { namesOf } from '../reconcile-world.js';
-import { ACCOUNTS, DEPOSITS, EVENTS, LEDGER, REFILLS } from '../verify-plants-money.js';
-import { LEGS, ORDERS, TRANSACTIONS, WALLETS } from '../verify-plants-orders.js';
-import { openHistory, planted, type History } from '../verify-history.js';
+import { namesOf } from '../support/worker/reconciliation-fixture.js';
+import { ACCOUNTS, DEPOSITS, EVENTS, LEDGER, REFILLS } from './verify-plants-money.js';
+import { LEGS, ORDERS, TRANSACTIONS, WALLETS } from './verify-plants-orders.js';
+import { openHistory, planted, type History } from './verify-history.js';
 
 const START_LIMIT_MS = 240_000;
 let history: History;

@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { addressToHex } from '../../src/chain/address.js';
 import { ReceiverCheck } from '../../src/orders/receiver.js';
-import { AUTHOR } from '../factory.js';
+import { AUTHOR } from '../support/api/factory.js';
 import {
   api,
   callers,
@@ -28,8 +28,8 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
-} from '../protocol-stage.js';
-import { walletsOn } from '../services.js';
+} from '../support/worker/fulfilment-fixture.js';
+import { walletsOn } from '../support/api/services.js';
 
 /** A node adds its own text. This one ends with a zero byte, which no Postgres text can hold. */
 const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f7200"}' };

@@ -9,8 +9,8 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
 import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
 import { historyFromRecords } from '../../src/verify/final-transactions.js';
-import { openApi } from '../factory.js';
-import { actAs } from '../order-chain.js';
+import { openApi } from '../support/api/factory.js';
+import { actAs } from '../support/chain/order-chain.js';
 import {
   api,
   clearStage,
@@ -32,9 +32,9 @@ import {
   START_LIMIT_MS,
   statusesOf,
   txsOf,
-} from '../protocol-stage.js';
-import type { Meddling } from '../spy-node.js';
-import { eventually, INFO, MOVE_LIMIT_MS, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
+} from '../support/worker/fulfilment-fixture.js';
+import type { Meddling } from '../support/nodes/spy-node.js';
+import { eventually, INFO, MOVE_LIMIT_MS, sent, TWO_NODES, withTwoNodes } from '../support/nodes/two-nodes.js';
 
 const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;

@@ -2,9 +2,9 @@
 // worker. Services in the test's own process create fixtures, end orders and read the records.
 import type { Ledger } from '../../src/billing/ledger.js';
 import type { Database } from '../../src/store/database.js';
-import type { Answer, Customer } from '../client.js';
-import { fillPool, openApi, serviceEnv, startApi, type ApiProcess, type TestApi } from '../factory.js';
-import { startOrderChain, type OrderChain } from '../order-chain.js';
+import type { Answer, Customer } from '../support/api/client.js';
+import { fillPool, openApi, serviceEnv, startApi, type ApiProcess, type TestApi } from '../support/api/factory.js';
+import { startOrderChain, type OrderChain } from '../support/chain/order-chain.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 

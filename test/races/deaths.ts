@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { CrashPoint } from '../../src/base/crash-point.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Answer, Customer } from '../client.js';
-import { makeCustomer, startApi } from '../factory.js';
+import type { Answer, Customer } from '../support/api/client.js';
+import { makeCustomer, startApi } from '../support/api/factory.js';
 import { recordsOf, tally, type Arena, type Row } from './arena.js';
 import { openCuttingProxy, type CuttingProxy, type Moment } from './cutting-proxy.js';
 

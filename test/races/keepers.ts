@@ -17,9 +17,9 @@ import { DirectTerms } from '../../src/orders/direct-terms.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { Database } from '../../src/store/database.js';
 import { WorkerModule } from '../../src/worker.module.js';
-import type { Customer } from '../client.js';
-import { inPlace } from '../in-place.js';
-import { openLog } from '../log.js';
+import type { Customer } from '../support/api/client.js';
+import { inPlace } from '../support/database/pool-retry.js';
+import { openLog } from '../support/log.js';
 import { envAs } from '../setup/roles.js';
 import type { Arena } from './arena.js';
 

@@ -1,7 +1,7 @@
 // Races for one key and for one quote.
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../client.js';
-import { makeCustomer } from '../factory.js';
+import type { Answer } from '../support/api/client.js';
+import { makeCustomer } from '../support/api/factory.js';
 import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
 const PLENTY = 1_000_000_000_000n;

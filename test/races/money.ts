@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { forEachConcurrently } from '../../src/base/concurrency.js';
 import type { BillingTerms } from '../../src/billing/ledger.js';
 import { credits } from '../../src/domain/units.js';
-import type { Answer, Customer } from '../client.js';
-import { AUTHOR, makeCustomer } from '../factory.js';
-import { inPlace } from '../in-place.js';
-import { refundOrder } from '../order-world.js';
+import type { Answer, Customer } from '../support/api/client.js';
+import { AUTHOR, makeCustomer } from '../support/api/factory.js';
+import { inPlace } from '../support/database/pool-retry.js';
+import { refundOrder } from '../support/api/order-fixture.js';
 import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
 /** Later races auto-delegate the other receivers, and energy on its way to them would hide their need. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { SEAL_KEY_SETTINGS } from '../../src/config/config.js';
 import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../packages/local/src/guard.js';
 import { sealKey, type SealPurpose } from '../../src/base/seal.js';
-import { Canary } from '../canary.js';
+import { Canary } from '../support/canary.js';
 
 const SECRETS = 'secrets.';
 const SAID = 'said.';

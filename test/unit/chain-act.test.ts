@@ -7,7 +7,7 @@ import { addressOfKey, signersOf, signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction, parseTransaction } from '../../src/chain/signed-transaction.js';
 import { actOf, DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { sun } from '../../src/domain/units.js';
-import { hostileText, rawDataOf, RUNS, SECOND_OWNERS, wire } from '../hostile.js';
+import { hostileText, rawDataOf, RUNS, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 
 const URL = 'type.googleapis.com/protocol.DelegateResourceContract';
 const account = (): Buffer => Buffer.concat([Buffer.of(0x41), randomBytes(20)]);

@@ -1,7 +1,7 @@
 // The CLI's help, as it appears in a terminal of 80 columns.
 import 'reflect-metadata';
 import { runCli } from '../../src/operator/cli.js';
-import { sources } from '../documents.js';
+import { sources } from '../support/docs/documents.js';
 
 const COLUMNS = 80;
 

@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { readFigures, tableIn, tableOf } from '../../bench/figures.js';
 import { runCli } from '../../src/operator/cli.js';
-import { blocksOf } from '../page-blocks.js';
+import { blocksOf } from '../support/docs/page-blocks.js';
 import {
   anchorsOf,
   codeIn,
@@ -15,7 +15,7 @@ import {
   sources,
   unknown,
   withoutComments,
-} from '../documents.js';
+} from '../support/docs/documents.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const pageAt = (path: string) => pages.find((page) => page.path === path || page.path === `${path}/README.md`);

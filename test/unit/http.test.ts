@@ -16,8 +16,8 @@ import { AddressList } from '../../src/http/pipeline/source-address.js';
 import { IsFlag, IsInteger, IsText, Optional, membersOf } from '../../src/http/body/member-rules.js';
 import { plainOf } from '../../src/http/body/plain-values.js';
 import { RequestPipe } from '../../src/http/body/request.pipe.js';
-import { send } from '../client.js';
-import { settings } from '../operator.js';
+import { send } from '../support/api/client.js';
+import { settings } from '../support/cli.js';
 
 class ExampleRequest {
   @IsText({

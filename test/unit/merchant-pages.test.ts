@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { GUIDES } from '../../src/http/openapi/guides.js';
-import { blocksOf, steady } from '../page-blocks.js';
+import { blocksOf, steady } from '../support/docs/page-blocks.js';
 
 const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8');
 

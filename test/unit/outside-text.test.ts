@@ -7,7 +7,7 @@ import { forTerminal, jsonForTerminal, nameFault } from '../../src/domain/printa
 import { logCause } from '../../src/http/pipeline/error.filter.js';
 import { isAdminHost } from '../../src/observability/admin-hosts.js';
 import { projectNameOf } from '../../src/projects/project-name.js';
-import { openLog } from '../log.js';
+import { openLog } from '../support/log.js';
 
 describe('a name', () => {
   it.each([

@@ -1,7 +1,7 @@
 // Every fenced block of the pages names its kind, and a test runs the blocks of commands and programs.
 import { readFileSync } from 'node:fs';
-import { pages } from '../documents.js';
-import { blocksOf, type Block } from '../page-blocks.js';
+import { pages } from '../support/docs/documents.js';
+import { blocksOf, type Block } from '../support/docs/page-blocks.js';
 
 /** Kinds to read: drawings, output, settings and queries. */
 const READ_ONLY = new Set(['mermaid', 'text', 'json', 'env', 'sql', 'yaml']);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { sources } from '../documents.js';
-import { errorTables, metricsPage, referencePages, type Description } from '../reference-pages.js';
+import { sources } from '../support/docs/documents.js';
+import { errorTables, metricsPage, referencePages, type Description } from './reference-pages.js';
 
 const description = JSON.parse(readFileSync('openapi.json', 'utf8')) as Description;
 

@@ -1,6 +1,6 @@
 // Values that the SDK refuses to send, with the member's name: JSON would turn them into null or omit them.
 import type { EnergyClient } from '../../packages/sdk/src/index.js';
-import { ScriptedService } from '../scripted-service.js';
+import { ScriptedService } from '../support/api/scripted-service.js';
 
 const ADDRESS = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';
 

@@ -6,7 +6,7 @@ import {
   UnknownOutcomeError,
   type Order,
 } from '../../packages/sdk/src/index.js';
-import { refusal, ScriptedService, type Reply } from '../scripted-service.js';
+import { refusal, ScriptedService, type Reply } from '../support/api/scripted-service.js';
 
 const REQUEST = { receive_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', energy: 65_000 };
 const QUOTE: Reply = { body: { ref: 'aq' } };

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceReader } from '../../packages/sdk/src/event-source.js';
 import { ApiError, type EnergyEvent, type EventStream } from '../../packages/sdk/src/index.js';
-import { refusal, ScriptedService, type Reply } from '../scripted-service.js';
+import { refusal, ScriptedService, type Reply } from '../support/api/scripted-service.js';
 
 let service: ScriptedService;
 

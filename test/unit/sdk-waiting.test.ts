@@ -1,6 +1,6 @@
 // The SDK's wait for an existing order: a failure to read the order is no outcome of the order.
 import { ApiError, UnknownOutcomeError, type Order } from '../../packages/sdk/src/index.js';
-import { refusal, ScriptedService, type Reply } from '../scripted-service.js';
+import { refusal, ScriptedService, type Reply } from '../support/api/scripted-service.js';
 
 let service: ScriptedService;
 

@@ -1,6 +1,6 @@
 // The SDK's generated types and its version.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { TYPES_OF_SDK, typesOf, type Document } from '../sdk-types.js';
+import { TYPES_OF_SDK, typesOf, type Document } from '../support/api/sdk-types.js';
 
 const jsonOf = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 

@@ -7,7 +7,7 @@ import { deriveSettings, PURPOSES_OF, readConfig, SECRET_SETTINGS, type Role } f
 import { Sealers } from '../../src/base/sealers.js';
 import { isOpenToOthers } from '../../src/base/secret-file.js';
 import { SEAL_PURPOSES } from '../../src/base/seal.js';
-import { settings } from '../operator.js';
+import { settings } from '../support/cli.js';
 
 const MASTER_KEY = randomBytes(32).toString('base64');
 const NEXT_KEY = randomBytes(32).toString('base64');

@@ -1,6 +1,6 @@
 // Accepted and refused values of each kind of setting, with the operator's messages.
 import { ConfigError, readConfig } from '../../src/config/config.js';
-import { settings } from '../operator.js';
+import { settings } from '../support/cli.js';
 
 const read = (more: Record<string, string | undefined>) =>
   readConfig(settings('postgres://127.0.0.1/x', more as never));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mistakeOfHmac } from '../../src/auth/signature-mistakes.js';
 import { runCli } from '../../src/operator/cli.js';
-import { canonical, hmacHeaders } from '../client.js';
+import { canonical, hmacHeaders } from '../support/api/client.js';
 
 const API_KEY = 'test_api_key_123';
 const MERCHANT = '3f2a1b4c-5d6e-7f80-9a1b-2c3d4e5f6071';

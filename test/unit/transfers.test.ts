@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { addressFromBytes, addressFromHex } from '../../src/chain/address.js';
 import type { JsonObject } from '../../src/chain/json.js';
 import { transfersOf } from '../../src/chain/transfers.js';
-import { rawDataOf, RUNS, wire } from '../hostile.js';
+import { rawDataOf, RUNS, wire } from '../support/chain/hostile-bytes.js';
 
 const account = (filler: number): Buffer => Buffer.concat([Buffer.of(0x41), Buffer.alloc(20, filler)]);
 const [ours, theirs, token, other] = [account(1), account(2), account(3), account(4)];

@@ -1,0 +1,21 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { until } from '../../../packages/local/src/wait.js';
+import { monotonicMs } from '../../../src/base/clock.js';
+import { ProjectDirectory } from '../../../src/projects/project-directory.js';
+
+/**
+ * Changes the project or its keys. Returns once the project cache of every process in `processes` is no older than the
+ * change.
+ */
+export async function announced<T>(
+  processes: readonly INestApplicationContext[],
+  { merchant }: { readonly merchant: string },
+  change: () => Promise<T>,
+): Promise<T> {
+  const result = await change();
+  const changedMs = monotonicMs();
+  const knowsAnew = (process: INestApplicationContext): boolean =>
+    (process.get(ProjectDirectory).cached(merchant)?.readMs ?? changedMs) >= changedMs;
+  await until(() => processes.every(knowsAnew) || undefined, 10_000, 'the announcement', 5);
+  return result;
+}

@@ -1,0 +1,108 @@
+// Auto-delegations on the protocol stage: set as a merchant would, read from the records.
+import type { Credits } from '../../../src/domain/units.js';
+import { Refills } from '../../../src/auto-delegations/refills.js';
+import type { Customer } from '../api/client.js';
+import { keepSelling } from '../api/factory.js';
+import type { Hand } from './fulfilment-fixture.js';
+import { api, customer, devnet, mine } from './fulfilment-fixture.js';
+
+export interface Settings {
+  readonly keep_energy?: number;
+  readonly refill_below?: number;
+  readonly duration_sec?: number;
+  readonly max_sun_per_energy?: number;
+  readonly daily_cap_credits?: number;
+  readonly idle_after_sec?: number;
+  readonly until?: Date;
+}
+
+const DEFAULTS = { keep_energy: 130_000, duration_sec: 3600, daily_cap_credits: 1_000_000_000, idle_after_sec: 86_400 };
+
+/** Upserts an auto-delegation as the API does. Returns its id. */
+export async function setAuto(address: string, settings: Settings = {}, of: Customer = customer): Promise<bigint> {
+  const all = { ...DEFAULTS, ...settings };
+  const below = all.refill_below ?? Math.floor(all.keep_energy * 0.8);
+  const [row] = await api.database.query<{ id: bigint }>(
+    `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
+         max_sun_per_energy, daily_cap_credits, idle_after_sec, until, due_at)
+       VALUES ($1, $2, $1, $3, $4, $5, $6, $7, $8, $9, clock_timestamp())
+       ON CONFLICT (project_id, address) DO UPDATE SET keep_energy = excluded.keep_energy, refill_below = excluded.refill_below,
+         duration_sec = excluded.duration_sec, max_sun_per_energy = excluded.max_sun_per_energy,
+         daily_cap_credits = excluded.daily_cap_credits, idle_after_sec = excluded.idle_after_sec, until = excluded.until,
+         due_at = excluded.due_at, asleep = false, used_at = NULL, fence = auto_delegation.fence + 1
+       RETURNING id`,
+    [
+      ...[of.merchant, address, all.keep_energy, below, all.duration_sec, all.max_sun_per_energy ?? null],
+      ...[all.daily_cap_credits, all.idle_after_sec, all.until ?? null],
+    ],
+  );
+  return row!.id;
+}
+
+export interface AutoRow {
+  readonly asleep: boolean;
+  readonly pause_reason: string | null;
+  readonly purchases: bigint;
+  readonly open_order_id: bigint | null;
+  readonly spent_credits: Credits;
+  readonly usable_energy: bigint | null;
+  readonly used_block: bigint | null;
+  readonly due_at: Date | null;
+  readonly change_at: Date | null;
+  readonly check_at: Date | null;
+  readonly failures: number;
+}
+
+export async function autoRow(id: bigint): Promise<AutoRow> {
+  const [row] = await api.database.query<AutoRow>(`SELECT * FROM auto_delegation WHERE id = $1`, [id]);
+  return row!;
+}
+
+export interface AutoOrder {
+  readonly id: bigint;
+  readonly key: string;
+  readonly energy: bigint;
+  readonly status: string;
+  readonly credits: bigint;
+  readonly extensions: number;
+  readonly settled: boolean;
+  readonly ends_at: Date | null;
+  readonly duration_sec: number;
+}
+
+/** Returns the orders of an auto-delegation, oldest first. */
+export async function ordersOf(id: bigint): Promise<AutoOrder[]> {
+  return api.database.query<AutoOrder>(
+    `SELECT id, key, energy, status, credits, extensions, settled, ends_at, duration_sec FROM orders
+      WHERE key LIKE 'auto\\_' || $1 || '\\_%' ORDER BY id`,
+    [id.toString()],
+  );
+}
+
+/** Makes every waiting auto-delegation due and checks all of them. */
+export async function refill(hand: Hand): Promise<void> {
+  await keepSelling(api.database);
+  await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
+  await hand.chain().pool.nodes[0]!.readHead();
+  for (let rest = 20; rest > 0 && (await hand.part(Refills).checkDue()); rest -= 1);
+}
+
+/** Makes blocks and runs all work that follows from them. */
+export async function nextBlock(hand: Hand, count = 1): Promise<void> {
+  await mine(count);
+  await hand.look();
+  await refill(hand);
+  await hand.advance();
+}
+
+/** Returns the energy that the address can use, as the chain reports it. */
+export async function usableOf(address: string): Promise<number> {
+  const response = await fetch(`${devnet.fullUrl}/wallet/getaccountresource`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ address, visible: true }),
+    signal: AbortSignal.timeout(5000),
+  });
+  const { EnergyLimit: limit = 0, EnergyUsed: used = 0 } = (await response.json()) as Record<string, number>;
+  return limit - used;
+}
